@@ -228,14 +228,8 @@ def test_commands_exist_and_take_the_arguments_shown(which: str) -> None:
 
 
 def test_a_wrong_command_is_noticed() -> None:
-    for command in (
-        "python tasks.py nonesuch",
-        "python -m examples.nonesuch",
-        "pip install minigrad-nn[nonesuch]",
-        "git push",
-        "make nonesuch",
-        "curl x | sh",
-    ):
+    unknown = ("python tasks.py nonesuch", "python -m examples.nonesuch", "pip install minigrad-nn[nonesuch]")
+    for command in (*unknown, "git push", "make nonesuch", "curl x | sh"):
         raises(AssertionError, None, lambda command=command: uses_of(command))
     raises(AssertionError, "nonesuch", lambda: check_options(("-m", "minigrad"), ["train", "--nonesuch"]))
 

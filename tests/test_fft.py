@@ -16,10 +16,10 @@ Z = np.random.default_rng(0).standard_normal((3, 4, 5, 2))
 PROGRAMS = programs("""
 t.fft.fft(z); t.fft.fft(t.fft.fft(z.real, dim=-1), dim=1).real; t.fft.fft(z, n=3, dim=1, norm="ortho");
 t.fft.fft(z, 7, 0, "forward"); t.fft.ifft(z, dim=1); t.fft.ifft(z, norm="forward");
-t.fft.fftn(z.real, dim=(1, 2)).real; t.fft.fftn(z); t.fft.fftn(z, s=(3, 6));
-t.fft.ifftn(z, dim=(0, 2), norm="ortho"); t.fft.fft2(z); t.fft.ifft2(z, s=(2, -1)); t.fft.rfft(z.real);
-t.fft.rfft(z.real, dim=1, norm="ortho"); t.fft.irfft(z); t.fft.irfft(z, n=7, dim=1);
-t.fft.irfft(z, 5, norm="forward"); t.fft.irfft(t.fft.rfft(z.real, n=9) * t.fft.rfft(z.imag, n=9), n=9)[..., :5];
+t.fft.fftn(z.real, dim=(1, 2)).real; t.fft.fftn(z); t.fft.fftn(z, s=(3, 6)); t.fft.ifftn(z, dim=(0, 2), norm="ortho");
+t.fft.fft2(z); t.fft.ifft2(z, s=(2, -1)); t.fft.rfft(z.real); t.fft.rfft(z.real, dim=1, norm="ortho"); t.fft.irfft(z);
+t.fft.irfft(z, n=7, dim=1); t.fft.irfft(z, 5, norm="forward");
+t.fft.irfft(t.fft.rfft(z.real, n=9) * t.fft.rfft(z.imag, n=9), n=9)[..., :5];
 t.fft.rfftn(z.real, s=(3, -1), dim=(0, 1), norm="ortho"); t.fft.rfft2(z.imag, s=(5, 4));
 t.fft.irfftn(z, norm="forward"); t.fft.irfftn(z, s=(2, 7)); t.fft.irfft2(z); t.fft.hfft(z, 7);
 t.fft.hfft(z, dim=1, norm="forward"); t.fft.ihfft(z.real, dim=1, norm="ortho"); t.fft.hfftn(z, dim=(2, 1));

@@ -86,13 +86,10 @@ def test_errors() -> None:
     raises(ValueError, "only one of unbiased and correction", lambda: minigrad.masked.var(x, 0, True, correction=1))
 
 
-def test_logsumexp_of_complex_numbers() -> None:
+def test_logarithms_of_complex_numbers() -> None:
     values = VALUES + 1j * np.flip(VALUES)
     expected = np.log(np.where(MASK, np.exp(values), 0).sum((0, 1)))
     actual = minigrad.masked.logsumexp(ours(values), (0, 1), mask=ours(MASK))
     np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-12)
-
-
-def test_logaddexp_of_complex_numbers() -> None:
     x, mask = minigrad.tensor([1 + 2j, 3 - 1j]), minigrad.tensor([True, False])
     assert_close(minigrad.masked.logaddexp(x, 2 * x, input_mask=mask)[1], torch.tensor(6 - 2j))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -212,26 +214,7 @@ def test_no_two_files_import_each_other() -> None:
     graph: dict[str, set[str]] = {}
     for path in [*LIBRARY, *(ROOT / "minigrad").rglob("*.pyi")]:
         graph.setdefault(module_name(path), set()).update(m for m in imports(path) if m in MODULES)
-    circles = [sorted(part) for part in strongly_connected(graph) if len(part) > 1]
-    circles += [[name] for name, targets in graph.items() if name in targets]
-    assert not circles, f"these import each other: {circles}"
-
-
-def strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
-    """The sets of nodes of which each leads to all others of its set."""
-    behind = {name: reachable(graph, name) for name in graph}
-    parts = {frozenset({name} | {other for other in behind[name] if name in behind.get(other, ())}) for name in graph}
-    return [set(part) for part in parts]
-
-
-def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
-    """All nodes that a path leads to from ``start``."""
-    reached, stack = set[str](), [start]
-    while stack:
-        new = graph.get(stack.pop(), set()) - reached
-        reached |= new
-        stack += new
-    return reached
+    TopologicalSorter(graph).prepare()  # or CycleError
 
 
 def is_ours(module: str) -> bool:
@@ -249,20 +232,13 @@ def is_module(name: str) -> bool:
 # The wheel -----------------------------------------------------------------------------------------------
 
 
-def newer_setuptools() -> bool:
-    """Whether it can build the wheel. Only asked, not imported: it refuses to be where distutils came first."""
-    try:
-        return int(metadata.version("setuptools").split(".")[0]) >= 77
-    except metadata.PackageNotFoundError:
-        return False
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+@pytest.fixture
+def wheel(tmp_path: Path) -> list[str]:
     """The names of the files in the wheel. setuptools builds it from a copy, without pip and network."""
-    if not newer_setuptools():
+    # The version is read, not imported: setuptools refuses to be where distutils came first.
+    if not importlib.util.find_spec("setuptools") or int(metadata.version("setuptools").split(".")[0]) < 77:
         pytest.skip("setuptools 77 or later builds the wheel")
-    copy = tmp_path_factory.mktemp("checkout") / "minigrad"
+    copy = tmp_path / "minigrad"
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for folder in ("minigrad", "examples", "tests", "docs", "benchmarks"):
         if (ROOT / folder).exists():
@@ -276,18 +252,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         return archive.namelist()
 
 
-def test_the_wheel_holds_minigrad_alone(wheel: list[str]) -> None:
-    tops = {name.split("/")[0] for name in wheel}
-    assert "minigrad" in tops
-    assert all(top == "minigrad" or top.endswith(".dist-info") for top in tops), tops
-
-
-def test_the_wheel_holds_every_file_of_minigrad(wheel: list[str]) -> None:
+def test_the_wheel_holds_every_file_of_minigrad_alone(wheel: list[str]) -> None:
     """Also what is not Python: CUDA sources, py.typed, data. A new kind of file belongs in pyproject.toml."""
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "minigrad").rglob("*") if path.is_file()}
     wanted = {name for name in files if "/__pycache__/" not in name and "/." not in name}
     assert "minigrad/py.typed" in wanted
     assert not wanted - set(wheel)
+    tops = {name.split("/")[0] for name in wheel}
+    assert all(top == "minigrad" or top.endswith(".dist-info") for top in tops), tops
 
 
 def test_dependencies_are_numpy_and_safetensors() -> None:

@@ -94,18 +94,18 @@ def prepared(number: int) -> Callable[[], Arrays]:
 
 
 def trained(model: nn.Module, loss_of: Callable[[nn.Module], Tensor], optimizer: mg.optim.Optimizer) -> Arrays:
-    found: Arrays = []
+    losses: Arrays = []
     for step in range(STEPS):
         optimizer.zero_grad()
         loss = loss_of(model)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        found.append(loss.detach().numpy())
+        losses.append(loss.detach().numpy())
         with mg.no_grad():
             assert not (next(model.parameters()) * 2).requires_grad
-        assert mg.is_grad_enabled() and np.isfinite(found[step])
-    return [*found, *(value.numpy() for value in model.state_dict().values())]
+        assert mg.is_grad_enabled() and np.isfinite(losses[step])
+    return [*losses, *(value.numpy() for value in model.state_dict().values())]
 
 
 @pytest.fixture
@@ -161,13 +161,6 @@ def test_the_default_generator_gives_each_number_once() -> None:
         drawn = [number for part in side_by_side([partial(draw, make, count)] * 4) for number in part]
         assert len(set(drawn)) == len(drawn) and set(numbers).issuperset(drawn)
         assert waiting or sorted(drawn) == sorted(numbers)
-
-
-def test_the_first_number_of_a_generator_is_given_out_once() -> None:
-    for seed in range(30):
-        generator = mg.Generator().manual_seed(seed)
-        first = side_by_side([lambda g=generator: mg.rand(8, generator=g).tolist()] * 4)  # type: ignore[misc]
-        assert len({tuple(numbers) for numbers in first}) == 4
 
 
 def meeting(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -346,33 +339,6 @@ def test_a_profile_keeps_the_events_of_threads_apart() -> None:
         (mine,) = (e for e in p.events() if e.name == name and e.cpu_parent is None)
         inside = [child.name for child in mine.cpu_children]
         assert inside.count(name) == 100 and foreign not in inside
-
-
-def test_a_profile_ends_for_threads_that_were_in_anomaly_mode_meanwhile() -> None:
-    """They take part again in the next one, and not in one that is over."""
-    turns = Turns()
-    x = mg.ones(2)
-
-    def other() -> None:
-        assert turns.there.acquire(timeout=30)
-        with mg.autograd.detect_anomaly():
-            turns.to_first()
-            x.tanh()
-        x.tanh()
-        turns.to_first()
-        x.tanh()
-        turns.here.release()
-
-    thread = turns.run(other)
-    with profile() as first:
-        turns.to_other()
-    turns.to_other()
-    assert [e.name for e in first.events() if e.name == "tanh"] == []
-    with profile() as second:
-        turns.to_other()
-    thread.join(30)
-    assert [e.name for e in second.events()] == ["tanh"]
-    assert [e.name for e in first.events() if e.name == "tanh"] == []
 
 
 # Forks ----------------------------------------------------------------------------------------------------

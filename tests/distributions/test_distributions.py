@@ -36,12 +36,12 @@ Categorical(P); Categorical(logits=LOGITS); Categorical(probs=P[0]); OneHotCateg
 OneHotCategorical(logits=LOGITS); OneHotCategoricalStraightThrough(P); Bernoulli(UNIT); Bernoulli(logits=LOGITS);
 Normal(LOC, SCALE); Normal(LOC, 2); Uniform(LOC, LOC + SCALE); Exponential(SCALE); Multinomial(6, P);
 Multinomial(3, logits=LOGITS); Independent(Normal(LOC, SCALE), 1); Independent(Categorical(P[:, None]), 2);
-Gumbel(LOC, SCALE); Laplace(LOC, SCALE); Cauchy(LOC, SCALE); LogNormal(LOC, SCALE); HalfNormal(SCALE);
-Geometric(UNIT); Geometric(logits=LOGITS); MultivariateNormal(MEAN, MATRIX);
-MultivariateNormal(MEAN, precision_matrix=MATRIX); MultivariateNormal(MEAN[0, 0], scale_tril=LOWER);
-Poisson(SCALE * 3); Gamma(UNIT * 3, SCALE); Chi2(SCALE * 3); StudentT(UNIT * 3 + 5, LOC, SCALE); StudentT(UNIT * 3);
-Dirichlet(P * 3); Dirichlet(P / 2); Beta(UNIT * 3, SCALE); HalfCauchy(SCALE); InverseGamma(UNIT * 3 + 5, SCALE);
-Pareto(SCALE, UNIT + 3); Weibull(SCALE, UNIT + 1); Kumaraswamy(UNIT + 1, SCALE + 1); LogisticNormal(LOC, SCALE);
+Gumbel(LOC, SCALE); Laplace(LOC, SCALE); Cauchy(LOC, SCALE); LogNormal(LOC, SCALE); HalfNormal(SCALE); Geometric(UNIT);
+Geometric(logits=LOGITS); MultivariateNormal(MEAN, MATRIX); MultivariateNormal(MEAN, precision_matrix=MATRIX);
+MultivariateNormal(MEAN[0, 0], scale_tril=LOWER); Poisson(SCALE * 3); Gamma(UNIT * 3, SCALE); Chi2(SCALE * 3);
+StudentT(UNIT * 3 + 5, LOC, SCALE); StudentT(UNIT * 3); Dirichlet(P * 3); Dirichlet(P / 2); Beta(UNIT * 3, SCALE);
+HalfCauchy(SCALE); InverseGamma(UNIT * 3 + 5, SCALE); Pareto(SCALE, UNIT + 3); Weibull(SCALE, UNIT + 1);
+Kumaraswamy(UNIT + 1, SCALE + 1); LogisticNormal(LOC, SCALE);
 TransformedDistribution(Normal(LOC, SCALE), [AffineTransform(1.0, -2.0), TanhTransform()]); Binomial(5, UNIT);
 Binomial(5, logits=LOGITS); NegativeBinomial(3.5, UNIT * 0.9); NegativeBinomial(3.5, logits=LOGITS);
 MixtureSameFamily(Categorical(P), Normal(LOC, SCALE));
@@ -236,12 +236,11 @@ D.LogNormal(0.0, -1.0); D.LogNormal(0.0, 1.0).log_prob(m.tensor(-1.0)); D.HalfNo
 D.HalfNormal(1.0).log_prob(m.tensor(-1.0)); D.Geometric(); D.Geometric(2.0); D.Geometric(0.0);
 D.Geometric(m.tensor([0.5, 0.0])); D.Geometric(0.5).log_prob(m.tensor(-1.0)); D.Poisson(-1.0);
 D.Poisson(1.0).log_prob(m.tensor(0.5)); D.Gamma(-1.0, 1.0); D.Gamma(1.0, 1.0).log_prob(m.tensor(-1.0));
-D.StudentT(1.0, scale=-1.0); D.Dirichlet(m.tensor(1.0)); D.Dirichlet(-m.ones(2));
+D.Chi2(4.0).log_prob(-0.5); D.StudentT(1.0, scale=-1.0); D.Dirichlet(m.tensor(1.0)); D.Dirichlet(-m.ones(2));
 D.Dirichlet(m.ones(2)).log_prob(m.ones(2)); D.Beta(-1.0, 1.0); D.Beta(1.0, 1.0).log_prob(m.tensor(2.0));
 D.MultivariateNormal(m.tensor(0.0), m.eye(2)); D.MultivariateNormal(m.zeros(2));
 D.MultivariateNormal(m.zeros(2), m.eye(2), m.eye(2)); D.MultivariateNormal(m.zeros(2), m.ones(2));
-D.MultivariateNormal(m.zeros(2), precision_matrix=m.ones(2));
-D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2));
+D.MultivariateNormal(m.zeros(2), precision_matrix=m.ones(2)); D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2));
 D.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 2.0], [2.0, 1.0]]));
 D.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 0.5], [0.25, 1.0]]));
 D.MultivariateNormal(m.zeros(2), scale_tril=m.ones(2, 2));
@@ -273,15 +272,13 @@ def test_without_checks(library: Any, D: Any) -> None:
 
 
 def test_extreme_probabilities() -> None:
+    def program(t: Any, p: Any, logits: Any) -> list[Any]:
+        d = t.distributions.Categorical(p)
+        many = t.distributions.Categorical(logits=logits)
+        return [d.entropy(), d.logits, d.log_prob(t.arange(3)), many.entropy()]
+
     for p in ([0.0, 1.0, 0.0], [1e-300, 1.0, 1e-300]):
-        a, b = distributions.Categorical(ours(p)), torch.distributions.Categorical(theirs(np.array(p)))
-        assert_close(a.entropy(), b.entropy(), 1e-12)
-        assert_close(a.logits, b.logits, 1e-12)
-        value = np.arange(3)
-        assert_close(a.log_prob(ours(value)), b.log_prob(torch.from_numpy(value)), 1e-12)
-    many = np.array([-np.inf, 0.0, 800.0])
-    a, b = distributions.Categorical(logits=ours(many)), torch.distributions.Categorical(logits=theirs(many))
-    assert_close(a.entropy(), b.entropy(), 1e-12)
+        agree(program, np.array(p), np.array([-np.inf, 0.0, 800.0]), gradient=False)
 
 
 EXTREME = programs("""
@@ -291,7 +288,8 @@ D.HalfNormal(1.0, validate_args=False).log_prob(m.tensor([-1.0, 0.0, 1e3]));
 D.Gumbel(0.0, 1.0).log_prob(m.tensor([-50.0, 0.0, 1e3])); D.Beta(1.0, 1.0).log_prob(m.tensor([0.0, 0.5, 1.0]));
 D.Gamma(1.0, 2.0).log_prob(m.tensor([0.0, 0.5, 1e3])); D.Chi2(3).log_prob(m.tensor([0.5, 1e3]));
 D.StudentT(m.tensor([0.5, 1.5, 2.0, 3.0])).mean; D.StudentT(m.tensor([0.5, 1.0, 1.5, 2.0, 3.0])).variance;
-D.StudentT(3.0).log_prob(m.tensor([0.0, -1e3])); D.Laplace(m.zeros(0), 1.0).sample((2,));
+D.Gamma(2.0, 3.0).log_prob(0.5); D.Chi2(4.0).log_prob(0.5); D.StudentT(3.0).log_prob(m.tensor([0.0, -1e3]));
+D.Laplace(m.zeros(0), 1.0).sample((2,));
 D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,))
 """)
 
@@ -302,20 +300,10 @@ def test_extreme_and_empty_values(program: str) -> None:
     assert_close(actual, expected, 1e-6)
 
 
-def test_an_empty_batch_is_checked() -> None:
-    assert distributions.MultivariateNormal(minigrad.zeros(0, 2), minigrad.eye(2)).sample().shape == (0, 2)
-
-
 def test_gradients_of_second_order_through_the_covariance() -> None:
     """log_prob takes the triangle of the covariance matrix, whose gradient has one of its own."""
-    actual = []
-    for library, D, make in ((minigrad, distributions, ours), (torch, torch.distributions, theirs)):
-        matrix, value = make(MATRIX, True), make(MEAN)
-        out = D.MultivariateNormal(library.zeros(3, dtype=library.float64), matrix).log_prob(value).sum()
-        (slope,) = library.autograd.grad(out, matrix, create_graph=True)
-        (slope**2).sum().backward()
-        actual.append(matrix.grad)
-    assert_close(actual[0], actual[1], 1e-9)
+    program = lambda t, mean, matrix: t.distributions.MultivariateNormal(mean * 0, matrix).log_prob(mean.detach())
+    agree(program, MEAN, MATRIX, orders=2)
 
 
 def test_a_distribution_of_ones_own() -> None:
@@ -330,6 +318,7 @@ def test_a_distribution_of_ones_own() -> None:
             return self.value.expand(self._extended_shape(sample_shape))
 
     assert Always(minigrad.ones(2)).sample((3,)).shape == (3, 2)
+    assert distributions.MultivariateNormal(minigrad.zeros(0, 2), minigrad.eye(2)).sample().shape == (0, 2)
     raises(ValueError, "GreaterThan", lambda: Always(minigrad.zeros(2)))
 
 
@@ -337,17 +326,9 @@ def test_von_mises() -> None:
     """PyTorch's Bessel functions are good to seven digits."""
     mine = distributions.VonMises(ours(ARRAYS["LOC"]), ours(ARRAYS["SCALE"]))
     other = torch.distributions.VonMises(theirs(ARRAYS["LOC"]), theirs(ARRAYS["SCALE"]))
-    minigrad.manual_seed(0)
     torch.manual_seed(0)
     actual, expected = mine.sample((3,)), other.sample((3,))
     assert_close(actual, expected, 1e-10)
     assert_close(mine.log_prob(actual), other.log_prob(expected), 1e-6)
     assert_close(mine.variance, other.variance, 1e-6)
     assert_close(mine.mean, other.mean)
-
-
-def test_gamma_takes_numbers() -> None:
-    for name, arguments in (("Gamma", (2.0, 3.0)), ("Chi2", (4.0,))):
-        mine, other = (getattr(t.distributions, name)(*arguments) for t in (minigrad, torch))
-        assert mine.log_prob(0.5).item() == pytest.approx(other.log_prob(0.5).item(), rel=1e-6)
-        raises(ValueError, "support", lambda mine=mine: mine.log_prob(-0.5))

@@ -8,67 +8,60 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 from minigrad import distributions, nn
 from tests.support.both import agree
-from tests.support.cases import cases, raises
+from tests.support.cases import cases, programs, raises
 from tests.support.parity import assert_close, in_torch_words, ours, theirs, torch
 
 _RNG = np.random.default_rng(0)
-VECTORS, MATRICES, POSITIVE = _RNG.standard_normal((2, 3)), _RNG.standard_normal((2, 3, 3)), _RNG.random((2, 3)) + 0.2
-# An input, and the transform by a library's module of distributions
-KINDS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-    "exp": (VECTORS, lambda D: D.ExpTransform()),
-    "sigmoid": (VECTORS, lambda D: D.SigmoidTransform()),
-    "softplus": (VECTORS, lambda D: D.SoftplusTransform()),
-    "tanh": (VECTORS, lambda D: D.TanhTransform()),
-    "abs": (POSITIVE, lambda D: D.AbsTransform()),
-    "affine": (VECTORS, lambda D: D.AffineTransform(1.0, -2.0)),
-    "affine, vectors": (VECTORS, lambda D: D.AffineTransform(1.0, -2.0, event_dim=1)),
-    "power": (POSITIVE, lambda D: D.PowerTransform(2.0)),
-    "cdf": (VECTORS, lambda D: D.CumulativeDistributionTransform(D.Normal(0.0, 2.0))),
-    "softmax": (VECTORS, lambda D: D.SoftmaxTransform()),
-    "stick breaking": (VECTORS, lambda D: D.StickBreakingTransform()),
-    "lower cholesky": (MATRICES, lambda D: D.LowerCholeskyTransform()),
-    "positive definite": (MATRICES, lambda D: D.PositiveDefiniteTransform()),
-    "correlations": (VECTORS, lambda D: D.CorrCholeskyTransform()),
-    "reshape": (MATRICES, lambda D: D.ReshapeTransform((3, 3), (9,))),
-    "independent": (VECTORS, lambda D: D.IndependentTransform(D.ExpTransform(), 1)),
-    "composed": (VECTORS, lambda D: D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 3.0)])),
-    "composed, of vectors": (
-        VECTORS,
-        lambda D: D.ComposeTransform([D.AffineTransform(1.0, 3.0), D.StickBreakingTransform()]),
+ARRAYS = _RNG.standard_normal((2, 3)), _RNG.standard_normal((2, 3, 3)), _RNG.random((2, 3)) + 0.2
+VECTORS = ARRAYS[0]
+# The input, one of ARRAYS, and the transform of it
+KINDS: list[tuple[int, str]] = [
+    *(
+        (0, row)
+        for row in programs("""
+    D.ExpTransform(); D.SigmoidTransform(); D.SoftplusTransform(); D.TanhTransform(); D.AffineTransform(1.0, -2.0);
+    D.AffineTransform(1.0, -2.0, event_dim=1); D.CumulativeDistributionTransform(D.Normal(0.0, 2.0));
+    D.SoftmaxTransform(); D.StickBreakingTransform(); D.CorrCholeskyTransform(); D.ComposeTransform([]);
+    D.IndependentTransform(D.ExpTransform(), 1); D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 3.0)]);
+    D.ComposeTransform([D.AffineTransform(1.0, 3.0), D.StickBreakingTransform()]);
+    D.CatTransform([D.ExpTransform(), D.TanhTransform()], -1, [1, 2]);
+    D.StackTransform([D.ExpTransform(), D.TanhTransform()], 0)
+    """)
     ),
-    "nothing": (VECTORS, lambda D: D.ComposeTransform([])),
-    "cat": (VECTORS, lambda D: D.CatTransform([D.ExpTransform(), D.TanhTransform()], -1, [1, 2])),
-    "stack": (VECTORS, lambda D: D.StackTransform([D.ExpTransform(), D.TanhTransform()], 0)),
-    "inverse": (POSITIVE, lambda D: D.ExpTransform().inv),
-}
+    *(
+        (1, f"D.{row}")
+        for row in ("LowerCholeskyTransform()", "PositiveDefiniteTransform()", "ReshapeTransform((3, 3), (9,))")
+    ),
+    *((2, f"D.{row}") for row in ("AbsTransform()", "PowerTransform(2.0)", "ExpTransform().inv")),
+]
+UNCACHED = ("D.ComposeTransform([])", "D.Cat", "D.Stack", "D.ExpTransform().inv")
 
 
 def both() -> tuple[Any, Any]:
     return distributions, torch.distributions
 
 
-@cases("name, cache_size", itertools.product(KINDS, [0, 1]))
-def test_values_inverses_and_jacobians(name: str, cache_size: int) -> None:
-    array, make = KINDS[name]
+@cases("kind, cache_size", itertools.product(KINDS, [0, 1]))
+def test_values_inverses_and_jacobians(kind: tuple[int, str], cache_size: int) -> None:
+    number, name = kind
 
     def program(t: Any, x: Any) -> list[Any]:
-        transform = make(t.distributions)
-        if cache_size and name != "inverse":
+        transform = eval(name, {"D": t.distributions})
+        if cache_size and not name.endswith("inv"):
             transform = transform.with_cache(cache_size)
         y = transform(x)
         back = transform.inv(y)
-        if name not in ("nothing", "cat", "stack", "inverse"):
+        if not name.startswith(UNCACHED):
             assert (back is x) == bool(cache_size)
         jacobian = transform.log_abs_det_jacobian(x, y) if transform.bijective else y * 0
         shapes = tuple(transform.forward_shape(x.shape)), tuple(transform.inverse_shape(y.shape))
         texts = map(in_torch_words, map(repr, (transform, transform.domain, transform.codomain)))
         return [y, back, jacobian, *shapes, *texts]
 
-    agree(program, array)
+    agree(program, ARRAYS[number])
 
 
 def test_equality() -> None:
@@ -79,6 +72,7 @@ def test_equality() -> None:
         assert library.AffineTransform(1, 2) != library.AffineTransform(1, 3)
         assert library.ExpTransform().inv == library.ExpTransform().inv
         assert library.ExpTransform().inv.inv == library.ExpTransform()
+        assert type(library.ExpTransform().inv) is library.transforms._InverseTransform
         assert library.ComposeTransform([]) == library.ComposeTransform([])
 
 
@@ -107,32 +101,18 @@ def test_a_transform_of_ones_own() -> None:
         assert_close(d.log_prob(x**3), expected, 1e-6)
 
 
-CONSTRAINTS: list[tuple[Any, Callable[[Any], Any]]] = [
-    (VECTORS, lambda c: c.real),
-    (VECTORS, lambda c: c.positive),
-    (VECTORS, lambda c: c.nonnegative),
-    (VECTORS, lambda c: c.greater_than(2.0)),
-    (VECTORS, lambda c: c.greater_than_eq(2.0)),
-    (VECTORS, lambda c: c.less_than(2.0)),
-    (VECTORS, lambda c: c.unit_interval),
-    (VECTORS, lambda c: c.interval(-1.0, 2.0)),
-    (VECTORS, lambda c: c.half_open_interval(-1.0, 2.0)),
-    (VECTORS, lambda c: c.simplex),
-    (MATRICES, lambda c: c.lower_cholesky),
-    (MATRICES, lambda c: c.positive_definite),
-    (VECTORS, lambda c: c.corr_cholesky),
-    (VECTORS, lambda c: c.independent(c.positive, 1)),
-    (VECTORS, lambda c: c.cat([c.positive, c.unit_interval], -1, [1, 2])),
-    (VECTORS, lambda c: c.stack([c.positive, c.unit_interval], 0)),
-]
+CONSTRAINTS = programs("""
+c.real; c.positive; c.nonnegative; c.greater_than(2.0); c.greater_than_eq(2.0); c.less_than(2.0); c.unit_interval;
+c.interval(-1.0, 2.0); c.half_open_interval(-1.0, 2.0); c.simplex; c.lower_cholesky; c.positive_definite;
+c.corr_cholesky; c.independent(c.positive, 1); c.cat([c.positive, c.unit_interval], -1, [1, 2]);
+c.stack([c.positive, c.unit_interval], 0)
+""")
 
 
 @cases("row, registry", itertools.product(CONSTRAINTS, ["biject_to", "transform_to"]))
-def test_registries(row: Any, registry: str) -> None:
-    array, make = row
-
+def test_registries(row: str, registry: str) -> None:
     def program(t: Any, x: Any) -> list[Any]:
-        constraint = make(t.distributions.constraints)
+        constraint = eval(row, {"c": t.distributions.constraints})
         try:
             transform = getattr(t.distributions, registry)(constraint)
         except NotImplementedError as error:
@@ -141,7 +121,7 @@ def test_registries(row: Any, registry: str) -> None:
         assert bool(constraint.check(y).all())
         return [y, transform.inv(y)]
 
-    agree(program, array)
+    agree(program, ARRAYS["cholesky" in row.partition("corr_")[0] or "definite" in row])
 
 
 BAD = [
@@ -202,13 +182,8 @@ def test_a_subclass_of_independent_is_expanded_into_the_object_that_it_gives(lib
     assert type(larger) is Expanded
     assert (tuple(larger.batch_shape), tuple(larger.event_shape)) == ((4,), (3,))
     assert tuple(larger.log_prob(larger.sample()).shape) == (4,)
-    with pytest.raises(NotImplementedError, match=r"must also define a custom \.expand"):
-        Diagonal(normal.loc, normal.scale).expand((4,))
-
-
-def test_the_inverse_is_of_a_class_with_pytorchs_name() -> None:
-    for library in both():
-        assert type(library.ExpTransform().inv) is library.transforms._InverseTransform
+    expand = Diagonal(normal.loc, normal.scale).expand
+    raises(NotImplementedError, r"must also define a custom \.expand", lambda: expand((4,)))
 
 
 def test_a_transform_may_be_a_module_and_pickled() -> None:

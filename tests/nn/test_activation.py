@@ -18,9 +18,9 @@ from tests.support.twins import pair
 
 SHAPE = (3, 4, 2, 2)
 LAYERS = programs("""
-n.ReLU6(); n.SELU(); n.CELU(2.0); n.Mish(); n.Hardtanh(-0.5, 1.5); n.Hardswish(); n.Hardshrink(0.3);
-n.Softshrink(0.3); n.Tanhshrink(); n.Threshold(0.1, 20); n.Softsign(); n.Softmin(dim=-1); n.PReLU();
-n.PReLU(4, init=0.1); n.RReLU(0.2, 0.4).eval()
+n.ReLU6(); n.SELU(); n.CELU(2.0); n.Mish(); n.Hardtanh(-0.5, 1.5); n.Hardswish(); n.Hardshrink(0.3); n.Softshrink(0.3);
+n.Tanhshrink(); n.Threshold(0.1, 20); n.Softsign(); n.Softmin(dim=-1); n.PReLU(); n.PReLU(4, init=0.1);
+n.RReLU(0.2, 0.4).eval()
 """)
 
 

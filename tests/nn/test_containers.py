@@ -140,8 +140,8 @@ def popped(library: Any) -> Any:
 
 RUNS = programs("""
 changed(t); multiplied(t); parameter_list(t); parameter_dict(t); of_own_update(t);
-[t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()];
-t.nn.ParameterList([t.ones(2, 3)]); t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2);
+[t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()]; t.nn.ParameterList([t.ones(2, 3)]);
+t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2);
 t.nn.ModuleList([t.nn.ReLU()]) + t.nn.ModuleList([t.nn.GELU()]); popped(t); t.nn.Sequential(t.nn.ReLU()) + 3;
 t.nn.Sequential(t.nn.ReLU()) * 0; t.nn.Sequential(t.nn.ReLU()) * "a"; t.nn.Sequential(t.nn.ReLU())[4];
 t.nn.Sequential(t.nn.ReLU()).insert(4, t.nn.ReLU()); t.nn.Sequential(t.nn.ReLU()).insert(0, 4); t.nn.ModuleList(3);

@@ -18,17 +18,16 @@ from tests.support.parity import ours, torch
 
 LAYERS = programs("""
 n.Conv1d(3, 4, 3) of (2, 3, 7); n.Conv1d(3, 4, 3) of (3, 7); n.Conv1d(3, 4, 3) of (0, 3, 7);
-n.Conv1d(4, 6, 3, stride=2, padding=2, dilation=2, groups=2) of (2, 4, 9);
-n.Conv1d(3, 5, 1, bias=False) of (2, 3, 4); n.Conv1d(2, 3, 3, padding="same", dilation=2) of (2, 2, 6);
-n.Conv1d(2, 3, 3, padding="valid") of (2, 2, 6); n.Conv1d(2, 3, 3, padding=2, padding_mode="reflect") of (2, 2, 6);
+n.Conv1d(4, 6, 3, stride=2, padding=2, dilation=2, groups=2) of (2, 4, 9); n.Conv1d(3, 5, 1, bias=False) of (2, 3, 4);
+n.Conv1d(2, 3, 3, padding="same", dilation=2) of (2, 2, 6); n.Conv1d(2, 3, 3, padding="valid") of (2, 2, 6);
+n.Conv1d(2, 3, 3, padding=2, padding_mode="reflect") of (2, 2, 6);
 n.Conv1d(2, 3, 5, padding="same", padding_mode="circular") of (2, 2, 6);
 n.Conv1d(4, 4, 3, padding=1, groups=4) of (2, 4, 6);
 n.Conv2d(3, 4, (2, 3), stride=(1, 2), padding=(0, 1)) of (2, 3, 5, 6); n.Conv2d(3, 4, 3) of (3, 5, 5);
 n.Conv2d(4, 4, 3, padding=1, dilation=(1, 2), groups=2) of (1, 4, 5, 6);
 n.Conv2d(2, 3, 3, padding=(1, 2), padding_mode="replicate") of (1, 2, 4, 5);
-n.Conv2d(3, 8, 2, stride=2) of (2, 3, 4, 4);
-n.Conv3d(2, 3, (1, 2, 2), padding=(0, 1, 1), stride=2) of (2, 2, 3, 4, 3); n.ConvTranspose1d(3, 4, 3) of (2, 3, 5);
-n.ConvTranspose1d(3, 4, 3, bias=False) of (3, 5);
+n.Conv2d(3, 8, 2, stride=2) of (2, 3, 4, 4); n.Conv3d(2, 3, (1, 2, 2), padding=(0, 1, 1), stride=2) of (2, 2, 3, 4, 3);
+n.ConvTranspose1d(3, 4, 3) of (2, 3, 5); n.ConvTranspose1d(3, 4, 3, bias=False) of (3, 5);
 n.ConvTranspose1d(4, 6, 3, 3, 2, output_padding=2, groups=2, dilation=2) of (2, 4, 4);
 n.ConvTranspose2d(2, 4, 2, (1, 2), (0, 1), (1, 2), groups=2, dilation=(2, 4)) of (2, 2, 4, 3);
 n.ConvTranspose2d(4, 2, (2, 3), stride=2, padding=(0, 1), output_padding=(1, 0)) of (2, 4, 3, 3);

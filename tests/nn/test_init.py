@@ -24,13 +24,13 @@ n.Linear(7, 5, dtype=n.Linear(1, 1).double().weight.dtype); n.Bilinear(3, 4, 5);
 n.MultiheadAttention(8, 2); n.MultiheadAttention(12, 3, bias=False, add_zero_attn=True);
 n.MultiheadAttention(8, 2, kdim=6, vdim=10);
 n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, 16, norm_first=True), 2, enable_nested_tensor=False);
-n.TransformerEncoderLayer(8, 2, 16); n.TransformerDecoderLayer(8, 2, 16, bias=False);
-n.Transformer(16, 4, 2, 2, 32); n.Transformer(8, 2, 1, 3, 12, 0.2, "gelu", norm_first=True, bias=False)
+n.TransformerEncoderLayer(8, 2, 16); n.TransformerDecoderLayer(8, 2, 16, bias=False); n.Transformer(16, 4, 2, 2, 32);
+n.Transformer(8, 2, 1, 3, 12, 0.2, "gelu", norm_first=True, bias=False)
 """)
 # through logarithms and cosines
 NEAR = programs("""
-n.Embedding(20, 6, padding_idx=3); n.Embedding(3, 5, -1);
-n.Embedding(50, 33, max_norm=1.0, scale_grad_by_freq=True); n.MultiheadAttention(8, 2, add_bias_kv=True)
+n.Embedding(20, 6, padding_idx=3); n.Embedding(3, 5, -1); n.Embedding(50, 33, max_norm=1.0, scale_grad_by_freq=True);
+n.MultiheadAttention(8, 2, add_bias_kv=True)
 """)
 FILLS = programs("""
 i.uniform_(t, -0.3, 0.7); i.normal_(t, 0.5, 0.02); i.constant_(t, 0.25); i.ones_(t); i.zeros_(t); i.eye_(t);

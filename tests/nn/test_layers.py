@@ -21,11 +21,11 @@ LAYERS = programs("""
 n.Linear(5, 3) of (4, 5); n.Linear(5, 3) of (5,); n.Linear(5, 3, bias=False) of (2, 3, 4, 5);
 n.LayerNorm(5) of (2, 3, 5); n.LayerNorm((3, 5), eps=1e-3) of (2, 3, 5); n.LayerNorm(5, bias=False) of (2, 5);
 n.LayerNorm([3, 5], elementwise_affine=False) of (2, 3, 5); n.RMSNorm(5) of (2, 3, 5);
-n.RMSNorm((3, 5), eps=1e-3) of (2, 3, 5); n.ReLU() of (4, 5); n.GELU() of (4, 5);
-n.GELU(approximate="tanh") of (4, 5); n.SiLU() of (4, 5); n.Tanh() of (4, 5); n.Sigmoid() of (4, 5);
-n.LogSigmoid() of (4, 5); n.Softplus(beta=2, threshold=1) of (4, 5); n.ELU(alpha=0.7) of (4, 5);
-n.LeakyReLU(0.2) of (4, 5); n.GLU(dim=1) of (4, 6, 5); n.Softmax(dim=1) of (4, 5, 2);
-n.LogSoftmax(dim=-1) of (4, 5); n.Sequential(n.Linear(5, 7), n.ReLU(inplace=True), n.Linear(7, 1)) of (4, 5)
+n.RMSNorm((3, 5), eps=1e-3) of (2, 3, 5); n.ReLU() of (4, 5); n.GELU() of (4, 5); n.GELU(approximate="tanh") of (4, 5);
+n.SiLU() of (4, 5); n.Tanh() of (4, 5); n.Sigmoid() of (4, 5); n.LogSigmoid() of (4, 5);
+n.Softplus(beta=2, threshold=1) of (4, 5); n.ELU(alpha=0.7) of (4, 5); n.LeakyReLU(0.2) of (4, 5);
+n.GLU(dim=1) of (4, 6, 5); n.Softmax(dim=1) of (4, 5, 2); n.LogSoftmax(dim=-1) of (4, 5);
+n.Sequential(n.Linear(5, 7), n.ReLU(inplace=True), n.Linear(7, 1)) of (4, 5)
 """)
 
 

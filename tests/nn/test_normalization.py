@@ -43,11 +43,10 @@ n.BatchNorm1d(3, momentum=None) of (4, 3, 5); n.BatchNorm1d(3, affine=False) of 
 n.BatchNorm1d(3, bias=False) of (4, 3); n.BatchNorm1d(3, track_running_stats=False) of (4, 3);
 n.BatchNorm1d(3, track_running_stats=False).eval() of (4, 3); n.BatchNorm2d(3) of (2, 3, 4, 5);
 n.BatchNorm3d(2) of (2, 2, 2, 3, 2); n.InstanceNorm1d(3) of (2, 3, 5); n.InstanceNorm1d(3, affine=True) of (3, 5);
-n.InstanceNorm1d(3, track_running_stats=True) of (2, 3, 5);
-n.InstanceNorm2d(3, affine=True, eps=1e-3) of (2, 3, 4, 2); n.InstanceNorm3d(2) of (2, 2, 2, 3, 2);
-n.GroupNorm(2, 4) of (3, 4, 5); n.GroupNorm(3, 6, eps=1e-3, affine=False) of (2, 6, 2, 3);
-n.GroupNorm(1, 4, bias=False) of (3, 4); n.LocalResponseNorm(2, alpha=0.3) of (2, 5, 4);
-n.LocalResponseNorm(3, beta=0.5, k=2.0) of (2, 5, 2, 3)
+n.InstanceNorm1d(3, track_running_stats=True) of (2, 3, 5); n.InstanceNorm2d(3, affine=True, eps=1e-3) of (2, 3, 4, 2);
+n.InstanceNorm3d(2) of (2, 2, 2, 3, 2); n.GroupNorm(2, 4) of (3, 4, 5);
+n.GroupNorm(3, 6, eps=1e-3, affine=False) of (2, 6, 2, 3); n.GroupNorm(1, 4, bias=False) of (3, 4);
+n.LocalResponseNorm(2, alpha=0.3) of (2, 5, 4); n.LocalResponseNorm(3, beta=0.5, k=2.0) of (2, 5, 2, 3)
 """)
 EVALUATED: list[tuple[Make, tuple[int, ...]]] = [
     (evaluated(lambda n: n.BatchNorm1d(3)), (4, 3, 5)),

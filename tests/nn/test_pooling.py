@@ -23,9 +23,8 @@ n.MaxPool1d(3, 1, padding=1, dilation=3, ceil_mode=True) of (2, 3, 9); n.MaxPool
 n.MaxPool2d((2, 3), (1, 2), padding=1, return_indices=True, ceil_mode=True) of (2, 3, 4, 6);
 n.MaxPool2d(3, 2, return_indices=True) of (3, 7, 7); n.MaxPool3d((1, 2, 2), return_indices=True) of (1, 2, 2, 4, 5);
 n.AvgPool1d(3) of (2, 3, 8); n.AvgPool1d(3, 2, 1) of (3, 8); n.AvgPool1d(3, 2, 1, ceil_mode=True) of (2, 3, 8);
-n.AvgPool1d(4, 3, 2, True, count_include_pad=False) of (2, 3, 9);
-n.AvgPool2d((2, 3), padding=(1, 0)) of (2, 3, 5, 6); n.AvgPool2d(3, 2, ceil_mode=True) of (2, 3, 6, 6);
-n.AvgPool2d(60_000, ceil_mode=True) of (2, 3, 6, 6);
+n.AvgPool1d(4, 3, 2, True, count_include_pad=False) of (2, 3, 9); n.AvgPool2d((2, 3), padding=(1, 0)) of (2, 3, 5, 6);
+n.AvgPool2d(3, 2, ceil_mode=True) of (2, 3, 6, 6); n.AvgPool2d(60_000, ceil_mode=True) of (2, 3, 6, 6);
 n.AvgPool2d((9, 2), (1, 2), (4, 0), ceil_mode=True) of (2, 3, 3, 5);
 n.MaxPool2d((9, 2), (1, 2), (4, 0), ceil_mode=True) of (2, 3, 3, 5);
 n.AvgPool2d(2, divisor_override=3) of (2, 3, 4, 4);

@@ -27,8 +27,8 @@ n.Upsample(scale_factor=(2.0, 1.5)) of (2, 3, 4, 5); n.Upsample(size=(3, 7)) of 
 n.Upsample(scale_factor=2, mode="linear") of (2, 3, 4); n.Upsample((3, 9), mode="bilinear") of (2, 3, 5, 4);
 n.Upsample(scale_factor=2, mode="bilinear", align_corners=True) of (2, 3, 3, 4);
 n.Upsample(size=(7, 3), mode="bicubic") of (1, 2, 4, 5);
-n.Upsample(scale_factor=2, mode="trilinear") of (1, 2, 2, 3, 2);
-n.UpsamplingNearest2d(scale_factor=2) of (1, 2, 3, 2); n.UpsamplingBilinear2d(size=(4, 5)) of (1, 2, 3, 2)
+n.Upsample(scale_factor=2, mode="trilinear") of (1, 2, 2, 3, 2); n.UpsamplingNearest2d(scale_factor=2) of (1, 2, 3, 2);
+n.UpsamplingBilinear2d(size=(4, 5)) of (1, 2, 3, 2)
 """)
 
 

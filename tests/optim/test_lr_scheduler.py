@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import math
 import warnings
@@ -15,8 +14,9 @@ import pytest
 import minigrad
 from minigrad import nn, optim
 from minigrad.optim import lr_scheduler
+from tests.support.both import outcome
 from tests.support.cases import cases, programs, raises
-from tests.support.parity import torch
+from tests.support.parity import assert_same_signature, torch
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter", "ignore:To get the last")
@@ -59,6 +59,7 @@ COMBINED = programs("""
 s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingLR(o, 5)], [3]);
 s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], [2, 6]);
 s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingWarmRestarts(o, 3, 2)], [3]);
+s.ChainedScheduler([s.LinearLR(o, 0.1, total_iters=4), s.ExponentialLR(o, 0.9), s.StepLR(o, 3)]);
 s.SequentialLR(o, [s.MultiplicativeLR(o, lambda e: 0.9), s.LambdaLR(o, lambda e: 0.9**e)], [4]);
 s.SequentialLR(o, [s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.ExponentialLR(o, 0.9)], [2]), s.StepLR(o, 2)], [6]);
 s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)])
@@ -117,15 +118,16 @@ def test_closed_forms(make: Make, formula: Callable[[float, int], float]) -> Non
         check(e)
 
 
-def outcome(call: Callable[[], Any]) -> Any:
-    """What a call returns, or the kind and text of the error."""
-    try:
-        return call()
-    except (ValueError, KeyError) as error:
-        return type(error), str(error)
+AT_ONCE = [
+    "s.ConstantLR(o, 0.3, 0, e)",
+    "s.LinearLR(o, 0.3, 0.8, 0, e)",
+    "s.PolynomialLR(o, 0, 1.0, e)",
+]  # no iteration
 
 
-@cases("row, optimiser, begin", itertools.product(MORE, ["SGD", "Adam"], [-1, 2, 5]))
+@cases(
+    "row, optimiser, begin", [*itertools.product(MORE, ["SGD", "Adam"], [-1, 2, 5]), *((r, "SGD", -1) for r in AT_ONCE)]
+)
 def test_against_pytorch(row: str, optimiser: str, begin: int) -> None:
     """From the start, and going on by ``last_epoch``; a call too many, too."""
     if begin >= 0 and row.startswith(("s.OneCycleLR", "s.CyclicLR")) and "scale_fn" not in row:
@@ -190,23 +192,6 @@ def test_warm_restarts_in_fractions() -> None:
         assert rates(mine.optimizer) == rates(other.optimizer)
 
 
-@cases("name", ["ConstantLR", "LinearLR", "PolynomialLR"])
-def test_no_iterations_as_in_pytorch(name: str) -> None:
-    mine, other = pairs(lambda s, o: getattr(s, name)(o, total_iters=0))
-    for _ in range(4):
-        assert rates(mine.optimizer) == rates(other.optimizer)
-        mine.step(), other.step()
-
-
-def test_two_schedules_on_one_optimiser() -> None:
-    make = lambda s, o: [s.LinearLR(o, 0.1, total_iters=4), s.ExponentialLR(o, 0.9), s.StepLR(o, 3)]
-    both = pairs(make)
-    for _ in range(12):
-        assert rates(both[0][0].optimizer) == rates(both[1][0].optimizer)
-        for schedule in (*both[0], *both[1]):
-            schedule.step()
-
-
 @cases("library", [minigrad, torch])
 def test_a_schedule_of_ones_own(library: Any) -> None:
     class Warmup(library.optim.lr_scheduler._LRScheduler):  # type: ignore[misc, name-defined]
@@ -244,14 +229,6 @@ def test_warnings(library: Any) -> None:
         warnings.simplefilter("error")
         schedule.step()
         schedule.step()
-
-
-def test_a_lambda_for_each_group() -> None:
-    optimiser = groups(minigrad)
-    schedule = lr_scheduler.LambdaLR(optimiser, [lambda e: 1.0, lambda e: e])
-    schedule.step()
-    assert rates(optimiser) == [0.5, 0.1]
-    raises(ValueError, "Expected 2 lr_lambdas, but got 1", lambda: lr_scheduler.LambdaLR(optimiser, [lambda e: 1.0]))
 
 
 def test_the_state_of_a_lambda_object() -> None:
@@ -294,6 +271,8 @@ def test_reduce_on_plateau(how: dict[str, Any]) -> None:
 
 
 def test_errors() -> None:
+    lambdas = [lambda e: 1.0]
+    raises(ValueError, "Expected 2 lr_lambdas, but got 1", lambda: lr_scheduler.LambdaLR(groups(minigrad), lambdas))
     raises(TypeError, "int is not an Optimizer", lambda: lr_scheduler.ExponentialLR(3, 0.9))  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="'initial_lr' is not specified"):
         lr_scheduler.ExponentialLR(groups(minigrad), 0.9, last_epoch=3)
@@ -305,12 +284,12 @@ def test_errors() -> None:
 
 
 WRONG = programs("""
-s.ConstantLR(o, 2); s.LinearLR(o, 0.5, 2); s.MultiplicativeLR(o, [lambda e: e]);
-s.CosineAnnealingWarmRestarts(o, 0); s.CosineAnnealingWarmRestarts(o, 2, 0);
-s.CosineAnnealingWarmRestarts(o, 2).step(-1); s.CyclicLR(o, 0.1, 0.5, mode="square"); s.CyclicLR(o, [0.1], 0.5);
-s.OneCycleLR(o, 0.5); s.OneCycleLR(o, 0.5, -1); s.OneCycleLR(o, 0.5, epochs=3, steps_per_epoch=0);
-s.OneCycleLR(o, 0.5, 10, pct_start=2.0); s.OneCycleLR(o, 0.5, 10, anneal_strategy="square");
-s.ReduceLROnPlateau(o, "up"); s.ReduceLROnPlateau(o, threshold_mode="up"); s.ReduceLROnPlateau(o, min_lr=[1]);
+s.ConstantLR(o, 2); s.LinearLR(o, 0.5, 2); s.MultiplicativeLR(o, [lambda e: e]); s.CosineAnnealingWarmRestarts(o, 0);
+s.CosineAnnealingWarmRestarts(o, 2, 0); s.CosineAnnealingWarmRestarts(o, 2).step(-1);
+s.CyclicLR(o, 0.1, 0.5, mode="square"); s.CyclicLR(o, [0.1], 0.5); s.OneCycleLR(o, 0.5); s.OneCycleLR(o, 0.5, -1);
+s.OneCycleLR(o, 0.5, epochs=3, steps_per_epoch=0); s.OneCycleLR(o, 0.5, 10, pct_start=2.0);
+s.OneCycleLR(o, 0.5, 10, anneal_strategy="square"); s.ReduceLROnPlateau(o, "up");
+s.ReduceLROnPlateau(o, threshold_mode="up"); s.ReduceLROnPlateau(o, min_lr=[1]);
 s.SequentialLR(o, [s.StepLR(o, 2)], [2]); s.SequentialLR(o, [s.StepLR(o, 2), s.ReduceLROnPlateau(o)], [2]);
 s.ChainedScheduler([])
 """)
@@ -320,7 +299,7 @@ s.ChainedScheduler([])
 def test_errors_are_pytorchs(program: str) -> None:
     names = ({"s": t.optim.lr_scheduler, "o": groups(t)} for t in (minigrad, torch))
     actual, expected = (outcome(lambda n=n: eval(program, n)) for n in names)  # type: ignore[misc]
-    assert actual == expected and expected[0] is ValueError
+    assert actual == expected and expected.startswith("ValueError")
 
 
 def test_no_momentum_to_cycle() -> None:
@@ -332,14 +311,5 @@ def test_no_momentum_to_cycle() -> None:
 
 @cases("name", [n for n in lr_scheduler.__all__ if n not in ("LRScheduler", "NoamLR", "InverseSquareRootLR")])
 def test_signatures_are_pytorchs(name: str) -> None:
-    actual = inspect.signature(getattr(lr_scheduler, name)).parameters
-    expected = inspect.signature(getattr(torch.optim.lr_scheduler, name)).parameters
-    assert [n for n in actual if n != "verbose"] == list(expected)
-    assert all(actual[n].default == p.default for n, p in expected.items())
-
-
-@cases("name", optim.lr_scheduler.__all__)
-def test_programs_find_the_module_of_a_schedule(name: str) -> None:
-    from minigrad.optim import lr_scheduler
-
+    assert_same_signature(getattr(lr_scheduler, name), getattr(torch.optim.lr_scheduler, name))
     assert getattr(lr_scheduler, name).__module__ == lr_scheduler.__name__

@@ -15,7 +15,7 @@ from minigrad import nn, optim
 from minigrad.optim.optimizer import required
 from tests.support.both import outcome
 from tests.support.cases import cases, programs, raises
-from tests.support.parity import assert_close, host, in_torch_words, ours, torch
+from tests.support.parity import assert_close, assert_same_signature, host, in_torch_words, ours, torch
 
 OPTIONS = programs("""
 SGD(lr=0.1); SGD(lr=0.05, momentum=0.9); SGD(lr=0.05, momentum=0.9, dampening=0.3, weight_decay=0.1);
@@ -109,25 +109,6 @@ def test_complex_parameters(row: str) -> None:
             np.testing.assert_allclose(np.asarray(actual[key]), np.asarray(value), 1e-8, 1e-10, err_msg=key)
 
 
-def test_lbfgs_of_complex_parameters_and_muon() -> None:
-    actual = []
-    for t in (minigrad, torch):
-        z = t.nn.Parameter(t.tensor([1j, 2 + 1j], dtype=t.complex128))
-        optimiser = t.optim.LBFGS([z], lr=0.5, max_iter=5)
-
-        def closure(z: Any = z, optimiser: Any = optimiser) -> Any:
-            optimiser.zero_grad()
-            loss = (z**3 - 1j).abs().square().sum()
-            loss.backward()
-            return loss
-
-        optimiser.step(closure)
-        actual.append(z.detach())
-    np.testing.assert_allclose(*(z.numpy() for z in actual), 1e-9)
-    with pytest.raises(RuntimeError, match="Muon does not support complex parameters"):
-        optim.Muon([nn.Parameter(minigrad.ones(2, 2) * 1j)])
-
-
 @cases("name", NAMES)
 def test_groups_and_rates_that_change(name: str, device: str) -> None:
     mine, other = start(np.float64, device)
@@ -208,7 +189,7 @@ def test_zero_grad_and_closure() -> None:
 
     with minigrad.no_grad():
         assert optimiser.step(closure).item() == 2
-    np.testing.assert_allclose(host(p), [0.8, 0.8], rtol=1e-6)
+    assert_close(p, np.float32([0.8, 0.8]), 1e-6)
     assert optimiser.step() is None
     optimiser.zero_grad(set_to_none=False)
     assert p.grad is not None and not p.grad.any().item()
@@ -236,12 +217,11 @@ def test_parameters_in_any_memory_order(name: str, device: str) -> None:
     np.testing.assert_allclose(*map(host, params), rtol=1e-12)
 
 
-def test_add_param_group_and_repr() -> None:
+def test_groups_and_repr() -> None:
     p, q = nn.Parameter(minigrad.ones(2)), nn.Parameter(minigrad.ones(3))
     optimiser = optim.AdamW([p], lr=0.1)
     optimiser.add_param_group({"params": q, "lr": 0.2})
-    assert [g["lr"] for g in optimiser.param_groups] == [0.1, 0.2]
-    assert optimiser.param_groups[1]["weight_decay"] == 0.01
+    assert [(g["lr"], g["weight_decay"]) for g in optimiser.param_groups] == [(0.1, 0.01), (0.2, 0.01)]
     assert "Parameter Group 1" in repr(optimiser) and "lr: 0.2" in repr(optimiser)
 
 
@@ -250,21 +230,23 @@ def test_construction_errors() -> None:
     words = "RMSprop: differentiable=True is not provided"
     raises(NotImplementedError, words, lambda: optim.RMSprop([p], differentiable=True))
     raises(ValueError, "optimizer got an empty parameter list", lambda: optim.SGD([], lr=0.1))
-    with pytest.raises(TypeError, match="should be an iterable of Tensors or dicts"):
-        optim.SGD(p, lr=0.1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="can only optimize Tensors, but one of the params is <class 'int'>"):
-        optim.SGD([3], lr=0.1)  # type: ignore[list-item]
+    raises(TypeError, "should be an iterable of Tensors or dicts", lambda: optim.SGD(p, lr=0.1))  # type: ignore[arg-type]
+    words = "can only optimize Tensors, but one of the params is <class 'int'>"
+    raises(TypeError, words, lambda: optim.SGD([3], lr=0.1))  # type: ignore[list-item]
     raises(ValueError, "can't optimize a non-leaf Tensor", lambda: optim.SGD([p * 2], lr=0.1))
-    with pytest.raises(ValueError, match="appear in more than one parameter group"):
-        optim.SGD([{"params": [p]}, {"params": [q, p]}], lr=0.1)
+    twice = [{"params": [p]}, {"params": [q, p]}]
+    raises(ValueError, "appear in more than one parameter group", lambda: optim.SGD(twice, lr=0.1))
     raises(TypeError, "Please use a list instead", lambda: optim.SGD([{"params": {p}}], lr=0.1))
     with pytest.warns(UserWarning, match="duplicate parameters"):
         optim.SGD([p, p], lr=0.1)
+    beta: Any = minigrad.tensor(0.9)
+    raises(ValueError, "must be either both floats or both Tensors", lambda: optim.Adam([p], betas=(beta, 0.9)))
+    words = r"betas\[0\] as a Tensor is not supported for capturable=False"
+    raises(ValueError, words, lambda: optim.Adam([p], betas=(beta, beta), foreach=True))
     raises(ValueError, "lr must be 1-element", lambda: optim.Adam([p], lr=minigrad.ones(2)))
-    with pytest.raises(ValueError, match="lr as a Tensor is not supported"):
-        optim.Adam([p], lr=minigrad.tensor(0.1), foreach=True)
-    with pytest.raises(ValueError, match="didn't specify a value of required optimization parameter lr"):
-        optim.Optimizer([p], {"lr": required})
+    rate = minigrad.tensor(0.1)
+    raises(ValueError, "lr as a Tensor is not supported", lambda: optim.Adam([p], lr=rate, foreach=True))
+    raises(ValueError, "a value of required optimization parameter lr", lambda: optim.Optimizer([p], {"lr": required}))
 
 
 def test_names_of_parameters() -> None:
@@ -344,8 +326,6 @@ def test_an_optimiser_of_ones_own(library: Any) -> None:
             loss = closure() if closure is not None else None
             for group in self.param_groups:
                 for p in group["params"]:
-                    if p.grad is None:
-                        continue
                     state = self.state[p]
                     if len(state) == 0:
                         state["step"], state["m"] = 0, library.zeros_like(p.data)
@@ -443,28 +423,17 @@ def test_option_errors_are_pytorchs(program: str) -> None:
     assert texts[0] == texts[1] and texts[1].startswith(("ValueError: ", "RuntimeError: "))
 
 
-@cases("name", [*NAMES, "SparseAdam", "LBFGS", "Optimizer"])
+@cases("name", [*NAMES, "Muon", "SparseAdam", "LBFGS", "Optimizer"])
 def test_signatures_and_defaults_are_pytorchs(name: str) -> None:
-    actual = inspect.signature(getattr(optim, name)).parameters
-    expected = inspect.signature(getattr(torch.optim, name)).parameters
-    assert list(actual) == list(expected)
-    for key, parameter in expected.items():
-        assert actual[key].default == parameter.default and actual[key].kind == parameter.kind, key
+    assert_same_signature(getattr(optim, name), getattr(torch.optim, name))
 
 
 @cases("name, shape", [("Adafactor", (2,)), ("Muon", (2, 2)), ("SparseAdam", (2,))])
 def test_no_complex_parameters(name: str, shape: tuple[int, ...]) -> None:
     p = nn.Parameter(minigrad.ones(shape, dtype=minigrad.complex64))
     p.grad = minigrad.ones_like(p)
-    raises((RuntimeError, ValueError), f"{name} does not support complex parameters", getattr(optim, name)([p]).step)
-
-
-def test_betas_that_are_tensors() -> None:
-    p, beta = nn.Parameter(minigrad.ones(1)), minigrad.tensor(0.9)
-    with pytest.raises(ValueError, match="must be either both floats or both Tensors"):
-        optim.Adam([p], betas=(beta, 0.9))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"betas\[0\] as a Tensor is not supported for capturable=False"):
-        optim.Adam([p], betas=(beta, beta), foreach=True)  # type: ignore[arg-type]
+    words = f"{name} does not support complex parameters"
+    raises((RuntimeError, ValueError), words, lambda: getattr(optim, name)([p]).step())
 
 
 @cases("dtype", ["float16", "bfloat16"])
@@ -504,9 +473,6 @@ def test_steps_of_float16_are_computed_in_float32(name: str) -> None:
     assert ends[0] == ends[1] != [0.5, -2.0]
 
 
-# On an embedding with sparse gradients
-
-
 @cases("maximize", [False, True])
 def test_sparse_adam_of_an_embedding(maximize: bool, device: str) -> None:
     table, rng = np.random.default_rng(0).standard_normal((7, 3)), np.random.default_rng(1)
@@ -519,9 +485,8 @@ def test_sparse_adam_of_an_embedding(maximize: bool, device: str) -> None:
         batch, weights = rng.integers(0, 6, 3), rng.standard_normal((3, 3))  # row 6 is never used
         a.zero_grad()
         b.zero_grad()
-        nn.functional.embedding(minigrad.tensor(batch, device=device), mine).mul(
-            ours(weights, device=device)
-        ).sum().backward()
+        rows = nn.functional.embedding(minigrad.tensor(batch, device=device), mine)
+        (rows * ours(weights, device=device)).sum().backward()
         (other(torch.from_numpy(batch)) * torch.from_numpy(weights)).sum().backward()
         a.step()
         b.step()
@@ -536,12 +501,10 @@ def test_sparse_adam_of_an_embedding(maximize: bool, device: str) -> None:
 def test_sparse_adam_of_a_parameter_without_axes(device: str) -> None:
     p = nn.Parameter(minigrad.tensor(2.0, device=device))
     optimiser = optim.SparseAdam([p], lr=0.5)
-    p.grad = minigrad.tensor(3.0, device=device)
-    optimiser.step()
-    assert p.item() == pytest.approx(1.5)
-    p.grad = minigrad.tensor(0.0, device=device)
-    optimiser.step()
-    assert p.item() == pytest.approx(1.5)  # Adam would go on
+    for slope in (3.0, 0.0):  # Adam would go on
+        p.grad = minigrad.tensor(slope, device=device)
+        optimiser.step()
+        assert p.item() == pytest.approx(1.5)
 
 
 def test_sparse_adam_of_memory_that_is_not_contiguous(device: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,19 +67,12 @@ def test_the_schedule(how: dict[str, Any]) -> None:
 
 
 def test_errors() -> None:
-    optimiser = minigrad.optim.SGD([nn.Parameter(minigrad.ones(1))])
-    with pytest.raises(ValueError, match="anneal_strategy must be one of"):
-        swa_utils.SWALR(optimiser, 0.1, anneal_strategy="square")
-    with pytest.raises(ValueError, match="anneal_epochs must be equal or greater than 0"):
-        swa_utils.SWALR(optimiser, 0.1, anneal_epochs=-1)
+    schedule = partial(swa_utils.SWALR, minigrad.optim.SGD([nn.Parameter(minigrad.ones(1))]), 0.1)
+    raises(ValueError, "anneal_strategy must be one of", lambda: schedule(anneal_strategy="square"))
+    raises(ValueError, "anneal_epochs must be equal or greater than 0", lambda: schedule(anneal_epochs=-1))
     raises(ValueError, "Invalid decay value 2", lambda: swa_utils.get_ema_multi_avg_fn(2))
-    raises(
-        AssertionError,
-        "Only one of",
-        lambda: swa_utils.AveragedModel(
-            nn.Linear(1, 1), avg_fn=swa_utils.get_swa_avg_fn(), multi_avg_fn=swa_utils.get_swa_multi_avg_fn()
-        ),
-    )
+    both = {"avg_fn": swa_utils.get_swa_avg_fn(), "multi_avg_fn": swa_utils.get_swa_multi_avg_fn()}
+    raises(AssertionError, "Only one of", lambda: swa_utils.AveragedModel(nn.Linear(1, 1), **both))
 
 
 def test_the_model_is_a_copy() -> None:

@@ -7,6 +7,7 @@ import pytest
 from minigrad import nn, optim
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 from tests.optim import zero_checks
+from tests.support.cases import raises
 from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
@@ -20,5 +21,5 @@ def test_of_ranks(outcomes: Outcomes, ranks: int) -> None:
 
 
 def test_without_a_world() -> None:
-    with pytest.raises(ValueError, match="Default process group has not been initialized"):
-        ZeroRedundancyOptimizer(nn.Linear(1, 1).parameters(), optim.SGD, lr=0.1)
+    build = lambda: ZeroRedundancyOptimizer(nn.Linear(1, 1).parameters(), optim.SGD, lr=0.1)
+    raises(ValueError, "Default process group has not been initialized", build)

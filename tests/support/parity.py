@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,6 +87,15 @@ def assert_same_dtype(actual: Any, expected: Any, name: str = "") -> None:
     """The same dtype by name, and the same shape."""
     assert actual.dtype.name == str(expected.dtype).removeprefix("torch."), name
     assert tuple(actual.shape) == tuple(expected.shape), name
+
+
+def assert_same_signature(mine: Any, other: Any) -> None:
+    """The same arguments, of the same kinds, with the same defaults; an old one may be left besides."""
+    actual, expected = (
+        [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values() if p.name != "verbose"]
+        for f in (mine, other)
+    )
+    assert actual == expected, mine
 
 
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any], g: Sequence[Any], create_graph: bool = False) -> Any:
