@@ -59,8 +59,8 @@ def test_output_size_chooses_the_output_padding(device: str) -> None:
     x, tx = minigrad.ones(1, 2, 4, device=device), torch.ones(1, 2, 4)
     for size in ([12], [1, 2, 13], (14,)):
         assert mine.to(device)(x, output_size=size).shape == tuple(other(tx, output_size=list(size)).shape)
-    with pytest.raises(ValueError, match=r"requested an output size of \(20,\), but valid sizes range from"):
-        mine(x, output_size=(20,))
+    words = r"requested an output size of \(20,\), but valid sizes range from"
+    raises(ValueError, words, lambda: mine(x, output_size=(20,)))
 
 
 FUNCTIONS: list[tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = [
@@ -89,12 +89,10 @@ one = minigrad.ones
 
 
 def test_errors() -> None:
-    raises(
-        RuntimeError,
-        r"Given groups=1, weight of size \[3, 2, 3\], expected input\[1, 4, 5\] to have 2 "
-        "channels, but got 4 channels instead",
-        lambda: nn.Conv1d(2, 3, 3)(one(1, 4, 5)),
+    words = (
+        r"Given groups=1, weight of size \[3, 2, 3\], expected input\[1, 4, 5\] to have 2 channels, but got 4 channels"
     )
+    raises(RuntimeError, words, lambda: nn.Conv1d(2, 3, 3)(one(1, 4, 5)))
     words = r"Expected 2D \(unbatched\) or 3D \(batched\) input to conv1d, but got input of size: \[4\]"
     raises(RuntimeError, words, lambda: nn.Conv1d(2, 3, 3)(one(4)))
     words = r"padded input size per channel: \(2 x 5\). Kernel size: \(3 x 3\). Kernel size can"
@@ -118,4 +116,3 @@ def test_errors() -> None:
     raises(RuntimeError, "negative padding", lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), padding=-1))
     words = "expected stride to be one integer or 1"
     raises(RuntimeError, words, lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), stride=(1, 2)))
-    raises(RuntimeError, r"sliding blocks as \(2, 2\).*\(1, 8, 5\)", lambda: F.fold(one(1, 8, 5), (3, 3), 2))

@@ -15,7 +15,7 @@ from minigrad import nn
 from tests.support.both import agree
 from tests.support.cases import cases, pairwise, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
-from tests.support.twins import compare_gradients, pair, twinned
+from tests.support.twins import check_twins, pair
 
 SHAPES = [(7,), (6, 7), (4, 7, 3), (2, 7, 3, 2)]  # classes in axis 1 (0 of a vector)
 REDUCTIONS = ["none", "mean", "sum"]
@@ -154,9 +154,8 @@ def test_errors_of_linear_cross_entropy() -> None:
     raises(RuntimeError, r"batched input, \(N, 4\), got unbatched input", lambda: f(x[0], one(2, 3, 4), one(2, 3)))
     raises(RuntimeError, "dimensionality 1 or 2", lambda: f(x[None], w, minigrad.tensor([[0, 1]]), reduction="none"))
     raises(IndexError, "linear_cross_entropy: target", lambda: f(x, w, minigrad.tensor([0, 3])))
-    raises(
-        RuntimeError, r"weight shape to be \(2,\), got \(3,\)", lambda: nn.LinearCrossEntropyLoss(3, 2, weight=one(3))
-    )
+    words = r"weight shape to be \(2,\), got \(3,\)"
+    raises(RuntimeError, words, lambda: nn.LinearCrossEntropyLoss(3, 2, weight=one(3)))
     raises(RuntimeError, r"in range \[0, 1\], got 2.0", lambda: nn.LinearCrossEntropyLoss(3, 2, label_smoothing=2.0))
 
 
@@ -165,22 +164,16 @@ def test_linear_cross_entropy_loss(form: str, reduction: str, device: str) -> No
     if not hasattr(torch.nn, "LinearCrossEntropyLoss"):
         pytest.skip("new in PyTorch 2.13")
     more = (2, 3) if form == "more axes" else ()
-    w, tw = pair(WEIGHTS, device) if form == "weights" else (None, None)
     options: dict[str, Any] = {"out_features": more, "bias": True, "reduction": reduction}
-    mine, other = twinned(
-        nn.LinearCrossEntropyLoss(4, 7, weight=w, **options),
-        torch.nn.LinearCrossEntropyLoss(4, 7, weight=tw, **options),
-        device,
-    )
-    assert repr(mine) == repr(other)
+
+    def make(n: Any) -> Any:
+        weight = (minigrad if n is nn else torch).tensor(WEIGHTS) if form == "weights" else None
+        return n.LinearCrossEntropyLoss(4, 7, weight=weight, **options)
+
     target = rng.dirichlet(np.ones(7), 5) if form == "probabilities" else rng.randint(0, 7, (5, *more))
     part = 0 if form == "one" else slice(None)
-    (x, tx), (y, ty) = pair(rng.standard_normal((5, 4))[part], device, True), pair(target[part], device)
-    loss, expected = mine(x, y), other(tx, ty)
-    assert_close(loss, expected)
-    loss.sum().backward(), expected.sum().backward()
-    assert_close(x.grad, tx.grad)
-    compare_gradients(mine, other)
+    call = lambda t, loss, x, y: loss(x, y.detach())
+    check_twins(make, rng.standard_normal((5, 4))[part], np.array(target[part]), device=device, call=call)
 
 
 # All other losses -----------------------------------------------------------------------------------------
@@ -344,9 +337,8 @@ def test_soft_margin_of_extreme_scores(device: str) -> None:
 @cases("variance", [0.3, (1, 3), (4, 1), (4,), (4, 3)])
 def test_the_variance_of_a_normal_distribution_may_be_that_of_all_samples(variance: Any, device: str) -> None:
     var = variance if isinstance(variance, float) else rng.uniform(0.5, 2, variance)
-    agree(
-        lambda t, x, v: t.nn.functional.gaussian_nll_loss(x, x * 2, v), rng.standard_normal((4, 3)), var, device=device
-    )
+    program = lambda t, x, v: t.nn.functional.gaussian_nll_loss(x, x * 2, v)
+    agree(program, rng.standard_normal((4, 3)), var, device=device)
 
 
 @cases("name", ["multi_margin_loss", "multilabel_margin_loss"])
@@ -371,7 +363,6 @@ def test_errors() -> None:
     x, one, ones, long = minigrad.ones(3, 2), minigrad.ones(3), minigrad.ones, minigrad.tensor
     with pytest.warns(UserWarning, match="mse_loss: Using a target size .*Please ensure they have the same size"):
         F.mse_loss(ones(3, 1), one)
-    raises(ValueError, "must be the same as input size", lambda: F.binary_cross_entropy(ones(3, 1), one))
     raises(RuntimeError, "negative values for beta", lambda: F.smooth_l1_loss(one, one, beta=-1))
     raises(RuntimeError, "non-positive values for delta", lambda: F.huber_loss(one, one, delta=0))
     for bad in (1.5, -0.1, math.nan):

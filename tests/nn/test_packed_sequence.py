@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import pickle
 from typing import Any
@@ -15,8 +14,8 @@ import minigrad
 from minigrad import nn
 from minigrad.nn.utils import rnn
 from tests.support.both import agree
-from tests.support.cases import cases, pairwise, raises, rng
-from tests.support.parity import assert_close, in_torch_words, ours, theirs, torch
+from tests.support.cases import cases, pairwise, programs, raises, rng
+from tests.support.parity import assert_close, assert_same_signature, in_torch_words, ours, theirs, torch
 from tests.support.twins import check_twins, pair
 
 T, B, I, H = 5, 4, 3, 2
@@ -158,8 +157,7 @@ def test_copies_and_pickles() -> None:
 
 @cases("name", [*NAMES.split(), "unpack_sequence"])
 def test_signatures(name: str) -> None:
-    actual, expected = (inspect.signature(getattr(m, name)).parameters for m in (rnn, theirs_rnn))
-    assert [(p.name, p.default) for p in actual.values()] == [(p.name, p.default) for p in expected.values()]
+    assert_same_signature(getattr(rnn, name), getattr(theirs_rnn, name))
 
 
 # Through layers -------------------------------------------------------------------------------------------
@@ -194,17 +192,16 @@ def test_a_packed_sequence_gives_what_each_sequence_gives_alone() -> None:
 
 # Refusals -------------------------------------------------------------------------------------------------
 
-PROGRAMS = """
+PROGRAMS = programs("""
 pack_padded_sequence(x, [2, 4, 2, 1]); pack_padded_sequence(x, [4, 3]); pack_padded_sequence(x, []);
 pack_padded_sequence(x, [4, 3, 2, 0]); pack_padded_sequence(x, tensor([[4, 3, 2, 1]]));
-pack_padded_sequence(x[:, :0], []); pack_padded_sequence(x[:, 0, 0], [5]);
-pad_packed_sequence(p, total_length=2); pack_sequence([]); pad_sequence([]); pad_sequence(3);
-pack_sequence([x[:2, 0], x[:3, 1]]); pad_sequence([x[0], x[1]], padding_side='up'); PackedSequence(x);
-pad_packed_sequence(x)
-"""
+pack_padded_sequence(x[:, :0], []); pack_padded_sequence(x[:, 0, 0], [5]); pad_packed_sequence(p, total_length=2);
+pack_sequence([]); pad_sequence([]); pad_sequence(3); pack_sequence([x[:2, 0], x[:3, 1]]);
+pad_sequence([x[0], x[1]], padding_side='up'); PackedSequence(x); pad_packed_sequence(x)
+""")
 
 
-@cases("program", " ".join(PROGRAMS.split()).split("; "))
+@cases("program", PROGRAMS)
 def test_refusals(program: str) -> None:
     texts = []
     for library, module, p in zip((minigrad, torch), (rnn, theirs_rnn), packed(), strict=True):
@@ -216,13 +213,12 @@ def test_refusals(program: str) -> None:
 
 def test_a_length_beyond_the_input_is_refused() -> None:
     """PyTorch gives fewer rows than the sizes say."""
-    with pytest.raises(RuntimeError, match="a length of 6, but the input has 5 steps"):
-        rnn.pack_padded_sequence(minigrad.ones(T, B, I), [6, 5, 4, 3])
-    with pytest.raises(RuntimeError, match="must be equal but for L"):
-        rnn.pad_sequence([minigrad.ones(2, 3), minigrad.ones(2, 4)])
+    x, one = minigrad.ones(T, B, I), minigrad.ones
+    raises(RuntimeError, "a length of 6, but the input has 5", lambda: rnn.pack_padded_sequence(x, [6, 5, 4, 3]))
+    raises(RuntimeError, "must be equal but for L", lambda: rnn.pad_sequence([one(2, 3), one(2, 4)]))
 
 
 def test_a_hidden_state_of_another_batch_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="Expected hidden"):
-        nn.GRU(I, H).double()(packed()[0], minigrad.zeros(1, B + 1, H).double())
+    h = minigrad.zeros(1, B + 1, H).double()
+    raises(RuntimeError, "Expected hidden", lambda: nn.GRU(I, H).double()(packed()[0], h))
     raises(ValueError, "does not match weight dtype", lambda: nn.GRU(I, H)(packed()[0]))
