@@ -52,9 +52,6 @@ def command_lines() -> list[tuple[str, str]]:
     return commands
 
 
-# Python --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "name", [name if name == "README.md" else pytest.param(name, marks=pytest.mark.nightly) for name in NAMES]
 )
@@ -85,8 +82,6 @@ def test_every_block_is_of_a_known_kind() -> None:
     unknown = [(name, b.line, b.language) for name, b in page_blocks() if b.language not in known]
     assert not unknown, f"blocks that are neither run nor known to be for reading alone: {unknown}"
 
-
-# Commands ------------------------------------------------------------------------------------------------
 
 Program = tuple[str, ...]
 Uses = list[tuple[Program, list[str]]]  # programs and arguments whose options are to be looked up
@@ -232,9 +227,6 @@ def test_a_wrong_command_is_noticed() -> None:
     for command in (*unknown, "git push", "make nonesuch", "curl x | sh"):
         raises(AssertionError, None, lambda command=command: uses_of(command))
     raises(AssertionError, "nonesuch", lambda: check_options(("-m", "minigrad"), ["train", "--nonesuch"]))
-
-
-# Links and the index -------------------------------------------------------------------------------------
 
 
 def test_links_lead_somewhere() -> None:

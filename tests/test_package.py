@@ -72,8 +72,6 @@ ABOVE = set().union(*LAYERS[LAYERS.index({"minigrad"}) + 1 :])
 # (file, what it imports): why it may. One that is not needed any more fails the test.
 EXCEPTIONS = {("minigrad/nn/__init__.py", "minigrad.compat"): "the types of names that compat supplies"}
 
-# Imports -------------------------------------------------------------------------------------------------
-
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 
@@ -229,9 +227,6 @@ def is_module(name: str) -> bool:
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
-# The wheel -----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def wheel(tmp_path: Path) -> list[str]:
     """The names of the files in the wheel. setuptools builds it from a copy, without pip and network."""
@@ -267,9 +262,6 @@ def test_dependencies_are_numpy_and_safetensors() -> None:
     names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
     assert names == ["numpy", "safetensors"]
     assert "torch" not in str(project["optional-dependencies"]), "PyTorch is large: no extra may ask for it"
-
-
-# Files ---------------------------------------------------------------------------------------------------
 
 
 def repository_files() -> list[Path]:
@@ -311,8 +303,6 @@ def test_everything_public_has_a_docstring() -> None:
         without += [str(place)] if tree.body and not ast.get_docstring(tree) else []
     assert not without, "no docstring:\n" + "\n".join(without)
 
-
-# The engine ----------------------------------------------------------------------------------------------
 
 ENGINE = [ROOT / "minigrad" / name for name in ("ops/op.py", "autograd/tape.py", "autograd/walk.py")]
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.comprehension, ast.Assert, ast.match_case)

@@ -36,9 +36,6 @@ STEPS = 6
 Arrays = list[np.ndarray]  # type: ignore[type-arg]
 
 
-# Trainings ------------------------------------------------------------------------------------------------
-
-
 def dropped(x: Tensor, p: float, generator: mg.Generator) -> Tensor:
     """Dropout from a generator of the thread's own."""
     return x * (mg.rand(x.shape, generator=generator) >= p) / (1 - p)
@@ -220,9 +217,6 @@ def test_hooks_that_two_threads_give_an_optimizer(monkeypatch: pytest.MonkeyPatc
     assert calls == {"a": 1, "b": 1}
 
 
-# Modes ----------------------------------------------------------------------------------------------------
-
-
 class Turns:
     """Two threads that take turns: what each does stands in the order in which it happens."""
 
@@ -340,8 +334,6 @@ def test_a_profile_keeps_the_events_of_threads_apart() -> None:
         inside = [child.name for child in mine.cpu_children]
         assert inside.count(name) == 100 and foreign not in inside
 
-
-# Forks ----------------------------------------------------------------------------------------------------
 
 FORKS = """
 import os, threading, warnings

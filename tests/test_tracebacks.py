@@ -182,8 +182,6 @@ def test_all_frames_on_request() -> None:
     assert frames_of(lambda: X @ X).count("minigrad") > 2
 
 
-# As programs see it ------------------------------------------------------------------------------------------
-
 PROGRAM = """
 import minigrad as mg
 
@@ -250,9 +248,6 @@ def test_a_script(tmp_path: Path) -> None:
 def test_ipython(tmp_path: Path) -> None:
     text = output(tmp_path, "-m", "IPython", "--colors=NoColor", "--no-banner", "{path}")
     assert "return self.layer(x)" in text and PACKAGE not in text and "minigrad/" not in text
-
-
-# Warnings ----------------------------------------------------------------------------------------------------
 
 
 def test_grad_of_what_is_no_leaf_warns_once_a_line() -> None:

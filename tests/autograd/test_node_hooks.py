@@ -259,9 +259,6 @@ def test_an_input_of_backward_gets_its_gradient_once(t: Any) -> None:
     assert y.grad.tolist() == [1.0, 1.0] and x.grad.tolist() == [5.0, 5.0]
 
 
-# Several gradients, edges and versions ----------------------------------------------------------------------
-
-
 def leaves(t: Any, count: int) -> list[Any]:
     return [t.tensor([float(i + 1)], requires_grad=True) for i in range(count)]
 

@@ -88,9 +88,6 @@ def test_parameter_containers() -> None:
     assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(named)
 
 
-# As in PyTorch ---------------------------------------------------------------------------------------------
-
-
 def sequential(library: Any) -> Any:
     n = library.nn
     return n.Sequential(OrderedDict(a=n.ReLU(), b=n.Tanh(), c=n.Linear(1, 1)))

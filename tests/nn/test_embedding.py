@@ -106,8 +106,6 @@ def test_errors() -> None:
         raises(RuntimeError, "'weight' must be 2-D", lambda weight=weight: F.embedding(index, weight))  # type: ignore[misc]
 
 
-# Bags -----------------------------------------------------------------------------------------------------
-
 FLAT = np.array([1, 2, 4, 4, 0, 3, 2])
 BAGS = [
     (FLAT[:6].reshape(3, 2), None),

@@ -109,8 +109,6 @@ def test_shape_and_dtype_errors_name_the_function() -> None:
     raises(kind, "Halving dimension must be even", lambda: F.glu(one(3)))
 
 
-# Other functions -------------------------------------------------------------------------------------------
-
 FUNCTIONS = programs("""
 f.normalize(x, dim=1); f.normalize(x, p=1.0, dim=-1); f.softmin(x, dim=1); f.pad(x, (1, 2));
 f.pad(x, (1, 2, 0, 3), value=1.5); f.pad(x, (-1, 2, 0, -1)); f.pad(x, ());

@@ -123,9 +123,6 @@ def test_old_names_and_flags() -> None:
     assert isinstance(layer, nn.NLLLoss) and (layer.ignore_index, layer.reduction) == (1, "sum")
 
 
-# A linear layer and its cross-entropy at once -------------------------------------------------------------
-
-
 @cases("smoothing, reduction, biased", pairwise((0.0, 0.1), ("mean", "sum"), (False, True)))
 def test_linear_cross_entropy(smoothing: float, reduction: str, biased: bool, device: str) -> None:
     how: dict[str, Any] = {"ignore_index": 3, "label_smoothing": smoothing, "reduction": reduction}
@@ -174,9 +171,6 @@ def test_linear_cross_entropy_loss(form: str, reduction: str, device: str) -> No
     part = 0 if form == "one" else slice(None)
     call = lambda t, loss, x, y: loss(x, y.detach())
     check_twins(make, rng.standard_normal((5, 4))[part], np.array(target[part]), device=device, call=call)
-
-
-# All other losses -----------------------------------------------------------------------------------------
 
 
 def vectors(count: int) -> list[Any]:

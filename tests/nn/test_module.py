@@ -206,9 +206,6 @@ def test_parameter() -> None:
     raises(TypeError, r"minigrad\.tensor", lambda: nn.Parameter([1.0]))  # type: ignore[arg-type]
 
 
-# As in PyTorch, to the word -------------------------------------------------------------------------------
-
-
 @alike
 def test_arguments_for_a_base_that_takes_none(t: Any) -> Any:
     kind = type("Own", (t.nn.Module,), {})

@@ -106,9 +106,6 @@ def test_invert_permutation() -> None:
     assert_close(rnn.invert_permutation(ours(order)), theirs_rnn.invert_permutation(theirs(order)))
 
 
-# PackedSequence -------------------------------------------------------------------------------------------
-
-
 def packed(dtype: Any = np.float64) -> tuple[Any, Any]:
     x = np.arange(T * B * I).reshape(T, B, I).astype(dtype)
     return (
@@ -160,8 +157,6 @@ def test_signatures(name: str) -> None:
     assert_same_signature(getattr(rnn, name), getattr(theirs_rnn, name))
 
 
-# Through layers -------------------------------------------------------------------------------------------
-
 KINDS = [("RNN", {}), ("GRU", {"bias": False}), ("LSTM", {"batch_first": True}), ("LSTM", {"proj_size": 1})]
 
 
@@ -189,8 +184,6 @@ def test_a_packed_sequence_gives_what_each_sequence_gives_alone() -> None:
         assert_close(out, alone)
         assert_close(h[:, i], own)
 
-
-# Refusals -------------------------------------------------------------------------------------------------
 
 PROGRAMS = programs("""
 pack_padded_sequence(x, [2, 4, 2, 1]); pack_padded_sequence(x, [4, 3]); pack_padded_sequence(x, []);

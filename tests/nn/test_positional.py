@@ -53,9 +53,6 @@ def test_dropout_and_dtype() -> None:
     assert layer(x).dtype is minigrad.float32 and layer.double()(x.double()).dtype is minigrad.float64
 
 
-# Rotary positions ----------------------------------------------------------------------------------------
-
-
 def test_rotary_positions_follow_the_equation(device: str) -> None:
     """Equation 15, pair by pair."""
     layer = nn.RotaryPositionalEncoding(6, max_len=50).to(device)

@@ -188,9 +188,6 @@ def test_a_weight_changed_before_backward_is_noticed() -> None:
     raises(RuntimeError, "modified by an inplace", lambda: out.sum().backward())
 
 
-# Cells ----------------------------------------------------------------------------------------------------
-
-
 @cells
 @cases("lead, has_state", pairwise([(B,), (), (0,)], (False, True)))
 def test_cells(kind: str, own: dict[str, Any], lead: tuple[int, ...], has_state: bool, device: str) -> None:
@@ -221,8 +218,6 @@ def test_one_seed_gives_pytorchs_cells(kind: str, own: dict[str, Any]) -> None:
     mine, other = (getattr(n, kind)(I, H, **own) for n in (nn, torch.nn))
     assert (mine.bias_ih is None) == (other.bias_ih is None)
 
-
-# Refusals: as PyTorch, in kind and in words ---------------------------------------------------------------
 
 BAD = programs("""
 LSTM(3, 4, dropout=1.5); LSTM(3, 4, dropout=True); LSTM(3, 0); LSTM(0, 4); LSTM(3, 4.0); LSTM(3, 4, 0);

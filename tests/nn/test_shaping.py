@@ -1,9 +1,9 @@
-"""Layers that put elements elsewhere, or more of them there, against PyTorch."""
+"""Layers that put elements elsewhere, or more of them there, against PyTorch: shuffles, padding, sizes, grids."""
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
+from minigrad.autograd import gradcheck, gradgradcheck
 from tests.support.both import agree
 from tests.support.cases import cases, programs, raises, rng
 from tests.support.layer_checks import check_row
-from tests.support.parity import assert_close, host, torch
+from tests.support.parity import assert_close, host, ours, theirs, torch
 from tests.support.twins import pair
 
 LAYERS = programs("""
@@ -32,7 +33,20 @@ n.UpsamplingBilinear2d(size=(4, 5)) of (1, 2, 3, 2)
 """)
 
 
-@cases("row", LAYERS)
+PADS = [
+    f"n.{kind}Pad{axes}d({widths}) of {shape}"
+    for axes, shape in {1: (2, 3, 5), 2: (2, 3, 4, 5), 3: (1, 2, 3, 4, 5)}.items()
+    for kind in ("Zero", "Reflection", "Replication", "Circular")
+    for widths in (2, (1, 0) if axes == 1 else (1, 2, 0, 1, 2, 1)[: 2 * axes])
+]
+PADS += programs("""
+n.ConstantPad1d(1, 2.5) of (2, 3, 5); n.ConstantPad2d(1, 2.5) of (2, 3, 4, 5);
+n.ConstantPad3d(1, 2.5) of (1, 2, 3, 4, 5);
+n.ReflectionPad2d(1) of (3, 4, 5); n.CircularPad1d((5, 0)) of (3, 5)
+""")
+
+
+@cases("row", [*LAYERS, *PADS])
 def test_layers(row: str, device: str) -> None:
     check_row(row, device)
 
@@ -55,17 +69,18 @@ def test_lengths_and_factors_one_by_one(mode: str) -> None:
             assert_close(F.interpolate(x, mode=mode, **how), expected, name=f"{length} {how}")
 
 
-FUNCTIONS: list[Callable[[Any, Any], Any]] = [
-    lambda f, x: f.interpolate(x[..., :3, :2], scale_factor=1.3),
-    lambda f, x: f.interpolate(x[..., :3, :2], scale_factor=2.3),
-    lambda f, x: f.interpolate(x, (2, 3), mode="area"),
-    lambda f, x: f.interpolate(x, scale_factor=1),
-]
+FUNCTIONS = programs("""
+f.interpolate(x[..., :3, :2], scale_factor=1.3); f.interpolate(x[..., :3, :2], scale_factor=2.3);
+f.interpolate(x, (2, 3), mode="area"); f.interpolate(x, scale_factor=1); f.pad(x[0], (-1, 2), mode="reflect");
+f.pad(x[0], (2, -2), mode="circular"); f.pad(x[0], (-1, 3), mode="replicate");
+f.pad(x[0], (1, 0, 0, 2, 1, 1), "constant", 0.5); f.pad(x[0], (0, 0), mode="reflect")
+""")
 
 
 @cases("call", FUNCTIONS)
-def test_functions(call: Callable[[Any, Any], Any], device: str) -> None:
-    agree(lambda t, x: call(t.nn.functional, x).exp(), rng.standard_normal((2, 3, 4, 5)), device=device)
+def test_functions(call: str, device: str) -> None:
+    program = lambda t, x: eval(call, {"f": t.nn.functional, "x": x}).exp()
+    agree(program, rng.standard_normal((2, 3, 4, 5)), device=device)
 
 
 @cases("mode", ["bilinear", "bicubic"])
@@ -115,6 +130,83 @@ def test_older_names(name: str) -> None:
         assert_close(out, getattr(torch.nn.functional, name)(tx, **how))
 
 
+WIDTHS = [(-1, 2), (3, -1), (-3, -1), (-2, 2), (2, -2), (-5, 8), (-1, 2, 2, -1), (0, 0, -2, 1), (-3, 2, -1, -2)]
+
+
+@cases("mode, widths", itertools.product(["constant", "reflect", "replicate", "circular"], WIDTHS))
+def test_negative_widths(mode: str, widths: tuple[int, ...], device: str) -> None:
+    array = rng.standard_normal((2, 3, 4, 5)[2 - len(widths) // 2 :])
+    try:
+        torch.nn.functional.pad(theirs(array), widths, mode=mode)
+    except RuntimeError:
+        raises(RuntimeError, "pad: ", lambda: F.pad(ours(array, device=device), widths, mode=mode))
+    else:
+        agree(lambda t, x: t.nn.functional.pad(x, widths, mode=mode).exp(), array, device=device)
+
+
+def test_coming_round_twice() -> None:
+    """Where PyTorch shows memory that nothing was written to."""
+    assert F.pad(minigrad.arange(4)[None], (4, -2), mode="circular").tolist() == [[0, 1, 0, 1, 0, 1]]
+
+
+def test_the_result_has_memory_of_its_own() -> None:
+    x = minigrad.zeros(2, 3)
+    for mode in ("constant", "reflect", "replicate", "circular"):
+        F.pad(x, (0, 0), mode=mode).add_(1)
+        F.pad(x, (-1, 0), mode=mode).add_(1)
+    assert not x.any().item()
+
+
+SAMPLING, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+GRID = [row for row in itertools.product((2, 3), SAMPLING, PADDINGS, (False, True)) if row[:2] != (3, "bicubic")]
+
+
+@cases("axes, mode, padding, align_corners", GRID)
+def test_grid_sample(axes: int, mode: str, padding: str, align_corners: bool, device: str) -> None:
+    lengths, places = ((4, 5), (3, 4)) if axes == 2 else ((3, 1, 5), (2, 3, 2))
+    grid = rng.uniform(-2.5, 2.5, (2, *places, axes))
+    grid.reshape(-1)[:4] = [-1, 1, 0, 1e4]
+    program = lambda t, x, g: t.nn.functional.grid_sample(x, g, mode, padding, align_corners).exp()
+    agree(program, rng.standard_normal((2, 3, *lengths)), grid, device=device)
+
+
+@cases("mode", SAMPLING)
+def test_grid_sample_to_second_order_and_in_float32(mode: str) -> None:
+    x = ours(rng.standard_normal((1, 2, 3, 4)), True)
+    grid = ours(rng.uniform(-0.9, 0.9, (1, 2, 2, 2)), True)
+    sample = lambda x, grid: F.grid_sample(x, grid, mode, align_corners=False)
+    assert gradcheck(sample, [x, grid]) and gradgradcheck(sample, [x, grid])
+    slope = minigrad.autograd.grad(sample(x, grid).sum(), grid, create_graph=True)[0]
+    assert slope.requires_grad  # by nearest, too, where it is 0
+    assert sample(x.float(), grid.float()).dtype is minigrad.float32
+
+
+def test_places_of_a_grid_that_are_no_numbers(device: str) -> None:
+    x = minigrad.ones(1, 1, 3, 3, device=device)
+    grid = minigrad.tensor([[[[np.inf, 0.0], [0.0, -np.inf]]]], device=device).float()
+    assert F.grid_sample(x, grid, "nearest", align_corners=False).tolist() == [[[[0, 0]]]]
+
+
+@cases("align_corners, size", itertools.product([False, True], [(2, 1, 4, 5), (2, 1, 3, 4, 5)]))
+def test_affine_grid(align_corners: bool, size: tuple[int, ...], device: str) -> None:
+    n = len(size) - 2
+    program = lambda t, theta: t.nn.functional.affine_grid(theta, size, align_corners).exp()
+    agree(program, rng.standard_normal((2, n, n + 1)), device=device)
+
+
+@cases("images, places", [((0, 1, 4, 5), (0, 2, 3, 2)), ((2, 3, 2, 2), (2, 0, 3, 2)), ((1, 0, 2, 2), (1, 2, 2, 2))])
+def test_grids_of_nothing(images: tuple[int, ...], places: tuple[int, ...], device: str) -> None:
+    program = lambda t, x, g: t.nn.functional.grid_sample(x, g, align_corners=False)
+    agree(program, np.ones(images), np.ones(places), device=device)
+
+
+def test_an_affine_grid_of_the_identity_gives_the_input() -> None:
+    x = minigrad.randn(1, 2, 3, 4)
+    with pytest.warns(UserWarning, match="align_corners"):
+        grid = F.affine_grid(minigrad.eye(2, 3)[None], x.shape)
+        np.testing.assert_allclose(F.grid_sample(x, grid).numpy(), x.numpy(), rtol=1e-5, atol=1e-6)
+
+
 one = minigrad.ones
 
 
@@ -140,3 +232,26 @@ def test_errors() -> None:
     raises(TypeError, "no named axes", lambda: nn.Unflatten("a", (2, 3)))  # type: ignore[arg-type]
     raises(TypeError, "must be a tuple of ints", lambda: nn.Unflatten(1, 5))  # type: ignore[arg-type]
     raises(TypeError, "at pos 1", lambda: nn.Unflatten(1, (2, 1.5)))  # type: ignore[arg-type]
+
+
+def test_errors_of_padding() -> None:
+    x = one(2, 3)
+    raises(ValueError, r"expected 2D or 3D input \(got 4D input\)", lambda: nn.CircularPad1d(1)(one(2, 3, 4, 5)))
+    raises(RuntimeError, "pair for at most 2 axes, but got 3", lambda: F.pad(x, (1, 1, 1)))
+    raises(RuntimeError, "takes more away than axis 1 of length 3", lambda: F.pad(x, (-2, -2)))
+    raises(NotImplementedError, "Unrecognised padding mode foo", lambda: F.pad(x, (1, 1), mode="foo"))
+    raises(RuntimeError, r"less than .* \(3, 1\) at dimension 1 of 3", lambda: F.pad(x, (3, 1), mode="reflect"))
+    raises(RuntimeError, r"at most .* \(4, 1\) at dimension 1 of 3", lambda: F.pad(x, (4, 1), mode="circular"))
+    raises(NotImplementedError, "1 pairs for 1 axes", lambda: F.pad(one(3), (1, 1), mode="replicate"))
+    raises(RuntimeError, "doesn't take in value argument", lambda: F.pad(x, (1, 1), mode="reflect", value=1.0))
+
+
+def test_errors_of_grids() -> None:
+    images, f, g = one(1, 1, 2, 2), F.grid_sample, F.affine_grid  # others: test_refusals.py
+    raises(ValueError, "expected mode to be", lambda: f(images, one(1, 1, 1, 2), "cubic"))
+    raises(ValueError, "expected padding_mode to be", lambda: f(images, one(1, 1, 1, 2), padding_mode="same"))
+    raises(RuntimeError, "same dtype", lambda: f(images, one(1, 1, 1, 2).double(), align_corners=True))
+    raises(ValueError, "matrices of shape Nx2x3", lambda: g(one(1, 2, 2), (1, 1, 2, 2), True))
+    raises(ValueError, "floating point type", lambda: g(one(1, 2, 3).long(), (1, 1, 2, 2), True))
+    raises(NotImplementedError, "only supports 4D and 5D", lambda: g(one(1, 2, 3), (1, 1, 2), True))
+    raises(ValueError, "non-zero, positive", lambda: g(one(1, 2, 3), (1, 1, 0, 2), True))

@@ -87,9 +87,6 @@ def test_loading_is_seen_by_graphs_recorded_before() -> None:
     raises(RuntimeError, "modified by an inplace operation", loss.backward)
 
 
-# Methods and hooks that take part, as in PyTorch -----------------------------------------------------------
-
-
 def layer(library: Any) -> Any:
     built = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 1))
     for i, parameter in enumerate(built.parameters()):
