@@ -27,16 +27,12 @@ from tests.support.interrupts import Lines, modes
 ROOT = Path(__file__).parent.parent
 
 
+AT_NIGHT = [("threads", True), ("mlp", True), ("transformer", False), ("transformer", True)]
+
+
 @pytest.mark.parametrize(
     ("kind", "compiled"),
-    [
-        ("threads", False),
-        ("mlp", False),
-        *(
-            pytest.param(*row, marks=pytest.mark.nightly)
-            for row in [("threads", True), ("mlp", True), ("transformer", False), ("transformer", True)]
-        ),
-    ],
+    [("threads", False), ("mlp", False), *(pytest.param(*row, marks=pytest.mark.nightly) for row in AT_NIGHT)],
 )
 def test_a_step_of_training(kind: str, compiled: bool) -> None:
     """In a process of its own, with threads, which ends afterwards."""

@@ -90,16 +90,6 @@ def test_training_leaves_nothing_behind(kind: Callable[..., optim.Optimizer]) ->
     assert_flat(step)
 
 
-def test_after_a_backward_no_node_is_left() -> None:
-    model, tokens, targets = make_training()
-    before = nodes()
-    loss = loss_of(model, tokens, targets)
-    assert nodes() > before
-    loss.backward()
-    del loss
-    assert nodes() == before
-
-
 def test_a_walked_graph_holds_no_arrays() -> None:
     """Whoever keeps the loss (to print it later) keeps no activations."""
     hidden = minigrad.ones(3, requires_grad=True).exp()
@@ -121,16 +111,6 @@ def test_evaluation_makes_no_nodes() -> None:
     with minigrad.no_grad():
         loss = loss_of(model, tokens, targets)
     assert nodes() == before and loss.item() > 0
-
-
-def test_the_last_loss_does_not_hold_those_before_it() -> None:
-    model, tokens, targets = make_training()
-    loss = loss_of(model, tokens, targets)
-    before = alive()
-    for _ in range(5):
-        loss = loss_of(model, tokens, targets)
-        assert loss.item() > 0
-    assert alive() == before
 
 
 def second_order(x: Tensor) -> None:
@@ -184,19 +164,6 @@ def test_errors_leave_nothing_behind() -> None:
             x.exp().backward()  # not a scalar
 
     assert_flat(step)
-
-
-def test_decoding_keeps_no_history() -> None:
-    """A loop that appends to what it has, as generation does, holds the last sequence and none before it."""
-    tokens = minigrad.zeros(1, 1, dtype=minigrad.int64)
-    model = Model().eval()
-    before = alive()
-    with minigrad.no_grad():
-        for _ in range(5):
-            following = model(tokens)[:, -1].argmax(-1, keepdim=True)
-            tokens = minigrad.cat([tokens, following], dim=1)
-    del following
-    assert alive() == before
 
 
 def test_a_deep_graph_is_freed_without_a_walk() -> None:

@@ -75,19 +75,6 @@ def of_own_update(t: Any) -> Any:
     return [len(Metrics()), len(Numbers())]
 
 
-def test_parameter_containers() -> None:
-    values = nn.ParameterList([nn.Parameter(minigrad.ones(2)), minigrad.zeros(3)])
-    assert all(isinstance(p, nn.Parameter) for p in values)
-    values.append(minigrad.ones(1))
-    values[0] = minigrad.zeros(2)
-    assert list(values.state_dict()) == ["0", "1", "2"] and not values[0].any().item()
-    named = nn.ParameterDict({"a": minigrad.ones(2)})
-    named["b"] = nn.Parameter(minigrad.ones(1))
-    assert list(named.state_dict()) == ["a", "b"] and isinstance(named["a"], nn.Parameter)
-    assert "(0): Parameter containing: [minigrad.float32 of size 2]" in repr(values)
-    assert "(a): Parameter containing: [torch.FloatTensor of size 2]" in repr(named)
-
-
 def sequential(library: Any) -> Any:
     n = library.nn
     return n.Sequential(OrderedDict(a=n.ReLU(), b=n.Tanh(), c=n.Linear(1, 1)))

@@ -189,6 +189,10 @@ def classes(*shape: int) -> Any:
     return np.array(rng.randint(0, 4, shape))
 
 
+def counts() -> Any:
+    return classes(5, 4).astype(float)
+
+
 def labels() -> Any:
     return np.array([[0, 2, -1, 1], [3, -1, 0, 0], [-1, 1, 1, 1], [2, 2, -1, 0], [3, 2, 1, 0]])
 
@@ -235,11 +239,7 @@ LOSSES: list[Row] = [
     (lambda n, r: n.TripletMarginWithDistanceLoss(swap=True, reduction=r), lambda: vectors(3), 3),
     (by_cosine, lambda: vectors(3), 3),
     (lambda n, r: n.PoissonNLLLoss(reduction=r), lambda: vectors(2), 2),
-    (
-        lambda n, r: n.PoissonNLLLoss(log_input=False, full=True, reduction=r),
-        lambda: [rng.uniform(0.1, 4, (5, 4)), classes(5, 4).astype(float)],
-        1,
-    ),
+    (lambda n, r: n.PoissonNLLLoss(False, full=True, reduction=r), lambda: [rng.uniform(0.1, 4, (5, 4)), counts()], 1),
     (lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 4))], 3),
     (lambda n, r: n.GaussianNLLLoss(full=True, eps=0.5, reduction=r), lambda: [*vectors(2), shares(5, 1) + 0.1], 3),
     (lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, 5)], 3),

@@ -175,16 +175,6 @@ def test_layers(kind_: Any, has_state: bool, enforce_sorted: bool, device: str) 
     check_twins(lambda n: getattr(n, kind)(I, H, 2, bidirectional=True, **own), *arrays, device=device, call=call)
 
 
-def test_a_packed_sequence_gives_what_each_sequence_gives_alone() -> None:
-    layer = nn.LSTM(I, H, bidirectional=True).double()
-    x = ours(rng.standard_normal((B, T, I)))
-    packed_out, (h, _) = layer(rnn.pack_padded_sequence(x, LENGTHS, True, False))
-    for i, out in enumerate(rnn.unpack_sequence(packed_out)):
-        alone, (own, _) = layer(x[i, : LENGTHS[i]])
-        assert_close(out, alone)
-        assert_close(h[:, i], own)
-
-
 PROGRAMS = programs("""
 pack_padded_sequence(x, [2, 4, 2, 1]); pack_padded_sequence(x, [4, 3]); pack_padded_sequence(x, []);
 pack_padded_sequence(x, [4, 3, 2, 0]); pack_padded_sequence(x, tensor([[4, 3, 2, 1]]));

@@ -15,7 +15,7 @@ from minigrad import nn
 from tests.support.cases import cases, pairwise, programs, raises, rng
 from tests.support.layer_checks import check_first_numbers
 from tests.support.layer_checks import dropout_of_pytorch as dropout_of_pytorch
-from tests.support.parity import assert_close, assert_same_signature, listed, ours, theirs, torch
+from tests.support.parity import assert_close, assert_same_signature, ours, theirs, torch
 from tests.support.twins import check_twins, compare_gradients, twinned
 
 T, B, I, H = 5, 3, 4, 6
@@ -193,23 +193,6 @@ def test_a_weight_changed_before_backward_is_noticed() -> None:
 def test_cells(kind: str, own: dict[str, Any], lead: tuple[int, ...], has_state: bool, device: str) -> None:
     hx = [rng.standard_normal((*lead, H)) for _ in range(has_state * (1 + (kind == "LSTMCell")))]
     check(kind, own, device, rng.standard_normal((*lead, I)), *hx)
-
-
-@cells
-def test_cells_in_a_loop_are_the_layer(kind: str, own: dict[str, Any], device: str) -> None:
-    def call(t: Any, cell: Any, x: Any) -> Any:
-        h, outs = None, []
-        for row in x:
-            h = cell(row, h)
-            outs.append(listed(h)[0])
-        return t.stack(outs)
-
-    x = rng.standard_normal((T, B, I))
-    cell, _ = check_twins(lambda n: getattr(n, kind)(I, H, **own), x, device=device, call=call)
-    layer = getattr(nn, kind.removesuffix("Cell"))(I, H, **own).double().to(device)
-    layer.load_state_dict({f"{name}_l0": value for name, value in cell.state_dict().items()})
-    x = ours(x, device=device)
-    assert_close(call(minigrad, cell, x), layer(x)[0])
 
 
 @cells

@@ -29,10 +29,7 @@ CALLS: list[tuple[Call, str]] = [
     (lambda t, f: f.unfold(t.ones(1, 2, 2, 2), (2, 3)), "its components must be at least one"),
     (lambda t, f: f.fold(t.ones(1, 5, 4), 3, 2), "be divisible by the product of kernel_size"),
     (lambda t, f: f.fold(t.ones(1, 8, 5), 3, 2), "match the calculated number of sliding blocks"),
-    (
-        lambda t, f: f.fold(t.ones(1, 4, 12), (4, 5), 2, dilation=8),
-        r"calculated shape of the array of sliding blocks as \(-4, -3\)",
-    ),
+    (lambda t, f: f.fold(t.ones(1, 4, 12), (4, 5), 2, dilation=8), r"of sliding blocks as \(-4, -3\)"),
     (lambda t, f: f.one_hot(t.tensor([0, 1]), -2), "num_classes"),
     (lambda t, f: f.multi_margin_loss(t.ones(2, 0), t.zeros(2).long()), "Expected .*non-empty"),
     (lambda t, f: f.multi_margin_loss(t.ones(0), t.zeros(2).long()), "Expected .*non-empty"),
@@ -46,10 +43,7 @@ CALLS: list[tuple[Call, str]] = [
     (lambda t, f: f.linear(t.tensor(1.0), t.ones(2, 2)), "both arguments .*1D"),
     (lambda t, f: f.nll_loss(t.ones(4, 3), t.zeros(4, 2).long()), "1D target tensor expected"),
     (lambda t, f: f.cross_entropy(t.ones(4, 3), t.zeros(3).long()), "(?i)expected .*batch_size"),
-    (
-        lambda t, f: f.nll_loss(t.ones(4, 3), t.zeros(4).long(), t.ones(1, 3)),
-        "weight tensor should be defined either for all 3 classes or no classes",
-    ),
+    (lambda t, f: f.nll_loss(t.ones(4, 3), t.zeros(4).long(), t.ones(1, 3)), "for all 3 classes or no classes"),
     (lambda t, f: f.binary_cross_entropy(t.ones(3, 1), t.ones(3)), "Using a target size"),
     (lambda t, f: f.interpolate(t.ones(1, 1, 4, 4), (2.5, 2)), "expected size to be one of int or"),
     (lambda t, f: f.interpolate(t.ones(1, 1, 4, 4), (t.tensor(2.5), 2)), "expected size to be one"),

@@ -71,21 +71,6 @@ def test_a_query_that_sees_nothing_gets_zeros(device: str) -> None:
     assert all(np.isfinite(host(x.grad)).all() for x in inputs) and not host(inputs[0].grad)[:, :, 2].any()
 
 
-def test_a_token_changes_the_outputs_that_see_it_and_no_others(device: str) -> None:
-    q, k, v = arrays(*[(1, 2, T, D)] * 3)
-
-    def run(*values: Any) -> Any:
-        return host(F.scaled_dot_product_attention(*(ours(a, device=device) for a in values), is_causal=True))
-
-    before = run(q, k, v)
-    for changed in range(T):
-        k2, v2 = k.copy(), v.copy()
-        k2[:, :, changed] += 1
-        v2[:, :, changed] -= 1
-        differs = (run(q, k2, v2) != before).any(axis=(0, 1, 3))
-        assert differs.tolist() == [i >= changed for i in range(T)]
-
-
 def test_dropout_of_the_weights(device: str) -> None:
     q, k, v = (minigrad.zeros(1, 1, *shape, device=device) for shape in ((400, D), (500, D), (500, 1)))
     v += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,16 +23,9 @@ pytestmark = [
 
 Make = Callable[[Any, Any], Any]
 FORMULAS: list[tuple[Make, Callable[[float, int], float]]] = [
-    (lambda s, o: s.LambdaLR(o, lambda e: 0.9**e), lambda lr, e: lr * 0.9**e),
     (lambda s, o: s.LambdaLR(o, lambda e: min(1, e / 5)), lambda lr, e: lr * min(1, e / 5)),
-    (lambda s, o: s.StepLR(o, 4, 0.5), lambda lr, e: lr * 0.5 ** (e // 4)),
     (lambda s, o: s.MultiStepLR(o, [9, 3, 9], 0.5), lambda lr, e: lr * 0.5 ** ((e >= 3) + 2 * (e >= 9))),
-    (lambda s, o: s.ExponentialLR(o, 0.8), lambda lr, e: lr * 0.8**e),
     (lambda s, o: s.LinearLR(o, 0.25, 0.75, total_iters=6), lambda lr, e: lr * (0.25 + 0.5 * min(e, 6) / 6)),
-    (
-        lambda s, o: s.CosineAnnealingLR(o, T_max=10, eta_min=0.01),
-        lambda lr, e: 0.01 + (lr - 0.01) * (1 + math.cos(math.pi * e / 10)) / 2,
-    ),
     (
         lambda s, o: s.NoamLR(o, d_model=512, warmup_steps=7),
         lambda lr, e: lr * 512**-0.5 * min((e + 1) ** -0.5, (e + 1) * 7**-1.5),

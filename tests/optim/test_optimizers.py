@@ -128,16 +128,6 @@ def test_groups_and_rates_that_change(name: str, device: str) -> None:
     check(mine, other, np.float64)
 
 
-def test_the_size_of_one_step(device: str) -> None:
-    p, q = (nn.Parameter(minigrad.tensor([1.0, 2.0], device=device)) for _ in range(2))
-    (p * minigrad.tensor([3.0, -4.0], device=device)).sum().backward()
-    optim.SGD([p], lr=0.5).step()
-    np.testing.assert_allclose(host(p), [1 - 0.5 * 3, 2 + 0.5 * 4])
-    q.grad = minigrad.tensor([300.0, -0.004], device=device)
-    optim.Adam([q], lr=0.1).step()  # as long as the rate
-    np.testing.assert_allclose(host(q), [0.9, 2.1], rtol=1e-5)
-
-
 @cases("name, row", {row.partition("(")[0]: row for row in OPTIONS if not row.startswith("Adafactor")}.items())
 def test_going_on_from_a_state_dict(name: str, row: str, device: str) -> None:
     """Ours into ours, and PyTorch's into ours."""

@@ -65,9 +65,8 @@ def same_state(mine: dict[str, Any], whole: dict[str, Any]) -> None:
         for name, value in values.items():
             actual = mine["state"][number][name]
             if isinstance(value, Tensor):
-                assert actual.shape == value.shape and actual.dtype == value.dtype and minigrad.equal(actual, value), (
-                    name
-                )
+                assert (actual.shape, actual.dtype) == (value.shape, value.dtype), name
+                assert minigrad.equal(actual, value), name
             else:
                 assert actual == value
 

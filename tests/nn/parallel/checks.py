@@ -337,9 +337,8 @@ def check_sync_batch_norm(group: ProcessGroup) -> None:
     rows = slice(0, BATCH) if group.size() == 1 else slice(0, 5) if group.rank() == 0 else part(group)
     if group.size() > 1 and group.rank() > 0:
         size = (BATCH - 5) // (group.size() - 1)
-        rows = slice(
-            5 + (group.rank() - 1) * size, 5 + group.rank() * size if group.rank() < group.size() - 1 else BATCH
-        )
+        end = 5 + group.rank() * size if group.rank() < group.size() - 1 else BATCH
+        rows = slice(5 + (group.rank() - 1) * size, end)
     one = nn.BatchNorm1d(3, momentum=0.3).double()
     inner = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(copy.deepcopy(one)), group)
     own = whole.detach()[rows].clone().requires_grad_(True)

@@ -60,14 +60,10 @@ def test_functions_of_one_device() -> None:
     outputs = parallel.parallel_apply([layer, abs], [x, x], [{}, {}])
     assert mg.equal(outputs[1], x) and parallel.scatter_kwargs((x,), None, [0]) == (((x,),), ({},))
     assert parallel.scatter((), [0]) == []
-    for call in (
-        lambda: parallel.replicate(layer, [0, 1]),
-        lambda: parallel.scatter(x, [0, 1]),
-        lambda: parallel.gather([x, x], 0),
-        lambda: parallel.data_parallel(layer, x, [0, 1]),
-    ):
-        with pytest.raises(NotImplementedError, match="one device"):
-            call()
+    raises(NotImplementedError, "one device", lambda: parallel.replicate(layer, [0, 1]))
+    raises(NotImplementedError, "one device", lambda: parallel.scatter(x, [0, 1]))
+    raises(NotImplementedError, "one device", lambda: parallel.gather([x, x], 0))
+    raises(NotImplementedError, "one device", lambda: parallel.data_parallel(layer, x, [0, 1]))
     raises(AssertionError, "2 modules, but 1", lambda: parallel.parallel_apply([layer, layer], [x]))
 
 
