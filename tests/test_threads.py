@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from minigrad.optim import optimizer
 from minigrad.profiler import profile, record_function
 from minigrad.utils.checkpoint import checkpoint
 from tests.support import training
+from tests.support.cases import cases
 from tests.support.threads import side_by_side
 
 ROOT = Path(__file__).parent.parent
@@ -199,12 +200,8 @@ def test_a_seed_that_arrives_while_a_stream_begins_counts(monkeypatch: pytest.Mo
 def test_a_state_is_there_as_a_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     generator, make, seeds = mg.Generator().manual_seed(1), np.random.RandomState, []
     state = mg.Generator().manual_seed(2).get_state()
-
-    def constructor(seed: int) -> Any:
-        seeds.append(generator.initial_seed())
-        return make(seed)
-
-    monkeypatch.setattr(np.random, "RandomState", constructor)
+    look = lambda seed: seeds.append(generator.initial_seed()) or make(seed)
+    monkeypatch.setattr(np.random, "RandomState", look)
     generator.set_state(state)
     assert seeds == [1] and generator.initial_seed() == 2
 
@@ -217,94 +214,57 @@ def test_hooks_that_two_threads_give_an_optimizer(monkeypatch: pytest.MonkeyPatc
     assert calls == {"a": 1, "b": 1}
 
 
-class Turns:
-    """Two threads that take turns: what each does stands in the order in which it happens."""
-
-    def __init__(self) -> None:
-        self.there, self.here = threading.Semaphore(0), threading.Semaphore(0)
-
-    def run(self, other: Callable[[], None]) -> threading.Thread:
-        thread = threading.Thread(target=other, daemon=True)
-        thread.start()
-        return thread
-
-    def to_other(self) -> None:
-        self.there.release()
-        assert self.here.acquire(timeout=30)
-
-    def to_first(self) -> None:
-        self.here.release()
-        assert self.there.acquire(timeout=30)
+Mode = Callable[[], AbstractContextManager[object]]
 
 
-def interleaved(mode: Callable[[], object], look: Callable[[], object]) -> list[object]:
-    """What ``look`` gives in each of two threads while they enter and leave a mode, crosswise."""
-    turns, seen = Turns(), []
+def crosswise(mode: Mode, look: Callable[[], object], around: Mode = nullcontext) -> list[Any]:
+    """What each of two threads sees before, in and after a mode; the first one enters it first and leaves it first."""
+    step = partial(threading.Barrier(2).wait, 30)
 
-    def other() -> None:
-        assert turns.there.acquire(timeout=30)
-        seen.append(("other, before", look()))
-        with mode():  # type: ignore[attr-defined]
-            seen.append(("other, inside", look()))
-            turns.to_first()
-            seen.append(("other, alone inside", look()))
-        seen.append(("other, after", look()))
-        turns.here.release()
+    def first() -> tuple[object, ...]:
+        before = look()
+        with mode():
+            step(), step()
+            inside = look()
+        step()
+        return before, inside, look()
 
-    thread = turns.run(other)
-    with mode():  # type: ignore[attr-defined]
-        seen.append(("first, inside", look()))
-        turns.to_other()
-        seen.append(("first, both inside", look()))
-    seen.append(("first, after", look()))
-    turns.to_other()
-    thread.join(30)
-    seen.append(("first, at the end", look()))
-    return [value for _, value in sorted(seen, key=lambda pair: "inside" in pair[0])]  # outside first
+    def second() -> tuple[object, ...]:
+        with around():
+            before = look()
+            step()
+            with mode():
+                step(), step()
+                inside = look()
+            return before, inside, look()
+
+    return side_by_side([first, second])
 
 
 shared_mode = mg.no_grad()
+MODES: list[tuple[Mode, Callable[[], object]]] = [
+    (mg.no_grad, mg.is_grad_enabled),
+    (lambda: shared_mode, mg.is_grad_enabled),
+    (mg.inference_mode, mg.is_inference_mode_enabled),
+    (partial(mg.set_grad_enabled, False), mg.is_grad_enabled),
+    (mg.autograd.detect_anomaly, is_anomaly_enabled),
+    (partial(mg.autograd.set_detect_anomaly, True), is_anomaly_enabled),
+    (parametrize.cached, lambda: parametrize._state.cache is not None),
+    (partial(mg.device, "cuda"), lambda: str(mg.get_default_device())),
+]
 
 
-@pytest.mark.parametrize(
-    ("mode", "look"),
-    [
-        (mg.no_grad, mg.is_grad_enabled),
-        (lambda: shared_mode, mg.is_grad_enabled),
-        (mg.inference_mode, mg.is_inference_mode_enabled),
-        (partial(mg.set_grad_enabled, False), mg.is_grad_enabled),
-        (mg.autograd.detect_anomaly, is_anomaly_enabled),
-        (partial(mg.autograd.set_detect_anomaly, True), is_anomaly_enabled),
-        (parametrize.cached, lambda: parametrize._state.cache is not None),
-        (partial(mg.device, "cuda"), lambda: str(mg.get_default_device())),
-    ],
-    ids=["no_grad", "a no_grad for both", "inference", "set_grad", "anomaly", "set_anomaly", "cached", "device"],
-)
-def test_a_mode_holds_for_its_thread(mode: Callable[[], object], look: Callable[[], object]) -> None:
-    seen = interleaved(mode, look)
-    outside, inside = seen[:4], seen[4:]
-    assert len(set(map(str, outside))) == 1 and len(set(map(str, inside))) == 1 and outside[0] != inside[0], seen
+@cases("mode, look", MODES)
+def test_a_mode_holds_for_its_thread(mode: Mode, look: Callable[[], object]) -> None:
+    one, other = crosswise(mode, look)
+    before, inside, after = one
+    assert one == other and before == after != inside
 
 
 def test_a_mode_that_two_threads_share() -> None:
     """Each gets back what it had: here, one of them records and the other does not."""
-    turns, seen, mode = Turns(), [], mg.no_grad()
-
-    def other() -> None:
-        assert turns.there.acquire(timeout=30)
-        with mg.no_grad():
-            with mode:
-                turns.to_first()
-            seen.append(mg.is_grad_enabled())
-        turns.here.release()
-
-    thread = turns.run(other)
-    with mode:
-        turns.to_other()
-    assert mg.is_grad_enabled()
-    turns.to_other()
-    thread.join(30)
-    assert seen == [False] and mg.is_grad_enabled()
+    views = crosswise(lambda: shared_mode, mg.is_grad_enabled, mg.no_grad)
+    assert views == [(True, False, True), (False, False, False)]
 
 
 def test_anomalies_are_those_of_the_thread_that_looks() -> None:

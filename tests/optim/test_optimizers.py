@@ -309,8 +309,7 @@ def test_an_optimiser_of_ones_own(library: Any) -> None:
 
         def __setstate__(self, state: Any) -> None:
             super().__setstate__(state)
-            for group in self.param_groups:
-                group.setdefault("new", 3)
+            self.param_groups[0].setdefault("new", 3)
 
         def step(self, closure: Any = None) -> Any:
             loss = closure() if closure is not None else None
