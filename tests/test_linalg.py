@@ -34,12 +34,12 @@ t.cholesky_inverse(a, upper=True); t.cholesky_inverse(a); t.cholesky_solve(a[0] 
 t.triangular_solve(a + 1, a, transpose=True)[0]; sum(t.linalg.lu(a)); t.lu_solve(a + 1, *t.linalg.lu_factor(a));
 t.linalg.lu_solve(*t.lu(a), a + 1, left=False, adjoint=True); t.linalg.tensorinv(a[0].reshape(3, 1, 3), ind=1);
 t.linalg.tensorsolve(a[0].reshape(1, 3, 3), a[1, :1], dims=None);
-t.linalg.tensorsolve(a[0].reshape(3, 1, 3), a[1, :1], dims=(0,)); t.linalg.vander(a, N=4); t.vander(a[0, 0], 5);
-t.vander(a[0, 0], 2, True); t.vander(a[0, 0], 0); t.nn.functional.pdist(a[0], 1.0); t.nn.functional.pdist(a[0]);
-t.nn.functional.pdist(a[0], math.inf); t.linalg.householder_product(a, a[:, 0, :2]);
-t.ormqr(a, a[:, 0], a + 1, left=False, transpose=True); t.ormqr(a[..., :0], a[:, 0, :0], a + 1); a.matrix_exp();
-rebuilt(t.svd_lowrank(a, q=3)); rebuilt(t.pca_lowrank(a, q=2));
-t.linalg.lstsq(a[..., :2], a[..., 2:], driver="gelsd").residuals
+t.linalg.tensorsolve(a[0].reshape(3, 1, 3), a[1, :1], dims=(0,)); t.linalg.vander(a, N=4);
+t.vander(a[0, 0].detach(), 5); t.vander(a[0, 0].detach(), 2, True); t.vander(a[0, 0].detach(), 0);
+t.nn.functional.pdist(a[0], 1.0); t.nn.functional.pdist(a[0]); t.nn.functional.pdist(a[0], math.inf);
+t.linalg.householder_product(a, a[:, 0, :2]); t.ormqr(a, a[:, 0], a + 1, left=False, transpose=True);
+t.ormqr(a[..., :0], a[:, 0, :0], a + 1); a.matrix_exp(); rebuilt(t.svd_lowrank(a, q=3));
+rebuilt(t.pca_lowrank(a, q=2)); t.linalg.lstsq(a[..., :2], a[..., 2:], driver="gelsd").residuals
 """)
 
 

@@ -43,26 +43,17 @@ def frames_of(mistake: Callable[[], object]) -> list[str]:
     raise AssertionError("no mistake")
 
 
-class Net(nn.Module):
-    """A layer that takes another width than its input has, inside a layer of the library."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(nn.ReLU(), Inner())
-
-    def forward(self, x: mg.Tensor) -> Any:
-        return self.layers(x)
+class Inner(nn.Linear):
+    def forward(self, input: mg.Tensor) -> Any:
+        return super().forward(input)
 
 
-class Inner(nn.Module):
-    """What fails."""
+class Net(nn.Sequential):
+    def forward(self, input: mg.Tensor) -> Any:
+        return super().forward(input)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 2)
 
-    def forward(self, x: mg.Tensor) -> Any:
-        return self.linear(x)
+NET = Net(nn.ReLU(), Inner(4, 2))  # takes another width than its input has
 
 
 class Wrong(mg.autograd.Function):
@@ -126,7 +117,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "functional": (lambda: F.cross_entropy(X, mg.tensor([0, 7])), ["<lambda>"]),
     "new layer": (lambda: nn.Dropout(2.0), ["<lambda>"]),
     "layer": (lambda: nn.LSTM(4, 2)(X), ["<lambda>"]),
-    "layers within layers": (lambda: Net()(X), ["<lambda>", "forward", "forward"]),
+    "layers within layers": (lambda: NET(X), ["<lambda>", "forward", "forward"]),
     "hook": (hooked, ["hooked", "hook"]),
     "backward": (twice, ["twice"]),
     "rule of one's own": (lambda: Wrong.apply(X.clone().requires_grad_()).sum().backward(), ["<lambda>", "backward"]),
@@ -138,7 +129,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "loader": (unequal, ["unequal"]),
     "distribution": (lambda: mg.distributions.Normal(0.0, -1.0), ["<lambda>"]),
     "file": (lambda: mg.load("no such file"), ["<lambda>"]),
-    "callback": (lambda: Net().apply(lambda module: module.nothing), ["<lambda>"]),
+    "callback": (lambda: NET.apply(lambda module: module.nothing), ["<lambda>"]),
 }
 
 
