@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import cuda
-from tests.support.cases import each, raises
+from tests.support.cases import raises
 from tests.support.parity import torch
 
 pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")
@@ -23,12 +23,9 @@ get_rng_state_all() set_rng_state_all([]) get_arch_list()
 
 
 def test_harmless_calls_answer_as_pytorch() -> None:
-    each(SAME.split(), lambda call: agrees(eval(f"cuda.{call}"), eval(f"torch.cuda.{call}")))
+    for call in SAME.split():
+        assert eval(f"cuda.{call}") == eval(f"torch.cuda.{call}"), call
     assert len(cuda.memory_stats()) == len(torch.cuda.memory_stats())
-
-
-def agrees(ours: object, theirs: object) -> None:
-    assert ours == theirs
 
 
 NEED_A_GPU: list[Callable[[], Any]] = [

@@ -100,13 +100,6 @@ def test_errors_name_the_op_and_its_operands() -> None:
     raises(TypeError, r"argument 'input' .* must be Tensor, not list", lambda: apply(elementwise.exp, ([1.0],)))
 
 
-def test_nothing_is_recorded_without_grad_mode() -> None:
-    x = _leaf("cpu")
-    with mg.no_grad():
-        assert apply(elementwise.exp, (x,)).grad_fn is None
-        assert apply(elementwise.mul, (x, 2.0)).grad_fn is None
-
-
 def test_every_name_that_a_rule_may_use_is_found() -> None:
     events: list[Any] = []
 

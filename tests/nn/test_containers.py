@@ -32,12 +32,6 @@ def test_sequential() -> None:
     raises(IndexError, "out of range: Sequential has 3 entries", lambda: net[3])
 
 
-def test_sequential_of_named_modules() -> None:
-    net = nn.Sequential(OrderedDict(hidden=nn.Linear(2, 3), act=nn.ReLU()))
-    assert list(net.state_dict()) == ["hidden.weight", "hidden.bias"] and net.hidden is net[0]
-    assert list(dict(net[1:].named_children())) == ["act"]
-
-
 def test_module_list() -> None:
     layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
     assert len(list(layers.parameters())) == 6

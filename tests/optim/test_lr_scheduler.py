@@ -241,14 +241,14 @@ def test_the_state_of_a_lambda_object() -> None:
 METRICS = [1.0, 0.9, 0.9, 0.9, 0.9, 0.85, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3]
 
 
-@cases(
-    "how",
-    [
-        {"patience": 1},
-        {"factor": 0.5, "patience": 2, "cooldown": 2, "min_lr": [0.1, 0.01]},
-        {"mode": "max", "patience": 0, "threshold": 0.1, "threshold_mode": "abs", "min_lr": 0.01},
-    ],
-)
+HOWS: list[dict[str, Any]] = [
+    {"patience": 1},
+    {"factor": 0.5, "patience": 2, "cooldown": 2, "min_lr": [0.1, 0.01]},
+    {"mode": "max", "patience": 0, "threshold": 0.1, "threshold_mode": "abs", "min_lr": 0.01},
+]
+
+
+@cases("how", HOWS)
 def test_reduce_on_plateau(how: dict[str, Any]) -> None:
     mine, other = groups(minigrad), groups(torch)
     schedule = lr_scheduler.ReduceLROnPlateau(mine, **how)
