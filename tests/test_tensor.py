@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -193,20 +191,6 @@ def test_equality_helpers() -> None:
     assert minigrad.allclose(x, x, equal_nan=True)
     assert minigrad.allclose(minigrad.tensor([float("inf"), 1.0]), minigrad.tensor([float("inf"), 1.0 + 1e-7]))
     assert not minigrad.allclose(minigrad.ones(1), minigrad.tensor([float("inf")]))
-
-
-def test_no_warnings_reach_the_program(recwarn: pytest.WarningsRecorder) -> None:
-    """PyTorch is silent about 1/0 and log 0; so is minigrad, without touching NumPy's settings."""
-    program = (
-        "import numpy as np, minigrad as t\n"
-        "before = np.geterr()\n"
-        "x = t.tensor([0.0, -1.0, 1e38], requires_grad=True)\n"
-        "(1 / x + x.log() + x.exp() * x * x + x.sqrt() + x.sigmoid()).sum().backward()\n"
-        "t.full((2, 2), float('-inf')).softmax(-1); t.zeros(0).mean()\n"
-        "assert np.geterr() == before\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
 
 
 def test_hooks_after_the_gradient_has_grown() -> None:
