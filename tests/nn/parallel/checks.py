@@ -90,13 +90,6 @@ def check_steps_are_those_of_the_whole_batch(group: ProcessGroup) -> None:
                 optimizer.step()
 
 
-def check_buckets(group: ProcessGroup) -> None:
-    small, _ = wrapped(group, bucket_cap_mb=1e-6)
-    assert [bucket.numbers for bucket in small._reducer.buckets.buckets] == [[5], [4], [3], [2], [1], [0]]
-    large, _ = wrapped(group)
-    assert [bucket.numbers for bucket in large._reducer.buckets.buckets] == [[5, 4, 3, 2, 1, 0]]
-
-
 def check_accumulation_without_sync(group: ProcessGroup) -> None:
     model, alone = wrapped(group)
     with model.no_sync():
