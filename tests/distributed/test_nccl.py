@@ -79,32 +79,6 @@ def full(value: complex, size: int = 3, dtype: Any = np.float32) -> Any:
 # Numbers ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("ranks", "together"), [(1, True), (2, False), (3, True)])
-def test_all_reduce(ranks: int, together: bool) -> None:
-    def body(transport: Nccl) -> list[Any]:
-        arrays = [full(transport.rank + 1 + i, dtype=d) for i, d in enumerate((np.float16, np.uint32, np.complex128))]
-        for array in arrays:
-            over(transport.all_reduce(array, "sum", together))
-        return [array.get().tolist() for array in arrays]
-
-    total = ranks * (ranks + 1) // 2
-    assert among(ranks, body) == [[[total + i * ranks] * 3 for i in range(3)]] * ranks
-
-
-def test_everything_can_be_moved() -> None:
-    def body(transport: Nccl) -> None:
-        for dtype in ("bool", "int8", "int16", "uint16", "uint64", "float16", "float64", "complex64"):
-            mine = [(np.arange(4) % 2 + rank).astype(dtype) for rank in range(2)]
-            out = NAMESPACE.empty((2, 4), dtype)
-            over(transport.all_gather(out, NAMESPACE.asarray(mine[transport.rank])))
-            assert np.array_equal(out.get(), np.stack(mine)) and out.dtype == dtype
-            array = NAMESPACE.asarray(mine[transport.rank])
-            over(transport.broadcast(array, 1))
-            assert np.array_equal(array.get(), mine[1]), dtype
-
-    among(2, body)
-
-
 def test_reductions_that_nccl_does_not_have() -> None:
     transport = Nccl(NAMESPACE, None)
     cases = "int64 band, uint8 bor, int32 bxor, int16 sum, uint16 max, complex64 prod"
@@ -147,14 +121,6 @@ def test_it_waits_for_the_current_stream(held: tuple[streams.Stream, threading.E
     flag.set()
     over(requests[1])
     assert out.get().tolist() == [5, 5, 5]
-    transport.close()
-
-
-def test_a_later_kernel_is_not_waited_for(held: tuple[streams.Stream, threading.Event]) -> None:
-    transport, array, (stream, _) = Nccl(NAMESPACE, None), full(2), held
-    first = transport.all_reduce(array, "sum", False)
-    with stream:
-        over(first)
     transport.close()
 
 
@@ -209,34 +175,6 @@ def test_nobody_waits_for_the_communicator() -> None:
 # Messages ---------------------------------------------------------------------------------------------------
 
 
-def test_all_may_send_first() -> None:
-    ranks = 3
-
-    def body(transport: Nccl) -> list[float]:
-        rank, others = transport.rank, [r for r in range(ranks) if r != transport.rank]
-        sends = [transport.send(full(10 * rank + to), to, 5) for to in others]
-        arrays = [full(0) for _ in others]
-        receives = [transport.receive(array, r, 5) for array, r in zip(arrays, others, strict=True)]
-        over(*sends, *receives)
-        return [float(array.get()[0]) for array in arrays]
-
-    assert among(ranks, body) == [[10 * s + r for s in range(ranks) if s != r] for r in range(ranks)]
-
-
-def test_the_receiver_says_the_order() -> None:
-    def body(transport: Nccl) -> list[float]:
-        if transport.rank == 0:
-            requests = [transport.send(full(tag, 3 + tag), 1, tag) for tag in (0, 1, 2, 1)]
-            arrays = []
-        else:
-            arrays = [full(9, 3 + tag) for tag in (2, 1, 0, 1)]
-            requests = [transport.receive(array, 0, array.size - 3) for array in arrays]
-        over(*requests)
-        return [float(array.get()[-1]) for array in arrays]
-
-    assert among(2, body) == [[], [2, 1, 0, 1]]
-
-
 def test_a_message_is_not_sent_before_it_is_asked_for() -> None:
     ask = threading.Event()
 
@@ -252,20 +190,6 @@ def test_a_message_is_not_sent_before_it_is_asked_for() -> None:
             assert not requests[0].done()
 
     among(2, body)
-
-
-def test_messages_and_collectives_have_nothing_to_do_with_each_other() -> None:
-    def body(transport: Nccl) -> float:
-        mine, got = full(transport.rank), full(7)
-        if transport.rank == 0:
-            requests = [transport.send(mine, 1, 1), transport.all_reduce(full(1), "sum", False)]
-        else:
-            requests = [transport.all_reduce(full(1), "sum", False), transport.receive(got, 0, 1)]
-        for request in requests if transport.rank == 0 else requests[::-1]:
-            over(request)
-        return float(got.get()[0])
-
-    assert among(2, body) == [7, 0]
 
 
 def test_a_rank_alone_has_nobody_to_send_to() -> None:
@@ -383,20 +307,6 @@ def test_after_close(held: tuple[streams.Stream, threading.Event]) -> None:
     flag.set()
 
 
-def test_all_close_in_one_order() -> None:
-    """The stand-in's communicators end when all their ranks want that, as NCCL's may."""
-
-    def body(transport: Nccl) -> None:
-        others = [(transport.rank + step) % 3 for step in (1, 2)]
-        arrays = [full(0) for _ in range(6)]
-        requests = [transport.all_reduce(arrays[0], "sum", False)]
-        requests += [transport.send(arrays[1 + i], to, 1) for i, to in enumerate(others)]
-        requests += [transport.receive(arrays[3 + i], source, 1) for i, source in enumerate(others)]
-        over(*requests)
-
-    among(3, body)
-
-
 def test_cupy_13(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its unique ids are tuples of numbers with a sign."""
 
@@ -447,44 +357,6 @@ def test_the_stand_in_refuses(comm: fake.NcclCommunicator) -> None:
         comm.allReduce(place, place, 4, FLOAT32, 0, 12345678)
     with pytest.raises(fake.NcclError, match="INVALID_USAGE"):
         fake.groupEnd()
-
-
-def test_the_stand_in_refuses_calls_that_differ() -> None:
-    key = fake.get_unique_id()
-
-    def run(rank: int) -> None:
-        made, array = fake.NcclCommunicator(2, key, rank), full(1, 4)
-        made.allReduce(array.data.ptr, array.data.ptr, 4 - rank, FLOAT32, 0, 0)
-        with pytest.raises(fake.NcclError, match="INVALID_USAGE"):
-            made.check_async_error()
-        assert array.get().tolist() == [1] * 4
-
-    with ThreadPoolExecutor(2) as pool:
-        for each in [pool.submit(run, rank) for rank in range(2)]:
-            each.result(SECONDS)
-
-
-def test_the_stand_in_runs_one_operation_after_another(comm: fake.NcclCommunicator) -> None:
-    """Streams of their own do not help two operations of one communicator: so NCCL has it."""
-    array, (first, second), flag = full(1, 4), (streams.Stream(), streams.Stream()), threading.Event()
-    first.launch_host_func(lambda _: flag.wait(SECONDS), None)
-    for stream in (first, second):
-        comm.allReduce(array.data.ptr, array.data.ptr, 4, FLOAT32, 0, stream.ptr)
-    event = second.record()
-    assert not event.done
-    flag.set()
-    event.synchronize()
-
-
-def test_memory_that_is_freed_too_early(comm: fake.NcclCommunicator) -> None:
-    stream, flag, array = streams.Stream(), threading.Event(), full(1, 4)
-    stream.launch_host_func(lambda _: flag.wait(SECONDS), None)
-    comm.broadcast(array.data.ptr, array.data.ptr, 4, FLOAT32, 0, stream.ptr)
-    del array
-    flag.set()
-    stream.synchronize()
-    with pytest.raises(fake.NcclError, match="UNHANDLED_CUDA_ERROR"):
-        comm.check_async_error()
 
 
 # One rank, on the stand-in and on a GPU ---------------------------------------------------------------------

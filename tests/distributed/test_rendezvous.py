@@ -101,39 +101,6 @@ def test_which_rank_is_where() -> None:
     assert mapping(["a", "b", "a"]) == "(vector,(0,1,1),(1,1,1),(0,1,1))"
 
 
-def test_all_come(place: Places) -> None:
-    here = place(3)
-    peers = [here.join(rank, f"host{rank}") for rank in (2, 0)]
-    assert all(peer.hears_nothing() for peer in peers)
-    peers.append(here.join(1, "host1"))
-    assert [peer.hear() for peer in peers] == [{"cmd": "all", "hosts": "host0,host1,host2"}] * 3
-
-
-def test_who_is_missing(place: Places) -> None:
-    """The time begins with the first that comes."""
-    here = place(4)
-    here.server.seconds = 0
-    here.server._look_at_the_clock()
-    assert here.server.open
-    here.server.seconds = 60
-    peers = [here.join(rank) for rank in (0, 2)]
-    here.server.seconds = 0
-    assert [peer.hear() for peer in peers] == [{"cmd": "missing", "ranks": "1,3"}] * 2
-    assert here.ends()
-
-
-def test_who_is_refused(place: Places) -> None:
-    """A second process of one rank, one that expects another size, and a rank outside the world."""
-    here = place(2)
-    first = here.join(0, "one")
-    assert here.peer().join(0, 2).hear() == {"cmd": "refused", "why": "twice", "host": "one", "pid": "1000"}
-    for rank, size in ((0, 3), (7, 2), (-1, 2)):
-        assert here.peer().join(rank, size).hear() == {"cmd": "refused", "why": "size", "size": "2"}
-    assert first.hears_nothing()
-    second = here.join(1)
-    assert first.hear()["cmd"] == second.hear()["cmd"] == "all"
-
-
 ODD = ["GET / HTTP/1.1\r\n\r\n", "\xff\xfe\n", "cmd=join\n", "cmd=join rank=a size=b\n", "cmd=leave\n", "cmd=failed\n"]
 ODD += ["cmd=initack\n", "cmd=get\n", "cmd=put\n", "x" * 200000]
 
@@ -153,16 +120,6 @@ def test_somebody_else_connects(place: Places) -> None:
     assert here.server.open
 
 
-def test_the_others_hear_of_a_rank_that_breaks_off(place: Places) -> None:
-    here = place(3)
-    peers = here.all_come()
-    peers[1].close()
-    for rank in (0, 2):
-        heard = peers[rank].hear()
-        assert (heard["cmd"], heard["rank"], heard["pid"], heard["speaker"]) == ("lost", "1", "1001", "0")
-    assert here.ended == {}
-
-
 def test_the_others_hear_why(place: Places) -> None:
     here = place(2, hears=True)
     peers = here.all_come()
@@ -171,15 +128,6 @@ def test_the_others_hear_why(place: Places) -> None:
     assert (heard["cmd"], heard["why"], heard["speaker"]) == ("lost", "ValueError%3A%20no", "-1")
     until(lambda: here.ended, "the launcher hears of it, too")
     assert here.ended == {0: "ValueError%3A%20no"}
-
-
-def test_who_leaves_is_not_lost(place: Places) -> None:
-    here = place(3)
-    peers = here.all_come()
-    peers[1].say("leave").close()
-    for rank in (0, 2):
-        assert peers[rank].hear() == {"cmd": "left", "rank": "1"}
-        assert peers[rank].hears_nothing()
 
 
 def test_it_ends_when_all_have_left_or_died(place: Places) -> None:

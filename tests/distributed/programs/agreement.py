@@ -32,15 +32,16 @@ def _of(*shape: int, dtype: Any = minigrad.float32) -> minigrad.Tensor:
     return minigrad.ones(*shape, dtype=dtype)
 
 
-def check_functions(g: ProcessGroup) -> None:
-    texts = ("rank 0: all_reduce(float32 of shape (3,), op=sum)", ": broadcast(float32 of shape (3,), src=0)")
-    _differ(g, lambda: dist.all_reduce(_of(3), group=g), lambda: dist.broadcast(_of(3), 0, g), *texts)
-
-
 def check_arguments(g: ProcessGroup) -> None:
     many, half = [1] * 9, minigrad.bfloat16
     cases = [
         (lambda: dist.barrier(g), lambda: dist.all_reduce(_of(3), group=g), "rank 0: barrier()", ""),
+        (
+            lambda: dist.all_reduce(_of(3), group=g),
+            lambda: dist.broadcast(_of(3), 0, g),
+            "rank 0: all_reduce(float32 of shape (3,), op=sum)",
+            ": broadcast(float32 of shape (3,), src=0)",
+        ),
         *(
             (lambda a=a: dist.broadcast(_of(*a), 0, g), lambda b=b: dist.broadcast(_of(*b), 0, g), left, right)
             for a, b, left, right in [
@@ -71,14 +72,10 @@ def check_roots(g: ProcessGroup) -> None:
     for call in (dist.broadcast, dist.reduce):
         first, others = (lambda root=root, call=call: call(_of(3), root, group=g) for root in (0, 1))
         _differ(g, first, others, "src=0" if call is dist.broadcast else "dst=0", "=1")
-    first, others = (
-        lambda r=r: dist.gather(_of(3), [_of(3)] * g.size() if g.rank() == r else None, r, g) for r in (0, 1)
-    )
-    _differ(g, first, others, "gather(float32 of shape (3,), dst=0)", "dst=1")
-    first, others = (
-        lambda r=r: dist.scatter(_of(3), [_of(3)] * g.size() if g.rank() == r else None, r, g) for r in (0, 1)
-    )
-    _differ(g, first, others, "scatter(float32 of shape (3,), src=0)", "src=1")
+    parts = lambda root: [_of(3)] * g.size() if g.rank() == root else None
+    for call, end in ((dist.gather, "dst"), (dist.scatter, "src")):
+        first, others = (lambda root=root, call=call: call(_of(3), parts(root), root, g) for root in (0, 1))
+        _differ(g, first, others, f"{call.__name__}(float32 of shape (3,), {end}=0)", f"{end}=1")
 
 
 def check_reduce_scatter_and_its_list(g: ProcessGroup) -> None:
@@ -120,14 +117,6 @@ def check_all_to_all_of_sizes_that_do_not_fit(g: ProcessGroup) -> None:
     found: list[Any] = [None] * n
     dist.all_gather_object(found, raised_here)
     assert any(found)
-
-
-def check_some_wait_and_some_do_not(g: ProcessGroup) -> None:
-    """That is no difference."""
-    work = dist.all_reduce(_of(3), group=g, async_op=g.rank() == 0)
-    if work is not None:
-        work.wait()
-    _goes_on(g)
 
 
 def check_handles(g: ProcessGroup) -> None:

@@ -41,16 +41,17 @@ def _compare(
 
 
 def check_all_reduce(g: ProcessGroup) -> None:
+    """The sum and the average; the input stays as it is."""
     k, n = g.rank(), g.size()
-    _compare(
-        g, lambda x: _loss(F.all_reduce(x, group=g), k), lambda xs: [_loss(sum(xs[1:], xs[0]), r) for r in range(n)]
-    )
-
-
-def check_all_reduce_to_the_average(g: ProcessGroup) -> None:
-    k, n = g.rank(), g.size()
-    mean = lambda xs: sum(xs[1:], xs[0]) / n
-    _compare(g, lambda x: _loss(F.all_reduce(x, ReduceOp.AVG, g), k), lambda xs: [_loss(mean(xs), r) for r in range(n)])
+    for op, divisor in ((ReduceOp.SUM, 1), (ReduceOp.AVG, n)):
+        total = lambda xs, divisor=divisor: sum(xs[1:], xs[0]) / divisor
+        ours = lambda x, op=op: _loss(F.all_reduce(x, op, g), k)
+        _compare(g, ours, lambda xs, total=total: [_loss(total(xs), r) for r in range(n)])
+    x = _inputs(n, (3,))[0]
+    F.all_reduce(x, group=g)
+    assert (x.detach().numpy() == numbers(0, (3,)) / 4).all()
+    whole = F.all_reduce(minigrad.ones(3, dtype=minigrad.int64), group=g)
+    assert whole.tolist() == [n] * 3 and not whole.requires_grad
 
 
 def check_all_reduce_of_an_expanded_gradient(g: ProcessGroup) -> None:
@@ -108,20 +109,7 @@ def check_reduce_scatter(g: ProcessGroup) -> None:
 
 
 def check_all_to_all_single(g: ProcessGroup) -> None:
-    k, n = g.rank(), g.size()
-    out = minigrad.zeros(2 * n, 3, dtype=minigrad.float64)
-    parts = lambda xs, r: minigrad.cat([x[2 * r : 2 * r + 2] for x in xs])
-    weigh = lambda x: x * minigrad.arange(1, 2 * n + 1, dtype=minigrad.float64)[:, None]
-    _compare(
-        g,
-        lambda x: _loss(weigh(F.all_to_all_single(out, x, group=g)), k),
-        lambda xs: [_loss(weigh(parts(xs, r)), r) for r in range(n)],
-        (2 * n, 3),
-    )
-
-
-def check_all_to_all_single_of_uneven_parts(g: ProcessGroup) -> None:
-    """Each rank sends r + 1 rows to rank r."""
+    """In equal parts, and where each rank sends r + 1 rows to rank r."""
     k, n = g.rank(), g.size()
     sizes = list(range(1, n + 1))
     start = lambda r: sum(sizes[:r])
@@ -135,39 +123,10 @@ def check_all_to_all_single_of_uneven_parts(g: ProcessGroup) -> None:
     )
 
 
-def check_the_input_stays_as_it_is(g: ProcessGroup) -> None:
-    (x, *_), before = _inputs(g.size(), (3,)), numbers(0, (3,)) / 4
-    F.all_reduce(x, group=g)
-    F.broadcast(x, g.size() - 1, g)
-    assert (x.detach().numpy() == before).all()
-
-
 def check_reductions_without_a_gradient(g: ProcessGroup) -> None:
     assert "MAX" in raised(RuntimeError, lambda: F.all_reduce(minigrad.ones(2), ReduceOp.MAX, g))
     assert "AVG" in raised(RuntimeError, lambda: F.reduce_scatter(minigrad.ones(2), [], ReduceOp.AVG, g))
     check_all_reduce(g)
-
-
-def check_numbers_without_a_gradient(g: ProcessGroup) -> None:
-    x = F.all_reduce(minigrad.ones(3, dtype=minigrad.int64), group=g)
-    assert x.tolist() == [g.size()] * 3 and not x.requires_grad
-
-
-def check_layers_that_normalize_over_all_ranks(g: ProcessGroup) -> None:
-    """As of BatchNorm: the mean and the variance of all ranks' rows, in two collectives."""
-    k = g.rank()
-
-    def ours(x: Tensor) -> Tensor:
-        mean = F.all_reduce(x.mean(0), ReduceOp.AVG, g)
-        variance = F.all_reduce(((x - mean) ** 2).mean(0), ReduceOp.AVG, g)
-        return _loss((x - mean) / (variance + 0.1).sqrt(), k)
-
-    def theirs(xs: list[Tensor]) -> list[Tensor]:
-        rows = minigrad.cat(xs)
-        mean, variance = rows.mean(0), rows.var(0, correction=0)
-        return [_loss((x - mean) / (variance + 0.1).sqrt(), r) for r, x in enumerate(xs)]
-
-    _compare(g, ours, theirs, (4, 3))
 
 
 def check_a_group_of_some_ranks(g: ProcessGroup) -> None:

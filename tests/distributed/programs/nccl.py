@@ -70,18 +70,16 @@ def check_all_reduce(group: ProcessGroup) -> None:
                 work.wait()
             expected = reduce(function, (numbers(rank, dtype) for rank in group.ranks))
             same(x, expected.astype(dtype), (dtype, op))
+    x = on_gpu(numbers(group.number)).T
+    dist.all_reduce(x, group=group)
+    same(x, reduce(np.add, map(numbers, group.ranks)).T, "not contiguous")
+    _average(group)
 
 
-def check_average(group: ProcessGroup) -> None:
+def _average(group: ProcessGroup) -> None:
     x = on_gpu(numbers(group.number, "float64"))
     dist.all_reduce(x, ReduceOp.AVG, group)
     same(x, sum(numbers(rank, "float64") for rank in group.ranks) / np.float64(group.size()))
-
-
-def check_what_is_not_contiguous(group: ProcessGroup) -> None:
-    x = on_gpu(numbers(group.number)).T
-    dist.all_reduce(x, group=group)
-    same(x, reduce(np.add, map(numbers, group.ranks)).T)
 
 
 def check_reduce(group: ProcessGroup) -> None:
@@ -165,22 +163,6 @@ def check_gradients(group: ProcessGroup) -> None:
 
 
 @at_least(2)
-def check_all_send_first(group: ProcessGroup) -> None:
-    """Round the ring in both directions: nobody may have to wait for the receiver of what it sends."""
-    me, size = group.number, group.size()
-    around = [(me + 1) % size, (me - 1) % size]
-    for others in (around, around[::-1]):
-        for number, to in enumerate(others):
-            source = (me - to + me) % size
-            out, into = on_gpu(np.full(LARGE, 10 * me + number, np.float32)), room((LARGE,))
-            works = [dist.isend(out, to, group), dist.irecv(into, source, group)]
-            for work in works:
-                assert work is not None
-                work.wait()
-            same(into, np.full(LARGE, 10 * source + number, np.float32))
-
-
-@at_least(2)
 def check_tags_in_another_order(group: ProcessGroup) -> None:
     if group.number > 1:
         return
@@ -205,14 +187,14 @@ def check_two_ranks_begin(group: ProcessGroup) -> None:
         x = room((2, 3))
         assert dist.recv(x, None, group) == 0
         same(x, numbers(7))
-    check_average(group)
+    _average(group)
 
 
 @at_least(2)
 def check_messages_beside_collectives(group: ProcessGroup) -> None:
     me, x = group.number, room((LARGE,))
     first = dist.isend(on_gpu(np.full(LARGE, me, np.float32)), (me + 1) % group.size(), group)
-    check_average(group)
+    _average(group)
     dist.recv(x, (me - 1) % group.size(), group)
     assert first is not None
     first.wait()

@@ -96,12 +96,6 @@ def check_lists_of_another_length(g: ProcessGroup) -> None:
     check_all_gather_object(g)
 
 
-def check_what_cannot_be_pickled(g: ProcessGroup) -> None:
-    """All have such an object, and all see the error."""
-    raised(TypeError, lambda: dist.all_gather_object([None] * g.size(), threading.Lock(), g))
-    check_all_gather_object(g)
-
-
 @at_least(2)
 def check_nothing_happens_outside(g: ProcessGroup) -> None:
     group = dist.new_group([0])
@@ -120,9 +114,6 @@ def check_what_the_first_makes(g: ProcessGroup) -> None:
     calls = []
     assert of_first(lambda: calls.append(1) or "made", g) == "made"
     assert len(calls) == (g.rank() == 0)
-
-
-def check_what_the_first_cannot_make(g: ProcessGroup) -> None:
     assert raised(FileNotFoundError, lambda: of_first(Path("/no/such/file").read_text, g))
     check_all_gather_object(g)
 
@@ -154,7 +145,8 @@ def check_an_exception_that_does_not_travel(g: ProcessGroup) -> None:
 
 
 def check_what_the_first_makes_cannot_travel(g: ProcessGroup) -> None:
-    """A result that pickle cannot make is an error on all ranks, not on one while the others wait."""
+    """What pickle cannot make is an error on all ranks, not on one while the others wait."""
+    raised(TypeError, lambda: dist.all_gather_object([None] * g.size(), threading.Lock(), g))
     if g.size() > 1:
         message = raised(Exception, lambda: of_first(threading.Lock, g))
         assert "pickle" in message, message
