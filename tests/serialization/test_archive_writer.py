@@ -19,24 +19,10 @@ from minigrad import nn
 from minigrad.serialization import load, save, zip_writer
 from minigrad.serialization.checkpoint import _Archive
 from minigrad.serialization.source import Source
-from tests.support.cases import each
 from tests.support.parity import in_torch_words, torch
 
-DTYPES = [
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-    "bfloat16",
-]
-DTYPES += ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"]
+DTYPES += ["complex128", "bfloat16", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]
 PLAIN: list[Any] = [
     [None, True, False, 0, 255, 256, -1, 2**31, -(2**63), 2**100, 0.5, float("inf"), "", "é\ud800", b"", b"\xff\x00"],
     [bytearray(b""), bytearray(b"x"), 1 - 2j, (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), [], {}, {1, "a"}, set()],
@@ -44,18 +30,9 @@ PLAIN: list[Any] = [
     [OrderedDict(b=1, a=OrderedDict()), Counter("aab")],
     list(range(3000)),
 ]
-OTHER: list[Any] = [
-    Namespace(lr=0.1, layers=[1]),
-    np.arange(6.0).reshape(2, 3),
-    np.float32(2.5),
-    np.array(["ab", "c"]),
-    defaultdict(int, {"a": 1}),
-    defaultdict(list),
-    frozenset({1}),
-    range(2, 9, 3),
-    10**900,
-    np.array("2020-01-01", "M8[D]"),
-]
+OTHER: list[Any] = [Namespace(lr=0.1, layers=[1]), np.arange(6.0).reshape(2, 3), np.float32(2.5), np.array(["ab", "c"])]
+OTHER += [defaultdict(int, {"a": 1}), defaultdict(list), frozenset({1}), range(2, 9, 3), 10**900]
+TIME = np.array("2020-01-01", "M8[D]")
 
 
 @pytest.fixture
@@ -130,22 +107,11 @@ def test_pytorch_reads_plain_values_and_names(path: Path) -> None:
 
 def test_values_that_pytorch_needs_permission_for(path: Path) -> None:
     """It names what it does not know, as in a file of its own, and reads it on request."""
-    for value in OTHER[:-1]:
+    for value in OTHER:
         save({"w": minigrad.ones(2), "value": value}, path)
         with pytest.raises(pickle.UnpicklingError):
             torch.load(path, weights_only=True)
         np.testing.assert_equal(torch.load(path, weights_only=False)["value"], value)
-
-
-@pytest.mark.parametrize("ending", ["pt", "pth", "safetensors"])
-def test_every_form_gives_the_value_back(ending: str, tmp_path: Path) -> None:
-    def check(value: Any) -> None:
-        save([value, minigrad.ones(2)], tmp_path / f"x.{ending}")
-        loaded = load(tmp_path / f"x.{ending}")
-        assert type(loaded[0]) is type(value) and loaded[1].tolist() == [1, 1]
-        np.testing.assert_equal(loaded[0], value)
-
-    each([*PLAIN, *OTHER], check)
 
 
 def test_the_ending_decides_the_form(tmp_path: Path) -> None:
@@ -154,7 +120,10 @@ def test_the_ending_decides_the_form(tmp_path: Path) -> None:
         assert zipfile.is_zipfile(tmp_path / name)
     save({"w": minigrad.ones(2)}, tmp_path / "x.safetensors")
     assert not zipfile.is_zipfile(tmp_path / "x.safetensors")
-    save(OTHER[-1], tmp_path / "time.pt")  # PyTorch has no form for it
+    for protocol in (None, 0, 2, 3, 4, 5, -1):
+        save({"w": minigrad.ones(2), "n": np.arange(2)}, tmp_path / "x.pt", pickle_protocol=protocol)
+        assert load(tmp_path / "x.pt")["w"].tolist() == [1, 1]
+    save(TIME, tmp_path / "time.pt")  # PyTorch has no form for it
     assert not zipfile.is_zipfile(tmp_path / "time.pt")
 
 
@@ -190,16 +159,8 @@ def test_records_and_their_alignment() -> None:
     content = saved([minigrad.arange(3.0), minigrad.zeros(0), minigrad.arange(5)])
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert archive.testzip() is None
-        names = [
-            "data.pkl",
-            ".format_version",
-            ".storage_alignment",
-            "byteorder",
-            "data/0",
-            "data/1",
-            "data/2",
-            "version",
-        ]
+        names = ["data.pkl", ".format_version", ".storage_alignment", "byteorder"]
+        names += ["data/0", "data/1", "data/2", "version"]
         assert archive.namelist() == [f"archive/{name}" for name in names]
         assert archive.read("archive/data/0") == np.arange(3, dtype=np.float32).tobytes()
         assert archive.read("archive/data/2") == np.arange(5).tobytes()
@@ -226,12 +187,6 @@ def test_long_archives(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for found in (load(path), load(stream), torch.load(path)):
         assert found["a"].tolist() == list(range(100)) and found["b"].tolist() == [0, 1, 2]
     assert stream.read() == b"more"
-
-
-def test_protocols(path: Path) -> None:
-    for protocol in (None, 0, 2, 3, 4, 5, -1):
-        save({"w": minigrad.ones(2), "n": np.arange(2), "l": [1, "x"]}, path, pickle_protocol=protocol)
-        assert load(path)["w"].tolist() == [1, 1]
 
 
 def test_files_of_earlier_versions(tmp_path: Path) -> None:

@@ -110,22 +110,7 @@ def test_attributes_of_tensors(kind: str) -> None:
 @pytest.mark.parametrize(("kind", "protocol"), [("zip", 2), ("legacy", 3), ("zip", 4), ("legacy", 5)])
 def test_values(kind: str, protocol: int) -> None:
     given = {
-        "plain": [
-            None,
-            True,
-            -1,
-            2**70,
-            -(2**70),
-            0.5,
-            float("-inf"),
-            "é",
-            b"\xff",
-            bytearray(b"x"),
-            1 + 2j,
-            (1,),
-            (),
-            {},
-        ],
+        "plain": [None, True, -1, 2**70, -(2**70), 0.5, -np.inf, "é", b"\xff", bytearray(b"x"), 1 + 2j, (1,), (), {}],
         "sets": [{1, "a"}, set(), frozenset({(1, 2)})],
         "dicts": [OrderedDict(a=1), Counter("aab"), defaultdict(list, a=[1]), {1: 2, (1, "x"): None}],
         "spaces": [argparse.Namespace(lr=0.1, n=[1]), SimpleNamespace(a=1)],
@@ -149,33 +134,6 @@ def test_values(kind: str, protocol: int) -> None:
     found = load(by_torch(names, kind, protocol))
     assert found["dtype"] is minigrad.float16 and found["device"] == minigrad.device("cuda:1")
     assert type(found["size"]) is minigrad.Size and found["size"] == (2, 3)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_training_run_goes_on(kind: str) -> None:
-    """Model, optimiser and random numbers of PyTorch's, loaded: the next steps are PyTorch's."""
-    torch.manual_seed(3)
-    theirs = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)).double()
-    stepper = torch.optim.AdamW(theirs.parameters(), lr=0.1)
-    x = torch.linspace(-1, 1, 20, dtype=torch.float64).reshape(5, 4)
-
-    def step(net: Any, optimiser: Any, x: Any) -> float:
-        optimiser.zero_grad()
-        loss = (net(x) ** 2).mean()
-        loss.backward()
-        optimiser.step()
-        return float(loss.item())
-
-    step(theirs, stepper, x)
-    found = load(by_torch({"model": theirs.state_dict(), "optimiser": stepper.state_dict()}, kind))
-    assert list(found["model"]) == list(theirs.state_dict())
-    assert found["model"]._metadata == theirs.state_dict()._metadata
-    ours = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 2)).double()
-    ours.load_state_dict(found["model"])
-    mine = minigrad.optim.AdamW(ours.parameters(), lr=0.5)
-    mine.load_state_dict(found["optimiser"])
-    for _ in range(3):
-        assert step(ours, mine, minigrad.tensor(x.numpy())) == pytest.approx(step(theirs, stepper, x), rel=1e-10)
 
 
 def test_files_paths_and_maps(tmp_path: Path) -> None:
@@ -325,18 +283,9 @@ def test_formats_that_there_are_no_arrays_of() -> None:
             load(by_torch(made))
 
 
-def test_a_class_that_is_gone(tmp_path: Path) -> None:
-    save([Config()], tmp_path / "x")
-    content = (tmp_path / "x").read_bytes().replace(b"Config", b"Gonfig")
-    pickled = zipfile_pickle(content)
-    with pytest.raises(AttributeError, match=r"Gonfig.*define or import it before loading"):
-        load(archive(pickled), weights_only=False)
-
-
-def zipfile_pickle(content: bytes) -> bytes:
-    """The pickle in an archive, whose checksum may be wrong."""
-    begin = content.index(b"\x80\x05")
-    return content[begin : content.index(b".", content.rindex(b"width")) + 1]
+def test_a_class_that_is_gone() -> None:
+    with pytest.raises(AttributeError, match=r"Gone.*define or import it before loading"):
+        load(archive(f"\x02c{__name__}\nGone\n)R.".encode().replace(b"\x02", b"\x80\x02", 1)), weights_only=False)
 
 
 # Archives that were tampered with ---------------------------------------------------------------------------
@@ -461,19 +410,15 @@ def test_archives_that_are_none() -> None:
         with pytest.raises(RuntimeError, match="damaged or truncated zip archive"):
             load(io.BytesIO(whole[:length]))
     cases = [
-        (archive(tensor_pickle(), {"0": bytes(8)}, compression=zipfile.ZIP_DEFLATED), "is compressed"),
+        (archive(b"\x80\x02" + b"N0" * 1000 + b"N.", compression=zipfile.ZIP_DEFLATED), "is compressed"),
         (archive(b"", extra={"other/data.pkl": b""}), "no checkpoint: it has no data.pkl"),
         (archive(b"\x80\x02N.", extra={"archive/constants.pkl": b""}), "TorchScript program"),
-        (archive(b"\x80\x02N.", extra={"archive/byteorder": b"middle"}), r"byte order 'middle'"),
+        (archive(tensor_pickle(), extra={"archive/byteorder": b"middle"}), r"byte order 'middle'"),
         (archive(b"\x80\x02"), "makes no sense"),
         (archive(b""), "makes no sense"),
         (archive(b"\x80\x02I1\n."), "makes no sense"),
     ]
     for made, message in cases:
-        if message == "is compressed":
-            made = archive(b"\x80\x02" + b"N0" * 1000 + b"N.", compression=zipfile.ZIP_DEFLATED)
-        if message.startswith("byte order"):
-            made = archive(tensor_pickle(), extra={"archive/byteorder": b"middle"})
         with pytest.raises(RuntimeError, match=message):
             load(made)
     with pytest.warns(UserWarning, match="Duplicate name"):
@@ -518,17 +463,6 @@ def contents() -> list[bytes]:
     return made
 
 
-def torch_contents() -> list[bytes]:
-    """PyTorch's two kinds."""
-    value = {
-        "x": torch.arange(6.0).reshape(2, 3).T,
-        "p": torch.nn.Parameter(torch.ones(2)),
-        "n": np.ones(2),
-        "d": OrderedDict(a=1),
-    }
-    return [by_torch(value, kind, protocol).getvalue() for kind in KINDS for protocol in (2, 4)]
-
-
 def damaged(whole: bytes, rng: Any) -> bytearray:
     """With one to three wrong bytes."""
     content = bytearray(whole)
@@ -557,21 +491,3 @@ def test_damage_gives_an_object_or_an_error_that_names_the_file() -> None:
     rng = np.random.default_rng(5)
     for whole in contents():
         damage(whole, rng)
-
-
-def test_damage_of_pytorchs_files() -> None:
-    rng = np.random.default_rng(6)
-    for whole in torch_contents():
-        damage(whole, rng)
-
-
-def test_damaged_pickles_in_whole_archives() -> None:
-    """The checksums are right here: what is damaged reaches the pickle machine."""
-    rng = np.random.default_rng(7)
-    for whole in torch_contents()[:2]:
-        with zipfile.ZipFile(io.BytesIO(whole)) as opened:
-            pickled = opened.read("archive/data.pkl")
-            names = [name for name in opened.namelist() if "/data/" in name]
-            storages = {name.rpartition("/")[2]: opened.read(name) for name in names}
-        for _ in range(800):
-            loads_or_names(archive(bytes(damaged(pickled, rng)), storages))

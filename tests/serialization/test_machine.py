@@ -191,39 +191,12 @@ WRONG = [
     + name("torch", "Tensor")
     + b")}tR.",
     name("torch._utils", "_rebuild_parameter") + b"N\x89}\x87R.",
-    b".",
-    b"0.",
-    b"1.",
-    b"(.",
-    b"h\x05.",
-    b"j\xff\xff\xff\xff.",
-    b"a.",
-    b"Ne.",
-    b"Ns.",
-    b"u.",
-    b"(NNNu.",
-    b"R.",
-    b"NNR.",
-    b"Q.",
-    b"NQ.",
-    b"KQQ.",
-    b")Q.",
-    text("storage") + b"Q.",
-    b"\x85.",
-    b"}(NN]u.",
-    b"}]Ns.",
-    b"\x8f(]\x90.",
-    b"(]\x91.",
-    b"\x8b\xff\xff\xff\x7f.",
-    b"\x8b\xff\xff\xff\xff.",
-    b"\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
-    b"X\xff\xff\xff\xff.",
-    b"\x8d" + b"\xff" * 8,
-    b"\x96" + b"\x7f" * 8,
-    b"\x95" + b"\xff" * 8 + b"\xff",
-    b"T\xff\xff\xff\xff.",
-    b"X\x01\x00\x00\x00\xff.",
 ]
+WRONG += [b".", b"0.", b"1.", b"(.", b"h\x05.", b"j\xff\xff\xff\xff.", b"a.", b"Ne.", b"Ns.", b"u.", b"(NNNu.", b"R."]
+WRONG += [b"NNR.", b"Q.", b"NQ.", b"KQQ.", b")Q.", text("storage") + b"Q.", b"\x85.", b"}(NN]u.", b"}]Ns."]
+WRONG += [b"\x8f(]\x90.", b"(]\x91.", b"\x8b\xff\xff\xff\x7f.", b"\x8b\xff\xff\xff\xff."]
+WRONG += [b"\x8e\xff\xff\xff\xff\xff\xff\xff\xff.", b"X\xff\xff\xff\xff.", b"\x8d" + b"\xff" * 8]
+WRONG += [b"\x96" + b"\x7f" * 8, b"\x95" + b"\xff" * 8 + b"\xff", b"T\xff\xff\xff\xff.", b"X\x01\x00\x00\x00\xff."]
 
 
 def test_pickles_that_make_no_sense_or_harm() -> None:

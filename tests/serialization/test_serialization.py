@@ -8,13 +8,10 @@ import dataclasses
 import enum
 import io
 import json
-import math
 import os
 import pickle
 import re
-import subprocess
 import sys
-import textwrap
 import zipfile
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from itertools import product
@@ -29,7 +26,7 @@ import minigrad
 from minigrad import nn, optim
 from minigrad.backend import dtype as dt
 from minigrad.serialization import load, load_file, plain_safetensors, safe_globals, save, save_file, source
-from tests.support.cases import each
+from tests.support.cases import each, raises
 from tests.support.parity import in_torch_words, torch
 
 
@@ -49,21 +46,19 @@ def again(obj: Any, path: Path) -> Any:
 
 
 VALUES: list[Any] = [None, True, 3, -(2**70), 0.1, 10**5000, -(2**63), 2**63, float("inf"), -float("inf"), 1e-320]
-VALUES += [
-    'text with \u00e9, \U0001f600 and "quotes"',
-    "",
-    "lone \ud800 surrogate",
-    b"bytes\xff",
-    bytearray(b"\x00"),
-    b"",
-]
+VALUES += ['text with \u00e9, \U0001f600 and "quotes"', "", "lone \ud800 surrogate", b"\xff", bytearray(b"\x00"), b""]
 VALUES += [3 + 4j, complex("nan-infj"), [], {}, (), ("a",), [1, [2, (3, None)]], {"a": {"b": [1.5, False]}}]
+VALUES += [{1: "int", "1": "str", 2.5: "float", None: 0, (1, "x"): "tuple", False: "bool"}, float("nan")]
+VALUES += [{"again": 0, "OrderedDict": []}, {"dict": 1, "tensor": "not one", "tuple": [2]}]
 VALUES += [
-    {1: "int", "1": "str", 2.5: "float", None: 0, (1, "x"): "tuple", False: "bool"},
-    {"again": 0, "OrderedDict": []},
+    {b"k": 1, frozenset([1]): 2, 1 + 2j: 3},
+    {1, "a"},
+    set(),
+    frozenset({(1, 2)}),
+    range(2, 9, 3),
+    OrderedDict(b=1, a=[2]),
+    OrderedDict({1: 2}),
 ]
-VALUES += [{"dict": 1, "tensor": "not one", "tuple": [2]}, {b"k": 1, frozenset([1]): 2, 1 + 2j: 3}]
-VALUES += [{1, "a"}, set(), frozenset({(1, 2)}), range(2, 9, 3), OrderedDict(b=1, a=[2]), OrderedDict({1: 2})]
 VALUES += [Counter("aab"), defaultdict(list, {(1, 2): [3]}), defaultdict(None, a=1), SimpleNamespace(a=[1])]
 VALUES += [argparse.Namespace(lr=0.1, path=None, nested=argparse.Namespace(x=(1,)))]
 VALUES += [minigrad.device("cuda:1"), minigrad.float16, minigrad.Size([2, 3])]
@@ -72,7 +67,8 @@ VALUES += [np.float32(2.5), np.int64(-1), np.bool_(True), np.str_("text")]
 
 def test_python_values(path: Path) -> None:
     def check(value: Any) -> None:
-        for loaded in (again(value, path), again([value, {"x": value}], path)[0], pickled_too(value, path)):
+        in_zip = again([value, minigrad.ones(2)], path.with_suffix(".pt"))[0]
+        for loaded in (again(value, path), again([value, {"x": value}], path)[0], pickled_too(value, path), in_zip):
             assert type(loaded) is type(value)
             if value == value:
                 assert loaded == value
@@ -95,17 +91,15 @@ def test_integers_of_more_than_64_bits_are_text(path: Path) -> None:
     assert b"0x8000000000000000" in path.read_bytes() and b"9223372036854775807" in path.read_bytes()
 
 
-def test_nan(path: Path) -> None:
-    assert math.isnan(again(float("nan"), path)) and math.isnan(again([1, np.float64("nan")], path)[1])
-
-
 def test_numpy_arrays(path: Path) -> None:
     def check(array: Any) -> None:
-        loaded = again({"a": [array]}, path)["a"][0]
-        assert type(loaded) is np.ndarray and loaded.dtype == array.dtype and loaded.shape == array.shape
-        np.testing.assert_array_equal(loaded, array)
-        if array.size:
-            loaded[...] = loaded  # writable
+        for file in (path, path.with_suffix(".pt")):
+            loaded = again({"a": [array]}, file)["a"][0]
+            kind = array.dtype if file is path else array.dtype.newbyteorder("=")
+            assert type(loaded) is np.ndarray and loaded.dtype == kind and loaded.shape == array.shape
+            np.testing.assert_array_equal(loaded, array)
+            if array.size:
+                loaded[...] = loaded  # writable
 
     arrays = [np.arange(6.0).reshape(2, 3).T, np.array(["ab", "c"]), np.array([b"x"]), np.zeros((0, 2), "<U3")]
     arrays += [np.ones(2, ">i4"), np.ones((2, 2)) * 1j, np.arange(3, dtype=np.uint32), np.array("2020-01-01", "M8[D]")]
@@ -236,6 +230,9 @@ class Tied(nn.Module):
 
 @pytest.mark.parametrize("kwargs", [{}, {"pickle_protocol": 2}, {"pickle_module": pickle}], ids=str)
 def test_whole_modules_and_optimisers(kwargs: Any, path: Path) -> None:
+    save(nn.Sequential(nn.Linear(2, 3)), path)
+    with pytest.raises(pickle.UnpicklingError, match=r"minigrad\.nn\.containers\.Sequential.*state_dict\(\)"):
+        load(path)
     net = Tied()
     optimiser = optim.AdamW(net.parameters(), lr=0.1)
     net.head(net.embedding(minigrad.tensor([1]))).sum().backward()
@@ -256,16 +253,6 @@ def test_whole_modules_and_optimisers(kwargs: Any, path: Path) -> None:
         part.head(part.embedding(minigrad.tensor([2]))).sum().backward()
         stepper.step()
     np.testing.assert_array_equal(host(twin.head.weight), host(net.head.weight))
-
-
-def test_pickled_modules_of_minigrads_own(path: Path) -> None:
-    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.LayerNorm(3))
-    save(net, path)
-    with pytest.raises(pickle.UnpicklingError, match=r"minigrad\.nn\.containers\.Sequential.*state_dict\(\)"):
-        load(path)
-    twin = load(path, weights_only=False)
-    x = minigrad.randn(4, 2)
-    assert twin(x).tolist() == net(x).tolist()
 
 
 def test_tensors_keep_what_was_noted_on_them(path: Path) -> None:
@@ -310,6 +297,10 @@ def test_one_object_is_one_again(path: Path) -> None:
     assert found[3] is found[4] is not found[5]
     found[3][0] = 4
     assert found[5].tolist() == [4, 1]
+    parameter = nn.Parameter(minigrad.ones(2))
+    found = again([parameter, {"same": parameter}, parameter.detach()], path)
+    assert found[0] is found[1]["same"] and isinstance(found[0], nn.Parameter)
+    assert type(found[2]) is minigrad.Tensor and not found[2].requires_grad
     twice: list[Any] = [Config(1)]
     twice.append(twice)
     save(twice, path)
@@ -336,14 +327,14 @@ def test_file_objects(tmp_path: Path) -> None:
             self.read = io.BytesIO(content).read
 
     assert len(load(Pipe(buffer.getvalue()), weights_only=False)) == 2
-    with pytest.raises(AttributeError, match="save takes a path or a binary file object"):
-        save(1, [])
-    with pytest.raises(AttributeError, match="load takes a path or a binary file object"):
-        load([])
-    with pytest.raises(TypeError, match="binary mode"):
-        load(io.StringIO("text"))
-    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
-        load(io.BytesIO(b"x"), mmap=True)
+    raises(AttributeError, "save takes a path or a binary file object", lambda: save(1, []))
+    raises(AttributeError, "load takes a path or a binary file object", lambda: load([]))
+    raises(TypeError, "binary mode", lambda: load(io.StringIO("text")))
+    mapped = lambda: load(io.BytesIO(b"x"), mmap=True)
+    raises(ValueError, "f must be a file path in order to use the mmap argument", mapped)
+    for value in (1, Config(1)):
+        save_there = lambda value=value: save(value, tmp_path / "missing" / "x")
+        raises(RuntimeError, r"Parent directory .*missing does not exist", save_there)
 
 
 def test_mapped_tensors_stay_in_the_file_and_changes_in_memory(path: Path) -> None:
@@ -355,23 +346,6 @@ def test_mapped_tensors_stay_in_the_file_and_changes_in_memory(path: Path) -> No
     assert path.read_bytes() == before
     save({"x": minigrad.zeros(4)}, path)  # replaced, not written over
     assert found["x"].tolist() == [9, 1, 2, 3]
-
-
-def test_a_model_in_several_files(tmp_path: Path) -> None:
-    save_file({"a": minigrad.ones(2)}, tmp_path / "model-1.safetensors")
-    save_file({"b": minigrad.zeros(1), "c": minigrad.ones(1)}, tmp_path / "model-2.safetensors")
-    index = tmp_path / "model.safetensors.index.json"
-    where = {"b": "model-2.safetensors", "a": "model-1.safetensors", "c": "model-2.safetensors"}
-    index.write_text(json.dumps({"metadata": {}, "weight_map": where}))
-    found = load(index)
-    assert list(found) == ["b", "a", "c"] and found["a"].tolist() == [1, 1]
-    for bad in ({"weight_map": {"a": "../x"}}, {"weight_map": [1]}, {}, {"weight_map": {"a": 3}}):
-        index.write_text(json.dumps(bad))
-        with pytest.raises(RuntimeError, match="not the index of a model in several files"):
-            load(index)
-    index.write_text(json.dumps({"weight_map": {"a": "gone"}}))
-    with pytest.raises(FileNotFoundError):
-        load(index)
 
 
 def test_tensors(path: Path, device: str) -> None:
@@ -403,35 +377,6 @@ def test_views_arrays_and_parameters(path: Path) -> None:
     found[0][0, 0] = 5  # writable, and its own
 
 
-def test_shared_tensors_are_written_once_and_shared_again(path: Path, device: str) -> None:
-    net = Tied().to(device)
-    found = again({"model": net.state_dict(), "weight": net.head.weight}, path)
-    assert path.stat().st_size < 1.3 * net.head.weight.nbytes
-    one, two = found["model"]["embedding.weight"], found["model"]["head.weight"]
-    one[0, 0] = 7
-    assert two[0, 0].item() == 7 and found["weight"][0, 0].item() == 7
-    net.load_state_dict(found["model"])
-    assert net.head.weight is net.embedding.weight
-
-
-def test_what_was_one_parameter_is_one_again(path: Path) -> None:
-    p = nn.Parameter(minigrad.ones(2))
-    found = again([p, {"same": p}, p.detach()], path)
-    assert found[0] is found[1]["same"] and isinstance(found[0], nn.Parameter)
-    assert type(found[2]) is minigrad.Tensor and not found[2].requires_grad
-    found[2][0] = 5
-    assert found[0][0].item() == 5
-
-
-def test_a_flat_state_dict_is_a_file_for_everyone(path: Path) -> None:
-    read = pytest.importorskip("safetensors.numpy").load_file
-    state = nn.Linear(3, 2).state_dict()
-    save(state, path)
-    arrays = read(path)
-    assert set(arrays) == {"weight", "bias"}
-    np.testing.assert_array_equal(arrays["weight"], state["weight"].numpy())
-
-
 def test_pytorch_reads_our_state_dicts(path: Path) -> None:
     ours, theirs = nn.TransformerEncoderLayer(8, 2, 16), torch.nn.TransformerEncoderLayer(8, 2, 16)
     from safetensors.torch import load_file as read
@@ -449,44 +394,6 @@ def test_names_that_meet(path: Path) -> None:
     found = again({"a.b": one, "a": {"b": two}, "__metadata__": three}, path)
     assert [found["a.b"].item(), found["a"]["b"].item(), found["__metadata__"].item()] == [0, 1, 2]
     assert again(one, path).item() == 0
-
-
-def test_a_checkpoint_goes_on_exactly(path: Path, device: str) -> None:
-    def batch(step: int) -> Any:
-        return minigrad.tensor(np.random.default_rng(step).standard_normal((4, 3)).astype(np.float32), device=device)
-
-    def train(net: Any, optimiser: Any, schedule: Any, steps: range) -> None:
-        for step in steps:
-            optimiser.zero_grad()
-            nn.functional.dropout(net(batch(step)), 0.3).square().sum().backward()
-            optimiser.step()
-            schedule.step()
-
-    def made() -> tuple[Any, Any, Any]:
-        net = nn.Sequential(nn.Linear(3, 8), nn.GELU(), nn.Linear(8, 2)).to(device)
-        optimiser = optim.AdamW(net.parameters(), lr=0.01)
-        return net, optimiser, optim.lr_scheduler.CosineAnnealingLR(optimiser, 20)
-
-    first = made()
-    train(*first, range(5))
-    state = {
-        "net": first[0].state_dict(),
-        "optimiser": first[1].state_dict(),
-        "schedule": first[2].state_dict(),
-        "step": 5,
-        "random": minigrad.default_generator.get_state(),
-    }
-    save(state, path)
-    train(*first, range(5, 10))
-
-    second = made()
-    found = load(path)
-    for part, name in zip(second, ("net", "optimiser", "schedule"), strict=True):
-        part.load_state_dict(found[name])
-    minigrad.default_generator.set_state(found["random"])
-    train(*second, range(found["step"], 10))
-    for a, b in zip(first[0].parameters(), second[0].parameters(), strict=True):
-        np.testing.assert_array_equal(host(a), host(b))
 
 
 # What cannot be saved --------------------------------------------------------------------------------------
@@ -523,37 +430,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch:
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are POSIX's")
-def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
-    save({"x": minigrad.ones(3)}, path)
-    program = f"""
-        import resource, minigrad
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        try:
-            minigrad.save({{"x": minigrad.zeros(1_000_000)}}, {str(path)!r})
-        except OSError as error:
-            print(error)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path.cwd(),
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
-    assert str(path) in done.stdout, done.stderr
-    assert load(path)["x"].tolist() == [1, 1, 1]
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
-
-
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"Parent directory .*missing does not exist"):
-        save(1, tmp_path / "missing" / "x")
-    with pytest.raises(RuntimeError, match=r"Parent directory .*missing does not exist"):
-        save(Config(1), tmp_path / "missing" / "x")
-
-
 @pytest.mark.skipif(sys.platform in ("win32", "emscripten"), reason="modes and links are POSIX's")
 def test_modes_and_links(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
@@ -581,21 +457,6 @@ def test_every_truncation_is_told(path: Path) -> None:
             load(path)
 
 
-def test_damage_never_crashes_or_lies_about_the_structure(path: Path) -> None:
-    """Any single byte of the header changed: an error that names the file, or a file that is still one."""
-    save({"x": minigrad.arange(5.0), "n": [3, (4.5, None)]}, path)
-    whole = bytearray(path.read_bytes())
-    for i in range(8 + int.from_bytes(whole[:8], "little")):
-        for change in (0x01, 0x80)[i % 2 :: 2]:
-            damaged = whole.copy()
-            damaged[i] ^= change
-            path.write_bytes(damaged)
-            try:
-                load(path)
-            except RuntimeError as error:
-                assert str(path) in str(error)
-
-
 FOREIGN = [
     (b"short", r"too short for a safetensors file \(5 bytes\)"),
     (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
@@ -605,6 +466,12 @@ FOREIGN = [
     (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
     ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
     (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
+    (b"PK, but no archive", "not a file of tensors"),
+    (b"\x80\x02, but no pickle", "a Python pickle|pickle"),
+    (b"12345678{and more", "not a file of tensors"),
+    (b'{"weight_map": {"a": "b"}, ', "not the index of a model"),
+    (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "not a file of tensors"),
+    (bytes(100), "not a file of tensors"),
 ]
 
 
@@ -648,12 +515,9 @@ def test_descriptions_that_make_no_sense(path: Path) -> None:
 
     each(NO_DESCRIPTIONS, check)
     check({"version": 3, "tree": 1}, r"newer minigrad \(format 3\)")
-
-
-def test_nothing_loaded_can_run_code(path: Path) -> None:
-    """A description is data: whatever it holds becomes plain values."""
-    with_description(path, {"version": 1, "tree": {"dict": {"__class__": "os.system", "__reduce__": ["echo", "x"]}}})
-    assert load(path) == {"__class__": "os.system", "__reduce__": ["echo", "x"]}
+    code = {"__class__": "os.system", "__reduce__": ["echo", "x"]}
+    with_description(path, {"version": 1, "tree": {"dict": code}})
+    assert load(path) == code  # whatever a description holds becomes plain values
 
 
 # Other programs' files -------------------------------------------------------------------------------------
@@ -707,14 +571,7 @@ def test_stored_dtypes(dtype: Any, path: Path) -> None:
     assert np.shares_memory(found["x"].array, found["view"].array)
     save_file({"x": x}, path)
     assert load_file(path)["x"].dtype is dtype
-
-
-def test_floats_of_eight_bits_in_the_same_memory(path: Path) -> None:
-    pytest.importorskip("ml_dtypes")
-    x = minigrad.ones(4).to(minigrad.float8_e5m2)
-    found = again({"x": x, "y": x.view(minigrad.float8_e4m3fn)}, path)
-    assert found["x"].dtype is minigrad.float8_e5m2 and found["y"].dtype is minigrad.float8_e4m3fn
-    assert np.shares_memory(found["x"].array, found["y"].array)
+    raises(TypeError, "'w' is a list", lambda: save_file({"w": [1]}, path))
 
 
 def test_complex128_is_refused_by_safetensors(path: Path, tmp_path: Path) -> None:
@@ -765,24 +622,6 @@ def test_bfloat16(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["w"].dtype is found["t"].dtype is minigrad.float32 and found["w"].equal(wide.weight)
 
 
-def test_bfloat16_on_another_device(path: Path, device: str) -> None:
-    pytest.importorskip("ml_dtypes")
-    save(minigrad.tensor([0.1]).bfloat16(), path)
-    found = load(path, map_location=device)
-    assert found.dtype is minigrad.bfloat16 and found.device.type == device
-
-
-def test_files_for_pytorch(path: Path) -> None:
-    pytest.importorskip("torch")
-    from safetensors.torch import load_file as read
-
-    save_file({"w": minigrad.arange(6.0).reshape(2, 3).T}, path, metadata={"by": "minigrad"})
-    assert read(path)["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
-    assert load_file(path)["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
-    with pytest.raises(TypeError, match="'w' is a list"):
-        save_file({"w": [1]}, path)
-
-
 def test_arguments_of_pytorchs(path: Path) -> None:
     minigrad.save({"x": minigrad.ones(1)}, path)
     for where in (None, "cpu", minigrad.device("cpu"), {"cuda:0": "cpu"}, lambda storage, place: storage):
@@ -792,17 +631,24 @@ def test_arguments_of_pytorchs(path: Path) -> None:
         minigrad.load(path, pickle_module=pickle, weights_only=True)
 
 
-def test_an_index_of_tensors_that_are_not_there(tmp_path: Path) -> None:
-    save({"a": minigrad.zeros(2)}, tmp_path / "weights.safetensors")
+def test_a_model_in_several_files(tmp_path: Path) -> None:
+    save_file({"a": minigrad.ones(2)}, tmp_path / "one.safetensors")
+    save_file({"b": minigrad.zeros(1), "c": minigrad.ones(1)}, tmp_path / "two.safetensors")
     save([1, 2], tmp_path / "list.safetensors")
     index = tmp_path / "model.safetensors.index.json"
-    for shards, message in (
-        ({"other": "weights.safetensors"}, "'other' as a tensor of weights.safetensors"),
-        ({"a": "list.safetensors"}, "does not hold it"),
-        ({"a": "model.safetensors.index.json"}, "an index"),
-        ({"a": 5}, "not the index"),
-    ):
-        index.write_text(json.dumps({"weight_map": shards}))
-        with pytest.raises(RuntimeError, match=message) as error:
+    where = {"b": "two.safetensors", "a": "one.safetensors", "c": "two.safetensors"}
+    index.write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    loaded = load(index)
+    assert list(loaded) == ["b", "a", "c"] and loaded["a"].tolist() == [1, 1]
+
+    def check(case: tuple[Any, str]) -> None:
+        index.write_text(json.dumps({"weight_map": case[0]}))
+        with pytest.raises((RuntimeError, FileNotFoundError), match=case[1]) as error:
             load(index)
         assert not isinstance(error.value, RecursionError)
+
+    wrong: list[tuple[Any, str]] = [({"a": "gone"}, "gone"), ({"a": "list.safetensors"}, "does not hold it")]
+    words = "not the index of a model in several files"
+    wrong += [(weights, words) for weights in ({"a": "../x"}, [1], None, {"a": 3})]
+    wrong += [({"other": "one.safetensors"}, "'other' as a tensor of one.safetensors"), ({"a": index.name}, "an index")]
+    each(wrong, check)
