@@ -6,7 +6,6 @@ import argparse
 import io
 import pickle
 import random
-import struct
 import sys
 import zipfile
 from collections import Counter, OrderedDict, defaultdict
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from fuzz.pickles import number, text
 from minigrad import nn
 from minigrad.serialization import load, safe_globals, save
 from tests.support.cases import each
@@ -307,16 +307,6 @@ def archive(
             made.writestr(name, value)
     buffer.seek(0)
     return buffer
-
-
-def text(value: str) -> bytes:
-    raw = value.encode()
-    return b"X" + struct.pack("<I", len(raw)) + raw
-
-
-def number(value: int) -> bytes:
-    raw = value.to_bytes(max(1, value.bit_length() // 8 + 1), "little", signed=True)
-    return b"\x8a" + bytes([len(raw)]) + raw
 
 
 def tuple_of(numbers: tuple[int, ...]) -> bytes:
