@@ -8,8 +8,6 @@ import os
 import pickle
 import struct
 import sys
-import zlib
-from argparse import Namespace
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,6 @@ import minigrad
 from fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
 from minigrad.music import read_chorales, read_midi
 from minigrad.serialization import load, load_file, safe_globals, save, save_file
-from minigrad.serialization.bounds import Bounds
-from minigrad.serialization.schema import cause, reason, short
 from minigrad.serialization.source import check_shape, content
 from minigrad.text import Lines
 from minigrad.training import read_checkpoint, read_log
@@ -124,23 +120,6 @@ def test_what_contains_itself_is_read() -> None:
             file.seek(0)
         loaded = load(file)
         assert loaded[0]["again"] is loaded and loaded[1]["again"] is loaded
-
-
-def test_bounds() -> None:
-    shared = [1, (2, 3)]
-    assert Bounds().of([shared, shared]) == (1 + 2 + 2 * (1 + 2 + 3), 3)
-    assert Bounds().of({"a": {1}, (1, 2): frozenset()}) == (1 + 2 + 2 + 3 + 1, 2)
-    assert Bounds().of(Namespace(a=[1]))[0] == 3
-    endless: list[Any] = []
-    endless.append(endless)
-    assert Bounds().of(endless)[1] == 1
-    counted = Bounds()
-    assert counted.of((shared,))[0] == 8
-    counted.forget(shared)
-    shared.append([])
-    assert counted.of((shared,))[0] == 10
-    with pytest.raises(ValueError, match="more than 3 parts"):
-        Bounds().check([1, 2, 3], 3)
 
 
 # Descriptions, headers, indices ---------------------------------------------------------------------------------
@@ -291,25 +270,3 @@ def test_each_flipped_bit_is_noticed(tmp_path: Path) -> None:
             flipped = bytearray(whole)
             flipped[bit // 8] ^= 1 << bit % 8
             assert message(io.BytesIO(flipped)), f"bit {bit} of {path.name}"
-
-
-# Messages -----------------------------------------------------------------------------------------------------
-
-
-class Loud:
-    """Cannot be printed."""
-
-    def __repr__(self) -> str:
-        raise AssertionError("it is printed")
-
-
-def test_messages_quote_what_is_short() -> None:
-    assert [short(value) for value in (1, 2.5, None, "x", True, 1j)] == ["1", "2.5", "None", "'x'", "True", "1j"]
-    assert short(1 << 1_000) == "a number of 1,001 bits" and len(short("x" * 10**6)) < 70
-    assert short((Loud(),)) == "a tuple" and short(Loud()) == "a Loud" and short(b"x") == "a bytes"
-    assert short(zlib.error) == "zlib.error" and short(message) == f"{__name__}.message"
-    errors = [KeyError("x"), ValueError(Loud()), EOFError()]
-    assert [reason(error) for error in errors] == ["'x'", "ValueError", "EOFError"]
-    long = ValueError("x" * 10**6)
-    assert len(reason(long)) < 310 and cause(long) is None
-    assert cause(error := ValueError("x")) is error and cause(ValueError(Loud())) is None

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from fuzz.pickles import number, text
+from fuzz.pickles import call, number, text
 from minigrad import nn
 from minigrad.serialization import load, safe_globals, save
 from tests.support.cases import each
@@ -285,7 +285,7 @@ def test_formats_that_there_are_no_arrays_of() -> None:
 
 def test_a_class_that_is_gone() -> None:
     with pytest.raises(AttributeError, match=r"Gone.*define or import it before loading"):
-        load(archive(f"\x02c{__name__}\nGone\n)R.".encode().replace(b"\x02", b"\x80\x02", 1)), weights_only=False)
+        load(archive(b"\x80\x02" + call(f"{__name__}.Gone") + b"."), weights_only=False)
 
 
 # Archives that were tampered with ---------------------------------------------------------------------------

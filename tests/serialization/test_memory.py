@@ -15,7 +15,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.serialization import load, save
-from minigrad.serialization.memory import Part, blocks, view
+from minigrad.serialization.memory import view
 from tests.support.cases import each
 from tests.support.parity import host, torch
 
@@ -127,22 +127,6 @@ def test_deep_copies_are_pytorchs() -> None:
         assert a.tolist() == [0, 1, 2, 3, 4, 5]
         row = library.nn.Parameter(library.zeros(1000, 2)[0])
         assert copy.deepcopy(row).untyped_storage().nbytes() == 8  # not the memory around it
-
-
-def test_blocks() -> None:
-    a = np.arange(10, dtype=np.float32)
-    parts = [Part(x) for x in (a[6:], a[:3], a[2:5], a[8:].view(np.int32), a[5:5], np.ones(2), a[::-1])]
-    blocks(parts)
-    assert [part.offset for part in parts] == [0, 0, 2, 2, 0, 0, 0]
-    assert parts[0].block is parts[3].block and parts[1].block is parts[2].block
-    assert len({part.block for part in parts}) == 5
-    assert [part.block.size for part in parts] == [16, 20, 20, 16, 0, 16, 40]
-    assert parts[0].block.kind is None and parts[1].block.kind == np.float32
-    assert parts[6].array.tolist() == a[::-1].tolist()  # a copy
-    odd = np.zeros(17, np.uint8)[1:].view(np.int16)
-    parts = [Part(odd[:4]), Part(odd.view(np.uint8)[1:15].view(np.int16))]
-    blocks(parts)
-    assert parts[0].block is not parts[1].block  # no multiple of an element apart
 
 
 def test_views_that_reach_beyond_their_memory() -> None:

@@ -308,25 +308,10 @@ def test_one_object_is_one_again(path: Path) -> None:
         assert load(path)[1][0].width == 1
 
 
-def test_file_objects(tmp_path: Path) -> None:
-    for value in ({"x": minigrad.ones(2), "n": [1]}, [minigrad.ones(2), Config(2)]):
-        buffer = io.BytesIO()
-        save(value, buffer)
-        with pytest.raises(EOFError, match=r"the BytesIO: it is empty.*seek\(0\)"):
-            load(buffer)
-        buffer.seek(0)
-        assert len(load(buffer, weights_only=False)) == 2
-        with (tmp_path / "file").open("wb") as file:
-            save(value, file)
-        with (tmp_path / "file").open("rb") as file:
-            assert len(load(file, weights_only=False)) == 2
-        assert len(load(str(tmp_path / "file"), weights_only=False)) == 2
-
-    class Pipe:
-        def __init__(self, content: bytes) -> None:
-            self.read = io.BytesIO(content).read
-
-    assert len(load(Pipe(buffer.getvalue()), weights_only=False)) == 2
+def test_what_is_no_file(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    save(1, file)
+    raises(EOFError, r"the BytesIO: it is empty.*seek\(0\)", lambda: load(file))
     raises(AttributeError, "save takes a path or a binary file object", lambda: save(1, []))
     raises(AttributeError, "load takes a path or a binary file object", lambda: load([]))
     raises(TypeError, "binary mode", lambda: load(io.StringIO("text")))
@@ -362,19 +347,6 @@ def test_tensors(path: Path, device: str) -> None:
 
     shapes: list[tuple[int, ...]] = [(), (3,), (2, 3), (0, 2)]
     each(product(["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"], shapes), check)
-
-
-def test_views_arrays_and_parameters(path: Path) -> None:
-    x = minigrad.arange(12.0).reshape(3, 4)
-    value = [x.T, x[:, 1], nn.Parameter(x[0]), minigrad.ones(2, requires_grad=True), x.numpy()[1], x.sum(0) * 2]
-    found = again(value, path)
-    for a, b in zip(found, value, strict=True):
-        np.testing.assert_array_equal(host(a), host(b))
-    assert isinstance(found[2], nn.Parameter) and found[2].requires_grad
-    assert found[3].requires_grad and type(found[3]) is minigrad.Tensor
-    assert type(found[4]) is np.ndarray
-    assert not found[5].requires_grad
-    found[0][0, 0] = 5  # writable, and its own
 
 
 def test_pytorch_reads_our_state_dicts(path: Path) -> None:
@@ -467,7 +439,7 @@ FOREIGN = [
     ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
     (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
     (b"PK, but no archive", "not a file of tensors"),
-    (b"\x80\x02, but no pickle", "a Python pickle|pickle"),
+    (b"\x80\x02, but no pickle", "pickle"),
     (b"12345678{and more", "not a file of tensors"),
     (b'{"weight_map": {"a": "b"}, ', "not the index of a model"),
     (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "not a file of tensors"),
