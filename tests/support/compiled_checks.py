@@ -14,8 +14,8 @@ import pytest
 
 from minigrad.backend import Device, for_device, kernels, parallel
 from minigrad.backend.compiled import store
-from minigrad.ops.registry import REGISTRY
 
+from . import plain_checks
 from .plain_checks import plain
 
 needs_numba = pytest.mark.skipif(store.library() is None, reason="Numba (the extra fast) is not installed")
@@ -37,35 +37,15 @@ def single(value: Any) -> Any:
 
 def run(name: str, args: Sequence[Any], differentiable: Sequence[int], g: Any = None) -> tuple[Any, dict[int, Any]]:
     """The kernel's result and gradients in float32. It may change nothing that it is given."""
-    op = REGISTRY[name]
     needs = tuple(i in differentiable for i in range(len(args)))
-    given = [single(a) for a in args]
-    before = [a.copy() if isinstance(a, np.ndarray) else a for a in given]
-    found = kernel(name).forward(needs, *given)
-    assert found is not NotImplemented, f"{name}: the compiled kernel does not take these"
-    out, residual = found
-    gradients: dict[int, Any] = {}
-    if differentiable and g is not None:
-        keep = op.plan(0, len(args)).keep  # of an op with a kernel, the same for all masks
-        kept = [a if i in keep else None for i, a in enumerate(given)]
-        slope = single(g)
-        slopes = kernel(name).backward(needs, residual, slope, *kept)
-        gradients = {i: slopes[i] for i in differentiable}
-        assert all(slope is None for i, slope in enumerate(slopes) if i not in differentiable), "too much"
-        np.testing.assert_array_equal(slope, single(g), err_msg="the kernel changed the gradient that arrives")
-    for a, b in zip(given, before, strict=True):
-        if isinstance(b, np.ndarray):
-            np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
-    return out, gradients
+    out, slopes = plain_checks.run(name, [single(a) for a in args], needs, single(g), kernel(name))
+    assert all(slope is None for i, slope in enumerate(slopes) if not needs[i]), "too much"
+    return out, {} if g is None else {i: slopes[i] for i in differentiable}
 
 
 def close(found: Any, expected: Any, what: str, tolerance: float = TOLERANCE) -> None:
     """Equal up to float32's rounding, NaN and infinities included."""
-    assert found.shape == expected.shape, f"{what}: {found.shape} for {expected.shape}"
-    assert found.dtype == np.float32, f"{what}: {found.dtype}"
-    finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max(initial=0.1))
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+    plain_checks.close(found, expected, np.float32, what, tolerance)
 
 
 def check(name: str, *args: Any, differentiable: Sequence[int] = (), tolerance: float = TOLERANCE) -> None:

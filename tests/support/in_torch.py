@@ -12,15 +12,7 @@ import pytest
 
 THEIRS = {"minigrad": "torch", "minigrad.nn": "torch.nn", "minigrad.nn.utils.rnn": "torch.nn.utils.rnn"}
 PACKAGE = "models_in_torch"
-TWINS = (
-    "causal",
-    "generation",
-    "layers",
-    "pretrained",
-    "relative",
-    "transformer",
-    "translation",
-)  # models that others rest on
+TWINS = ("causal", "generation", "layers", "pretrained", "relative", "transformer", "translation")  # of other models
 
 
 def in_torch(name: str) -> ModuleType:

@@ -171,15 +171,6 @@ class NcclCommunicator:
             raise TimeoutError(f"no other rank of the communicator has come in {streams.PATIENCE:g} s")
         return self._line.recv()
 
-    def rank_id(self) -> int:
-        return self._rank
-
-    def size(self) -> int:
-        return self._ndev
-
-    def device_id(self) -> int:
-        return 0
-
     def allReduce(self, sendbuf: int, recvbuf: int, count: int, datatype: int, op: int, stream: int) -> None:
         self._call(stream, Operation("allReduce", datatype, op, 0, (sendbuf, count), (recvbuf, count)))
 

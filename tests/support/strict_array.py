@@ -27,56 +27,22 @@ from .launches import launched, synchronized
 Ndarray = Any  # a numpy.ndarray
 NAMES: dict[str, Any] = json.loads(cupy_names.FILE.read_text())
 _SCALARS = (bool, int, float, complex, np.generic)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # functions that take sequences of arrays, that make arrays of anything, and that answer in plain Python
-_TAKE_SEQUENCES = frozenset(
-    {
-        "block",
-        "broadcast_arrays",
-        "column_stack",
-        "concatenate",
-        "dstack",
-        "einsum",
-        "hstack",
-        "meshgrid",
-        "stack",
-        "vstack",
-    }
+_TAKE_SEQUENCES = _words("block broadcast_arrays column_stack concatenate dstack einsum hstack meshgrid stack vstack")
+_CONVERT = _words("array asanyarray asarray ascontiguousarray asfortranarray")
+_PLAIN = _words(
+    """broadcast_shapes can_cast common_type isscalar issubdtype may_share_memory min_scalar_type ndim promote_types
+    result_type shape shares_memory size"""
 )
-_CONVERT = frozenset({"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray"})
-_PLAIN = frozenset(
-    {
-        "broadcast_shapes",
-        "can_cast",
-        "common_type",
-        "isscalar",
-        "issubdtype",
-        "may_share_memory",
-        "min_scalar_type",
-        "ndim",
-        "promote_types",
-        "result_type",
-        "shape",
-        "shares_memory",
-        "size",
-    }
-)
-_TAKE_SHAPES = frozenset(
-    {
-        "arange",
-        "broadcast_shapes",
-        "empty",
-        "eye",
-        "full",
-        "identity",
-        "indices",
-        "linspace",
-        "logspace",
-        "ones",
-        "tri",
-        "tril_indices",
-        "triu_indices",
-        "zeros",
-    }
+_TAKE_SHAPES = _words(
+    """arange broadcast_shapes empty eye full identity indices linspace logspace ones tri tril_indices triu_indices
+    zeros"""
 )
 # methods and functions whose result's shape depends on values: CuPy waits for it
 _WAIT = frozenset({"argwhere", "extract", "flatnonzero", "nonzero", "unique"})
@@ -104,6 +70,20 @@ DEVICE = Device()
 
 def _attribute(name: str) -> property:
     return property(lambda self: getattr(self._array, name))
+
+
+def _view(name: str) -> property:
+    return property(lambda self: wrap(getattr(self._array, name)))
+
+
+def _on_host(name: str) -> Callable[..., Any]:
+    """A method that reads the numbers."""
+
+    def method(self: StrictArray, *args: Any) -> Any:
+        synchronized(name.strip("_"))
+        return getattr(self._array, name)(*args)
+
+    return method
 
 
 class StrictArray:
@@ -143,42 +123,6 @@ class StrictArray:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return getattr(NAMESPACE, function.__name__)(*args, **kwargs)
 
-    def item(self, *index: int) -> Any:
-        synchronized("item")
-        return self._array.item(*index)
-
-    def tolist(self) -> Any:
-        synchronized("tolist")
-        return self._array.tolist()
-
-    def tobytes(self) -> bytes:
-        synchronized("tobytes")
-        return self._array.tobytes()
-
-    def __bool__(self) -> bool:
-        synchronized("bool")
-        return bool(self._array)
-
-    def __int__(self) -> int:
-        synchronized("int")
-        return int(self._array)
-
-    def __float__(self) -> float:
-        synchronized("float")
-        return float(self._array)
-
-    def __repr__(self) -> str:
-        synchronized("repr")
-        return repr(self._array)
-
-    def __str__(self) -> str:
-        synchronized("str")
-        return str(self._array)
-
-    def __format__(self, spec: str) -> str:
-        synchronized("format")
-        return format(self._array, spec)
-
     # what it is
 
     shape: Any = _attribute("shape")
@@ -210,22 +154,6 @@ class StrictArray:
         return SimpleNamespace(
             c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=self._base is None
         )
-
-    @property
-    def T(self) -> Any:
-        return wrap(self._array.T)
-
-    @property
-    def mT(self) -> Any:
-        return wrap(self._array.mT)
-
-    @property
-    def real(self) -> Any:
-        return wrap(self._array.real)
-
-    @property
-    def imag(self) -> Any:
-        return wrap(self._array.imag)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -424,21 +352,7 @@ def _plain_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a._array if isinstance(a, StrictArray) else a for a in args)
 
 
-_OPERATORS = (
-    "add",
-    "and",
-    "floordiv",
-    "lshift",
-    "matmul",
-    "mod",
-    "mul",
-    "or",
-    "pow",
-    "rshift",
-    "sub",
-    "truediv",
-    "xor",
-)
+_OPERATORS = _words("add and floordiv lshift matmul mod mul or pow rshift sub truediv xor")
 _INPLACE = {
     "iadd": np.add,
     "isub": np.subtract,
@@ -451,38 +365,24 @@ _INPLACE = {
     "ior": np.bitwise_or,
     "ixor": np.bitwise_xor,
 }
-_METHODS = {
-    "all": "axis out keepdims",
-    "any": "axis out keepdims",
-    "argmax": "axis dtype out keepdims",
-    "argmin": "axis dtype out keepdims",
-    "argsort": "axis",
-    "clip": "min max out",
-    "conj": "",
-    "cumprod": "axis dtype out",
-    "cumsum": "axis dtype out",
-    "diagonal": "offset axis1 axis2",
-    "dot": "b out",
-    "flatten": "order",
-    "max": "axis out keepdims",
-    "mean": "axis dtype out keepdims",
-    "min": "axis out keepdims",
-    "nonzero": "",
-    "prod": "axis dtype out keepdims",
-    "ravel": "order",
-    "repeat": "repeats axis",
-    "reshape": "order",
-    "round": "decimals out",
-    "searchsorted": "v side sorter",
-    "sort": "axis",
-    "squeeze": "axis",
-    "std": "axis dtype out ddof keepdims",
-    "sum": "axis dtype out keepdims",
-    "swapaxes": "axis1 axis2",
-    "trace": "offset axis1 axis2 dtype out",
-    "transpose": "",
-    "var": "axis dtype out ddof keepdims",
+_METHODS = {  # by the parameters of CuPy's
+    "": "conj nonzero transpose",
+    "axis": "argsort sort squeeze",
+    "axis dtype out": "cumprod cumsum",
+    "axis dtype out ddof keepdims": "std var",
+    "axis dtype out keepdims": "argmax argmin mean prod sum",
+    "axis out keepdims": "all any max min",
+    "axis1 axis2": "swapaxes",
+    "b out": "dot",
+    "decimals out": "round",
+    "min max out": "clip",
+    "offset axis1 axis2": "diagonal",
+    "offset axis1 axis2 dtype out": "trace",
+    "order": "flatten ravel reshape",
+    "repeats axis": "repeat",
+    "v side sorter": "searchsorted",
 }
+_ON_HOST = _words("item tolist tobytes __bool__ __int__ __float__ __repr__ __str__ __format__")
 
 
 def _fill_in() -> None:
@@ -497,8 +397,13 @@ def _fill_in() -> None:
     for name in ("neg", "pos", "abs", "invert"):
         function = getattr(operator, f"__{name}__")
         setattr(StrictArray, f"__{name}__", _unary(function))
-    for name, parameters in _METHODS.items():
-        setattr(StrictArray, name, _by_function(name, tuple(parameters.split())))
+    for parameters, names in _METHODS.items():
+        for name in names.split():
+            setattr(StrictArray, name, _by_function(name, tuple(parameters.split())))
+    for name in _ON_HOST:
+        setattr(StrictArray, name, _on_host(name))
+    for name in ("T", "mT", "real", "imag"):
+        setattr(StrictArray, name, _view(name))
 
 
 def _as_strided(x: StrictArray, shape: Any, strides: Any) -> Any:
