@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -120,39 +119,22 @@ dist.all_reduce(minigrad.ones(3))
 
 
 @needs_mpi
-@nightly
-def test_a_rank_is_killed(tmp_path: Path) -> None:
-    ran = run(WAITS % "os.kill(os.getpid(), signal.SIGKILL)", 3, tmp_path)
-    assert ran.status == 137
-    pid = answers(3, tmp_path)[1]
-    assert f"minigrad.run: rank 1 (process {pid}) was killed by SIGKILL; the other ranks are ended" in ran.err
-    assert ran.err.count("minigrad.run:") == 1 and "Traceback" not in ran.err
-    assert not any(map(is_running, answers(3, tmp_path)))
-
-
-@needs_mpi
-def test_a_rank_raises(tmp_path: Path) -> None:
-    ran = run(WAITS % "raise ValueError('no luck')", 2, tmp_path)
-    assert ran.status == 1
-    assert ran.err.count("ValueError: no luck") == ran.err.count("Traceback") == 1
-    assert "minigrad: rank 1 ends with an error:" in ran.err
-    assert re.search(r"minigrad\.run: rank 1 \(process \d+\) ended with status 1; the other", ran.err)
-
-
-@needs_mpi
-@nightly
-@pytest.mark.parametrize(("code", "status"), [("'no luck'", 1), ("70", 70)])
-def test_a_rank_exits(tmp_path: Path, code: str, status: int) -> None:
-    ran = run(WAITS % f"sys.exit({code})", 2, tmp_path)
-    assert ran.status == status
-    assert re.search(rf"rank 1 \(process \d+\) ended with status {status}; the other", ran.err), ran.err
-
-
-@nightly
-def test_a_rank_that_has_not_begun(tmp_path: Path) -> None:
-    """An error before ``init_process_group``, while the others already wait."""
-    ran = run(f"import os\nif os.environ['RANK'] == '1': raise ValueError('early')\n{BEGIN}", 2, tmp_path)
-    assert ran.status == 1 and "ValueError: early" in ran.err and "rank 1 (process" in ran.err
+@pytest.mark.parametrize(
+    ("code", "status", "end"),
+    [
+        ("raise ValueError('no luck')", 1, "ended with status 1"),
+        pytest.param("sys.exit('no luck')", 1, "ended with status 1", marks=nightly),
+        pytest.param("sys.exit(70)", 70, "ended with status 70", marks=nightly),
+        pytest.param("os.kill(os.getpid(), signal.SIGKILL)", 137, "was killed by SIGKILL", marks=nightly),
+    ],
+)
+def test_one_rank_ends_all(tmp_path: Path, code: str, status: int, end: str) -> None:
+    ran = run(WAITS % code, 2, tmp_path)
+    pids = answers(2, tmp_path)
+    assert ran.status == status and ran.err.count("minigrad.run:") == 1
+    assert f"minigrad.run: rank 1 (process {pids[1]}) {end}; the other" in ran.err, ran.err
+    assert ran.err.count("Traceback") == ran.err.count("minigrad: rank 1 ends with an error:") == ("raise" in code)
+    assert not any(map(is_running, pids))
 
 
 def test_a_rank_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
@@ -228,16 +210,6 @@ def test_ranks_end_with_the_launcher(tmp_path: Path, number: signal.Signals) -> 
     until(lambda: not any(map(is_running, answers(2, tmp_path))), "the ranks end")
 
 
-@needs_mpi
-@nightly
-def test_ranks_that_have_not_met_end_with_the_launcher(tmp_path: Path) -> None:
-    text = "import os, time\nparent = os.getppid()\nfrom tests.support.ranks import tell, until\ntell(os.getpid())\n"
-    process = _ready(f"{text}{READY}\nuntil(lambda: os.getppid() != parent, 'the launcher ends')\n{BEGIN}", tmp_path)
-    process.kill()
-    finished(process)
-    until(lambda: not any(map(is_running, answers(2, tmp_path))), "the ranks end")
-
-
 # Several machines ----------------------------------------------------------------------------------------------
 
 
@@ -253,7 +225,10 @@ def _nodes(program: str, folder: Path, ranks: tuple[int, int] = (2, 1)) -> list[
 TWO = f"""{BEGIN}
 x = minigrad.ones(2) * (rank + 1)
 dist.all_reduce(x)
-tell([x.tolist(), dist.get_node_local_rank(), os.environ["GROUP_RANK"]])
+large = minigrad.full((2_000_000,), float(rank + 1))
+dist.all_reduce(large)
+tell([x.tolist(), dist.get_node_local_rank(), os.environ["GROUP_RANK"], large.min().item(), large.max().item()])
+assert not dist.group.WORLD.data.is_local
 """
 KILLED = f"{BEGIN}\nif rank == %d:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.all_reduce(minigrad.ones(3))\n"
 
@@ -261,9 +236,10 @@ KILLED = f"{BEGIN}\nif rank == %d:\n    os.kill(os.getpid(), signal.SIGKILL)\ndi
 @needs_mpi
 @nightly
 def test_two_machines(tmp_path: Path) -> None:
+    """Whose ranks share no memory."""
     for ran in map(finished, _nodes(TWO, tmp_path, (2, 2))):
         assert ran.status == 0, ran.err
-    assert answers(4, tmp_path) == [[[10, 10], rank % 2, str(rank // 2)] for rank in range(4)]
+    assert answers(4, tmp_path) == [[[10, 10], rank % 2, str(rank // 2), 10, 10] for rank in range(4)]
 
 
 @needs_mpi

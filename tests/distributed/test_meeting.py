@@ -245,24 +245,3 @@ def test_a_child_that_ends_is_not_the_rank(tmp_path: Path) -> None:
     for process in by_hand(WORLD % "os.fork() or sys.exit(0); os.wait()", 2, tmp_path):
         ran = finished(process)
         assert ran.status == 0, ran.err
-
-
-@needs_mpi
-@pytest.mark.nightly
-def test_a_meeting_of_a_rank_that_was_stopped_ends(tmp_path: Path) -> None:
-    """Who interrupts rank 0 before the others have come can start it again at the same port."""
-    port = free_port()
-    (process,) = by_hand(
-        "import minigrad.distributed as dist\ndist.init_process_group()", 2, tmp_path, [0], MASTER_PORT=str(port)
-    )
-
-    def listens() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        until(listens, "rank 0 opens the meeting")
-    finally:
-        process.kill()
-        process.communicate()
-    until(lambda: not listens(), "the port is free again")

@@ -162,39 +162,3 @@ def test_one_that_dies_before_the_last_comes_is_missing(place: Places, again: bo
 
 
 # PMI-1 -------------------------------------------------------------------------------------------------------
-
-
-def test_what_mpich_asks_for(place: Places) -> None:
-    here = place(2)
-    here.all_come()
-    first = here.peer()
-    assert first.ask("initack", pmiid=1) == {"cmd": "initack", "rc": "0"}
-    assert [first.hear() for _ in range(3)] == [
-        {"cmd": "set", "size": "2"},
-        {"cmd": "set", "rank": "1"},
-        {"cmd": "set", "debug": "0"},
-    ]
-    assert first.ask("init", pmi_version=1, pmi_subversion=1)["rc"] == "0"
-    assert first.ask("get_universe_size")["size"] == "2"
-    assert first.ask("get_my_kvsname")["kvsname"].startswith("minigrad_")
-    assert int(first.ask("get_maxes")["vallen_max"]) >= 1024
-    assert first.ask("get_appnum") == {"cmd": "appnum", "appnum": "0"}
-    assert first.ask("get", key="PMI_process_mapping")["value"] == "(vector,(0,1,2))"
-
-
-def test_a_table_of_texts(place: Places) -> None:
-    here = place(2)
-    first, second = here.peer(), here.peer()
-    assert first.ask("put", kvsname="k", key="card", value="a=b#c")["rc"] == "0"
-    assert second.ask("get", kvsname="k", key="card")["value"] == "a=b#c"
-    assert second.ask("get", kvsname="k", key="none")["rc"] == "-1"
-
-
-def test_a_barrier(place: Places) -> None:
-    here = place(2)
-    first, second = here.peer(), here.peer()
-    for _ in range(2):
-        assert first.say("barrier_in").hears_nothing()
-        second.say("barrier_in")
-        assert first.hear() == second.hear() == {"cmd": "barrier_out"}
-    assert first.ask("finalize") == {"cmd": "finalize_ack"}

@@ -96,27 +96,6 @@ def test_a_message_of_a_rank_that_has_ended_does_not_come(tmp_path: Path) -> Non
     assert "rank 1" in message and "ended" in message
 
 
-FINISHED_FIRST = f"""{BEGIN}
-if k == 0:
-    from minigrad.distributed.mpi import Mpi
-    class Slow:
-        def __init__(self, request):
-            self.request, self.end = request, time.monotonic() + 4
-        def done(self):
-            return self.request.done() and time.monotonic() > self.end
-    plain = Mpi.broadcast
-    Mpi.broadcast = lambda *given: Slow(plain(*given))
-dist.broadcast(x, 1)
-tell(x.tolist())
-"""
-
-
-@nightly
-def test_a_rank_that_has_done_its_part_may_end(tmp_path: Path) -> None:
-    """It is not blamed where a transfer to another rank takes some seconds more."""
-    assert told(FINISHED_FIRST, 3, tmp_path) == [[2, 2, 2]] * 3
-
-
 AGAIN_AND_KILLED = f"""{BEGIN}
 dist.destroy_process_group()
 dist.init_process_group()

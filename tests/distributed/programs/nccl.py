@@ -11,6 +11,8 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad import Tensor
 from minigrad.distributed import ProcessGroup, ReduceOp
+from tests.distributed.programs.collectives import done
+from tests.distributed.programs.collectives import numbers as drawn
 from tests.support import strict
 from tests.support.ranks import at_least, raised
 
@@ -22,10 +24,7 @@ REDUCED = {ReduceOp.SUM: np.add, ReduceOp.PRODUCT: np.multiply, ReduceOp.MIN: np
 
 def numbers(rank: int, dtype: str = "float32") -> Array:
     """A rank's six numbers, exact in every dtype."""
-    drawn = np.random.default_rng(rank).integers(1, 5, (2, 3))
-    if dtype == "bool":
-        return np.asarray(drawn > 2)
-    return np.asarray((drawn - 2j * drawn if dtype == "complex64" else drawn).astype(dtype))
+    return drawn(rank, (2, 3), dtype)
 
 
 def on_gpu(array: Array) -> Tensor:
@@ -50,9 +49,7 @@ def check_what_carries_a_tensor(group: ProcessGroup) -> None:
     assert group.carrier(gpu[0].array).name == "nccl"
     assert group.carrier(cpu[0].array).name == ("mpi" if group.size() > 1 else "alone")
     works = [dist.all_reduce(x, group=group, async_op=True) for pair in zip(gpu, cpu, strict=True) for x in pair]
-    for work in works:
-        assert work is not None
-        work.wait()
+    done(*works)
     for i in range(2):
         total = reduce(np.add, (numbers(rank + i) for rank in group.ranks))
         same(gpu[i], total)
@@ -149,8 +146,13 @@ def check_what_is_empty(group: ProcessGroup) -> None:
 def check_what_nccl_does_not_have(group: ProcessGroup) -> None:
     for dtype, op in (("int64", ReduceOp.BXOR), ("int16", ReduceOp.SUM), ("complex64", ReduceOp.PRODUCT)):
         x = on_gpu(numbers(group.number, dtype))
-        said = raised(RuntimeError, lambda x=x, op=op: dist.all_reduce(x, op, group))
-        assert dtype in said and op.value in said and "move the tensor to the CPU" in said, said
+        for call in (
+            lambda x=x, op=op: dist.all_reduce(x, op, group),
+            lambda x=x, op=op: dist.reduce(x, 0, op, group),
+            lambda x=x, op=op: dist.reduce_scatter(x, [x] * group.size(), op, group),
+        ):
+            said = raised(RuntimeError, call)
+            assert f"NCCL has no reduction '{op.value}' of {dtype}: move the tensor to the CPU" in said, said
         same(x, numbers(group.number, dtype))
 
 
@@ -171,9 +173,7 @@ def check_tags_in_another_order(group: ProcessGroup) -> None:
         works = [dist.isend(value, 1, group, tag) for tag, value in enumerate(values)]
     else:
         works = [dist.irecv(values[tag], 0, group, tag) for tag in (2, 0, 3, 1)]
-    for work in works:
-        assert work is not None
-        work.wait()
+    done(*works)
     for tag, value in enumerate(values):
         same(value, np.full(LARGE, tag, np.float32))
 
@@ -196,8 +196,7 @@ def check_messages_beside_collectives(group: ProcessGroup) -> None:
     first = dist.isend(on_gpu(np.full(LARGE, me, np.float32)), (me + 1) % group.size(), group)
     _average(group)
     dist.recv(x, (me - 1) % group.size(), group)
-    assert first is not None
-    first.wait()
+    done(first)
     same(x, np.full(LARGE, (me - 1) % group.size(), np.float32))
 
 
