@@ -109,26 +109,6 @@ def test_it_waits_for_the_current_stream(held: tuple[streams.Stream, threading.E
     transport.close()
 
 
-def test_it_is_done_when_all_ranks_have_called() -> None:
-    come = threading.Event()
-
-    def body(transport: Nccl) -> float:
-        over(transport.all_reduce(full(0), "sum", False))
-        array = full(transport.rank + 1)
-        if transport.rank:
-            come.wait(SECONDS)
-            over(transport.all_reduce(array, "sum", False))
-        else:
-            request = transport.all_reduce(array, "sum", False)
-            before = request.done()
-            come.set()
-            over(request)
-            assert not before
-        return float(array.get()[0])
-
-    assert among(2, body) == [3, 3]
-
-
 def test_nobody_waits_for_the_communicator() -> None:
     """A call returns before the other ranks have made theirs."""
     called = threading.Event()

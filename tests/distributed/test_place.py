@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from minigrad.distributed.place import MEETING, Place, find, first_node
+from tests.support.cases import cases
 
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
 AT = {"MASTER_ADDR": "one", "MASTER_PORT": "1234"}
@@ -36,63 +37,56 @@ def test_an_mpi_has_connected_them(environment: dict[str, str], expected: Place)
     assert find(address="elsewhere:1", environment=environment).address is None
 
 
-def test_hydra_under_slurm() -> None:
-    assert find(environment={**SLURM, **HYDRA}) == Place(2, 3, 0, 1)
+BOTH = {**TORCHRUN, **AT}
+AGENT = {**BOTH, "TORCHELASTIC_USE_AGENT_STORE": "True"}  # torchrun listens itself
+BATCH = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_NODELIST": "gpu[07-09]"}  # a script of Slurm is no rank
+HERE = {**BOTH, MEETING: "here:5"}  # a meeting that is open already
 
 
-@pytest.mark.parametrize("said", [{"rank": 1}, {"size": 4}, {"rank": 2, "size": 4}, {"rank": 0, "size": 3}])
-def test_a_program_contradicts_mpiexec(said: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"PMI_RANK and PMI_SIZE say that this is rank 2 of 3"):
-        find(**said, environment=HYDRA)
+@cases(
+    "rank, size, address, environment, expected",
+    [
+        (None, None, None, {**SLURM, **HYDRA}, Place(2, 3, 0, 1)),
+        (None, None, None, BOTH, Place(1, 4, 1, 2, "one:1234")),
+        (None, None, None, TORCHRUN, Place(1, 4, 1, 2, "localhost:29500")),
+        (None, None, None, {**TORCHRUN, "MASTER_ADDR": "::1"}, Place(1, 4, 1, 2, "::1:29500")),
+        (None, None, None, {"RANK": "0", "WORLD_SIZE": "2", **AT}, Place(0, 2, address="one:1234")),
+        (None, None, None, AGENT, Place(1, 4, 1, 2, "one:1235")),
+        (None, None, None, {**AGENT, "TORCHELASTIC_USE_AGENT_STORE": "False"}, Place(1, 4, 1, 2, "one:1234")),
+        (None, None, None, HERE, Place(1, 4, 1, 2, "here:5", opens=False)),
+        (None, None, "there:6", HERE, Place(1, 4, 1, 2, "there:6")),
+        (None, None, None, BATCH, Place(0, 1, address="localhost:29500")),
+        (3, 5, "two:9", BOTH, Place(3, 5, 1, 2, "two:9")),
+        (0, None, None, BOTH, Place(0, 4, 1, 2, "one:1234")),
+        (1, 2, "two:9", {}, Place(1, 2, address="two:9")),
+        (1, 2, None, AT, Place(1, 2, address="one:1234")),
+        (0, 1, None, {}, Place(0, 1, address="localhost:29500")),
+        (None, None, None, {}, Place(0, 1, address="localhost:29500")),
+    ],
+)
+def test_what_a_program_and_its_environment_say(
+    rank: int | None, size: int | None, address: str | None, environment: dict[str, str], expected: Place
+) -> None:
+    said = {name: value for name, value in (("rank", rank), ("size", size), ("address", address)) if value is not None}
+    assert find(**said, environment=environment) == expected
 
 
-def test_the_variables_of_torchrun() -> None:
-    assert find(environment={**TORCHRUN, **AT}) == Place(1, 4, 1, 2, "one:1234")
-    assert find(environment=TORCHRUN) == Place(1, 4, 1, 2, "localhost:29500")
-    assert find(environment={"RANK": "0", "WORLD_SIZE": "2", **AT}) == Place(0, 2, address="one:1234")
-    assert find(environment={**TORCHRUN, "MASTER_ADDR": "::1"}).address == "::1:29500"
-
-
-def test_torchrun_listens_itself() -> None:
-    own = {**TORCHRUN, **AT, "TORCHELASTIC_USE_AGENT_STORE": "True"}
-    assert find(environment=own).address == "one:1235"
-    assert find(environment={**own, "TORCHELASTIC_USE_AGENT_STORE": "False"}).address == "one:1234"
-
-
-def test_a_meeting_is_open_already() -> None:
-    place = find(environment={**TORCHRUN, **AT, MEETING: "here:5"})
-    assert place == Place(1, 4, 1, 2, "here:5", opens=False)
-    place = find(address="there:6", environment={**TORCHRUN, **AT, MEETING: "here:5"})
-    assert (place.address, place.opens) == ("there:6", True)
-
-
-def test_a_program_says_more_than_the_variables() -> None:
-    assert find(3, 5, "two:9", {**TORCHRUN, **AT}) == Place(3, 5, 1, 2, "two:9")
-    assert find(0, environment={**TORCHRUN, **AT}) == Place(0, 4, 1, 2, "one:1234")
-
-
-def test_a_program_says_it_alone() -> None:
-    assert find(1, 2, "two:9", {}) == Place(1, 2, address="two:9")
-    assert find(1, 2, environment=AT) == Place(1, 2, address="one:1234")
-    assert find(0, 1, environment={}) == find(environment={}) == Place(0, 1, address="localhost:29500")
-
-
-def test_half_of_a_place() -> None:
-    """PyTorch says which is missing; a world of one for each process would train as many models."""
+def test_contradictions_and_halves() -> None:
+    """PyTorch says which half is missing; a world of one for each process would train as many models."""
+    for said in ({"rank": 1}, {"size": 4}, {"rank": 2, "size": 4}, {"rank": 0, "size": 3}):
+        with pytest.raises(ValueError, match=r"PMI_RANK and PMI_SIZE say that this is rank 2 of 3"):
+            find(**said, environment=HYDRA)
     for rank, size in ((1, -1), (-1, 2), (3, -1)):
         with pytest.raises(ValueError, match="give both, or neither"):
             find(rank, size, environment={})
     for half in ({"RANK": "1"}, {"WORLD_SIZE": "2"}, {"RANK": "0", "WORLD_SIZE": ""}):
         with pytest.raises(ValueError, match=r"RANK|WORLD_SIZE"):
             find(environment={**half, **AT})
-
-
-@pytest.mark.parametrize(("rank", "size"), [(2, 2), (5, 2), (0, 0)])
-def test_no_such_rank(rank: int, size: int) -> None:
-    with pytest.raises(ValueError, match=f"no rank {rank} in a world of {size}"):
-        find(rank, size, environment={})
-    with pytest.raises(ValueError, match=f"no rank {rank} in a world of {size}"):
-        find(environment={"RANK": str(rank), "WORLD_SIZE": str(size)})
+    for rank, size in ((2, 2), (5, 2), (0, 0)):
+        for said in ({"rank": rank, "size": size}, {}):
+            environment = {} if said else {"RANK": str(rank), "WORLD_SIZE": str(size)}
+            with pytest.raises(ValueError, match=f"no rank {rank} in a world of {size}"):
+                find(**said, environment=environment)
 
 
 def test_a_variable_is_no_number() -> None:
@@ -117,11 +111,6 @@ def test_slurm_alone() -> None:
     assert find(environment={**job, "MASTER_PORT": "77"}).address == "gpu07:77"
     assert find(environment={**job, "MASTER_ADDR": "other"}).address == f"other:{port}"
     assert find(environment={**job, **TORCHRUN, **AT}).address == "one:1234"
-
-
-def test_a_batch_script_of_slurm_is_no_rank() -> None:
-    batch = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_NODELIST": "gpu[07-09]"}
-    assert find(environment=batch).size == 1
 
 
 def test_the_first_machine_of_slurms_list() -> None:

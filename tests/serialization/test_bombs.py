@@ -8,7 +8,6 @@ import os
 import pickle
 import struct
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -107,19 +106,6 @@ def test_an_allowed_class_gets_nothing_endless() -> None:
     with safe_globals([Fussy]):
         assert "repeats parts of itself" in message(io.BytesIO(zipped(pickled)))
         assert "(1,)" in message(io.BytesIO(zipped(b"\x80\x02" + call(f"{__name__}.Fussy", b"K\1") + b".")))
-
-
-def test_what_contains_itself_is_read() -> None:
-    inner: dict[str, Any] = {}
-    outer = [inner, defaultdict(list)]
-    inner["again"] = outer
-    outer[1]["again"] = outer
-    for file in (io.BytesIO(zipped(pickle.dumps(outer, 2))), io.BytesIO()):
-        if not file.getvalue():
-            save(outer, file)
-            file.seek(0)
-        loaded = load(file)
-        assert loaded[0]["again"] is loaded and loaded[1]["again"] is loaded
 
 
 # Descriptions, headers, indices ---------------------------------------------------------------------------------
