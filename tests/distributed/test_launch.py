@@ -14,6 +14,7 @@ import pytest
 
 from minigrad.distributed.launch import main
 from minigrad.distributed.meeting import STATUS
+from tests.support.cases import cases
 from tests.support.ranks import (
     Ran,
     answers,
@@ -55,8 +56,8 @@ def test_its_options(tmp_path: Path) -> None:
     assert answers(2, tmp_path) == [[str(rank), "2", str(rank), "2", "0", "3", ["-m", "x"]] for rank in range(2)]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
+@cases(
+    "words, message",
     [
         ((), "the following arguments are required: program"),
         (("-n", "0", "x.py"), "a positive whole number is needed, not '0'"),

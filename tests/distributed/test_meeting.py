@@ -19,6 +19,7 @@ from minigrad.distributed import meeting
 from minigrad.distributed.meeting import Meeting, split
 from minigrad.distributed.place import Place
 from minigrad.distributed.rendezvous import Rendezvous
+from tests.support.cases import raises
 from tests.support.ranks import answers, begun, by_hand, finished, free_port, until, written
 from tests.support.threads import side_by_side
 
@@ -110,22 +111,17 @@ def test_two_of_one_rank(died: list[int]) -> None:
         each.leave()
 
 
-def test_another_size() -> None:
+def test_meetings_that_do_not_begin(tmp_path: Path) -> None:
     address, _ = held(2)
-    with pytest.raises(ValueError, match=rf"rank 0 expects a world of 3, and at {address} one of 2 meets"):
-        coming(0, 3, address)()
-
-
-def test_nobody_opens_it() -> None:
-    with pytest.raises(TimeoutError, match=r"rank 0 has not opened the meeting at localhost:\d+ within 0.2 s"):
-        coming(1, 2, f"localhost:{free_port()}", 0.2)()
-
-
-def test_the_address_is_in_use() -> None:
+    closed, file = f"localhost:{free_port()}", f"file://{tmp_path / 'meeting'}"
+    raises(ValueError, rf"rank 0 expects a world of 3, and at {address} one of 2 meets", coming(0, 3, address))
+    for opened in (closed, file):
+        words = rf"rank 0 has not opened the meeting at {opened}.* within 0.2 s"
+        raises(TimeoutError, words, coming(1, 2, opened, 0.2))
     with socket.create_server(("127.0.0.1", 0)) as other:
-        address = f"127.0.0.1:{other.getsockname()[1]}"
-        with pytest.raises(OSError, match=f"rank 0 cannot listen at {address} .*set MASTER_PORT to a free port"):
-            Meeting(Place(0, 2, address=address), 5)
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        words = f"rank 0 cannot listen at {taken} .*set MASTER_PORT to a free port"
+        raises(OSError, words, lambda: Meeting(Place(0, 2, address=taken), 5))
 
 
 def test_addresses() -> None:
@@ -151,11 +147,6 @@ def test_an_address_in_a_file(tmp_path: Path) -> None:
     assert len({one.address.rpartition(":")[2] for one in met}) == 1 and not path.exists()
     for one in met:
         one.leave()
-
-
-def test_nobody_writes_the_file(tmp_path: Path) -> None:
-    with pytest.raises(TimeoutError, match=r"rank 0 has not opened the meeting at file://.*within 0.2 s"):
-        Meeting(Place(1, 2, address=f"file://{tmp_path / 'meeting'}"), 0.2)
 
 
 # Processes that nobody watches ---------------------------------------------------------------------------------

@@ -46,29 +46,28 @@ HERE = {**BOTH, MEETING: "here:5"}  # a meeting that is open already
 @cases(
     "rank, size, address, environment, expected",
     [
-        (None, None, None, {**SLURM, **HYDRA}, Place(2, 3, 0, 1)),
-        (None, None, None, BOTH, Place(1, 4, 1, 2, "one:1234")),
-        (None, None, None, TORCHRUN, Place(1, 4, 1, 2, "localhost:29500")),
-        (None, None, None, {**TORCHRUN, "MASTER_ADDR": "::1"}, Place(1, 4, 1, 2, "::1:29500")),
-        (None, None, None, {"RANK": "0", "WORLD_SIZE": "2", **AT}, Place(0, 2, address="one:1234")),
-        (None, None, None, AGENT, Place(1, 4, 1, 2, "one:1235")),
-        (None, None, None, {**AGENT, "TORCHELASTIC_USE_AGENT_STORE": "False"}, Place(1, 4, 1, 2, "one:1234")),
-        (None, None, None, HERE, Place(1, 4, 1, 2, "here:5", opens=False)),
-        (None, None, "there:6", HERE, Place(1, 4, 1, 2, "there:6")),
-        (None, None, None, BATCH, Place(0, 1, address="localhost:29500")),
+        (-1, -1, None, {**SLURM, **HYDRA}, Place(2, 3, 0, 1)),
+        (-1, -1, None, BOTH, Place(1, 4, 1, 2, "one:1234")),
+        (-1, -1, None, TORCHRUN, Place(1, 4, 1, 2, "localhost:29500")),
+        (-1, -1, None, {**TORCHRUN, "MASTER_ADDR": "::1"}, Place(1, 4, 1, 2, "::1:29500")),
+        (-1, -1, None, {"RANK": "0", "WORLD_SIZE": "2", **AT}, Place(0, 2, address="one:1234")),
+        (-1, -1, None, AGENT, Place(1, 4, 1, 2, "one:1235")),
+        (-1, -1, None, {**AGENT, "TORCHELASTIC_USE_AGENT_STORE": "False"}, Place(1, 4, 1, 2, "one:1234")),
+        (-1, -1, None, HERE, Place(1, 4, 1, 2, "here:5", opens=False)),
+        (-1, -1, "there:6", HERE, Place(1, 4, 1, 2, "there:6")),
+        (-1, -1, None, BATCH, Place(0, 1, address="localhost:29500")),
         (3, 5, "two:9", BOTH, Place(3, 5, 1, 2, "two:9")),
-        (0, None, None, BOTH, Place(0, 4, 1, 2, "one:1234")),
+        (0, -1, None, BOTH, Place(0, 4, 1, 2, "one:1234")),
         (1, 2, "two:9", {}, Place(1, 2, address="two:9")),
         (1, 2, None, AT, Place(1, 2, address="one:1234")),
         (0, 1, None, {}, Place(0, 1, address="localhost:29500")),
-        (None, None, None, {}, Place(0, 1, address="localhost:29500")),
+        (-1, -1, None, {}, Place(0, 1, address="localhost:29500")),
     ],
 )
 def test_what_a_program_and_its_environment_say(
-    rank: int | None, size: int | None, address: str | None, environment: dict[str, str], expected: Place
+    rank: int, size: int, address: str | None, environment: dict[str, str], expected: Place
 ) -> None:
-    said = {name: value for name, value in (("rank", rank), ("size", size), ("address", address)) if value is not None}
-    assert find(**said, environment=environment) == expected
+    assert find(rank, size, address, environment) == expected
 
 
 def test_contradictions_and_halves() -> None:

@@ -72,16 +72,12 @@ def check_roots(g: ProcessGroup) -> None:
     for call in (dist.broadcast, dist.reduce):
         first, others = (lambda root=root, call=call: call(_of(3), root, group=g) for root in (0, 1))
         _differ(g, first, others, "src=0" if call is dist.broadcast else "dst=0", "=1")
+    first, others = (lambda k=k: dist.reduce_scatter(_of(k), [_of(k)] * g.size(), group=g) for k in (2, 3))
+    _differ(g, first, others, "reduce_scatter(float32 of shape (2,), op=sum)")
     parts = lambda root: [_of(3)] * g.size() if g.rank() == root else None
     for call, end in ((dist.gather, "dst"), (dist.scatter, "src")):
         first, others = (lambda root=root, call=call: call(_of(3), parts(root), root, g) for root in (0, 1))
         _differ(g, first, others, f"{call.__name__}(float32 of shape (3,), {end}=0)", f"{end}=1")
-
-
-def check_reduce_scatter_and_its_list(g: ProcessGroup) -> None:
-    lists = lambda length: [_of(length) for _ in range(g.size())]
-    first, others = (lambda k=k: dist.reduce_scatter(_of(k), lists(k), group=g) for k in (2, 3))
-    _differ(g, first, others, "reduce_scatter(float32 of shape (2,), op=sum)")
 
 
 def check_all_gather_and_all_gather_into_tensor(g: ProcessGroup) -> None:
