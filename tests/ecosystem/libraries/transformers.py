@@ -8,7 +8,7 @@ import threading
 
 import torch
 import transformers as hf
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 hf.logging.set_verbosity_error()
 logging.disable(logging.WARNING)
@@ -19,22 +19,15 @@ SENTENCES = [
     "the capital of france is paris and it is old",
     "she reads books in the garden with her dog",
 ]
-TINY = {
-    "vocab_size": 64,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": 96,
-}
+TINY = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+TINY |= {"num_attention_heads": 4, "max_position_embeddings": 96}
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
 
 def llama(**options):
     torch.manual_seed(0)
-    config = hf.LlamaConfig(
-        **TINY, num_key_value_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, initializer_range=0.3, **options
-    )
+    special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    config = hf.LlamaConfig(**TINY, **special, num_key_value_heads=2, initializer_range=0.3, **options)
     return hf.LlamaForCausalLM(config).eval()
 
 
@@ -51,27 +44,17 @@ def tokenizer():
     words.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    return hf.PreTrainedTokenizerFast(
-        tokenizer_object=words,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-        model_max_length=64,
-    )
+    names = {f"{token[1:-1].lower()}_token": token for token in special}
+    return hf.PreTrainedTokenizerFast(tokenizer_object=words, model_max_length=64, **names)
 
 
 def bpe():
     """A byte-level BPE of the sentences."""
     pieces = Tokenizer(models.BPE())
     pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    from tokenizers import decoders
-
     pieces.decoder = decoders.ByteLevel()
-    pieces.train_from_iterator(
-        SENTENCES, trainers.BpeTrainer(vocab_size=64, special_tokens=["<pad>", "<s>", "</s>"], show_progress=False)
-    )
+    trainer = trainers.BpeTrainer(vocab_size=64, special_tokens=["<pad>", "<s>", "</s>"], show_progress=False)
+    pieces.train_from_iterator(SENTENCES, trainer)
     return hf.PreTrainedTokenizerFast(tokenizer_object=pieces, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
 
 
@@ -103,24 +86,18 @@ def generation():
     results = {}
     for name, options in ways.items():
         torch.manual_seed(0)
-        batch = ids[:1] if name in ("lookup",) else ids
-        results[name] = model.generate(batch, max_new_tokens=10, pad_token_id=0, **options)
+        results[name] = model.generate(
+            ids[:1] if name == "lookup" else ids, max_new_tokens=10, pad_token_id=0, **options
+        )
     return results
 
 
 def generation_of_many():
     """What ``generate`` returns besides ids; a padded batch; an assistant; a cache that is used again."""
     model, ids = llama(attn_implementation="eager"), prompt()
-    out = model.generate(
-        ids,
-        max_new_tokens=6,
-        num_beams=2,
-        return_dict_in_generate=True,
-        output_scores=True,
-        output_logits=True,
-        output_attentions=True,
-        output_hidden_states=True,
-    )
+    kinds = ("scores", "logits", "attentions", "hidden_states")
+    more = {"return_dict_in_generate": True, **{f"output_{kind}": True for kind in kinds}}
+    out = model.generate(ids, max_new_tokens=6, num_beams=2, **more)
     scores = model.compute_transition_scores(out.sequences, out.scores, out.beam_indices, normalize_logits=False)
     results = {
         "sequences": out.sequences,
@@ -145,10 +122,9 @@ def generation_of_many():
     cache.crop(-5)
     results["cropped"] = [cache.get_seq_length(), cache.layers[0].keys]
     sliding = hf.MistralForCausalLM(hf.MistralConfig(**TINY, num_key_value_heads=2, sliding_window=4)).eval()
-    results["sliding"] = sliding.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=0)
-    results["sliding static"] = sliding.generate(
-        ids, max_new_tokens=8, do_sample=False, pad_token_id=0, cache_implementation="static"
-    )
+    for cache in (None, "static"):
+        options = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0, "cache_implementation": cache}
+        results[f"sliding {cache}"] = sliding.generate(ids, **options)
     return results
 
 
@@ -172,7 +148,7 @@ class Even(hf.LogitsProcessor):
 
 
 def stopping_and_streaming():
-    """Stopping criteria, a processor of one's own, and streamers, one of them in a thread."""
+    """Stopping criteria, a processor of one's own, and a streamer in a thread."""
     model, ids, words = llama(), prompt(), bpe()
     results = {
         "at most": model.generate(ids, max_new_tokens=20, stopping_criteria=hf.StoppingCriteriaList([AtMost(9)])),
@@ -181,40 +157,21 @@ def stopping_and_streaming():
         "string": model.generate(ids[:1], max_new_tokens=30, stop_strings=["e", "o"], tokenizer=words),
     }
     streamer = hf.TextIteratorStreamer(words, skip_prompt=True, timeout=60)
-    thread = threading.Thread(
-        target=model.generate, args=(ids[:1],), kwargs={"streamer": streamer, "max_new_tokens": 8}
-    )
+    options = {"streamer": streamer, "max_new_tokens": 8}
+    thread = threading.Thread(target=model.generate, args=(ids[:1],), kwargs=options)
     thread.start()
     results["streamed"] = "".join(streamer)
     thread.join()
-
-    class Kept(hf.TextStreamer):
-        def on_finalized_text(self, text, stream_end=False):
-            pieces.append(text)
-
-    pieces = []
-    model.generate(ids[:1], streamer=Kept(words), max_new_tokens=8)
-    results["text"] = "".join(pieces)
     return results
 
 
 def encoder_decoder():
-    """Generation with an encoder: beams, groups of constraints, and forced tokens."""
+    """Generation with an encoder, and a forced token."""
     torch.manual_seed(0)
-    config = hf.BartConfig(
-        vocab_size=64,
-        d_model=32,
-        encoder_layers=1,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=48,
-        decoder_ffn_dim=48,
-        max_position_embeddings=64,
-        init_std=0.3,
-        dropout=0.0,
-        forced_bos_token_id=5,
-    )
+    each = {"layers": 2, "attention_heads": 4, "ffn_dim": 48}
+    sizes = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in each.items()}
+    sizes |= {"vocab_size": 64, "d_model": 32, "max_position_embeddings": 64}
+    config = hf.BartConfig(**sizes, init_std=0.3, dropout=0.0, forced_bos_token_id=5)
     model, ids = hf.BartForConditionalGeneration(config).eval(), prompt()
     results = {
         "greedy": model.generate(ids, max_new_tokens=8),
@@ -271,8 +228,6 @@ def precision_and_checkpointing():
         loaded, info = hf.LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
         results["loaded"] = loaded(ids).logits
         results["info"] = {name: sorted(map(str, value)) for name, value in info.items() if name != "error_msgs"}
-        auto = hf.AutoModelForCausalLM.from_pretrained(folder, dtype="auto", low_cpu_mem_usage=True)
-        results["auto"] = auto(ids).logits
     model.resize_token_embeddings(70)
     results["resized"] = [list(model.get_input_embeddings().weight.shape), model(ids).logits.shape[-1]]
     return results
@@ -308,10 +263,13 @@ class Examples(torch.utils.data.Dataset):
         return {"input_ids": self.ids[i], "labels": int(self.ids[i, 0]) % 2}
 
 
-def classifier():
+def bert(kind, **options):
     torch.manual_seed(0)
-    config = hf.BertConfig(**{**TINY, "hidden_size": 16, "num_hidden_layers": 1}, **NO_DROPOUT, initializer_range=0.2)
-    return hf.BertForSequenceClassification(config)
+    return kind(hf.BertConfig(**{**TINY, **NO_DROPOUT, "initializer_range": 0.3, **options})).eval()
+
+
+def classifier():
+    return bert(hf.BertForSequenceClassification, hidden_size=16, num_hidden_layers=1)
 
 
 def accuracy(prediction):
@@ -319,50 +277,25 @@ def accuracy(prediction):
 
 
 def arguments(folder, **options):
-    return hf.TrainingArguments(
-        folder,
-        **{
-            "num_train_epochs": 2,
-            "per_device_train_batch_size": 8,
-            "per_device_eval_batch_size": 16,
-            "learning_rate": 5e-3,
-            "logging_steps": 1,
-            "report_to": [],
-            "disable_tqdm": True,
-            "use_cpu": True,
-            "seed": 3,
-            **options,
-        },
-    )
+    usual = {"num_train_epochs": 2, "per_device_train_batch_size": 8, "per_device_eval_batch_size": 16, "seed": 3}
+    usual |= {"learning_rate": 5e-3, "logging_steps": 1, "report_to": [], "disable_tqdm": True, "use_cpu": True}
+    return hf.TrainingArguments(folder, **{**usual, **options})
 
 
 def history(trainer):
     """What was logged, without times."""
-    return [
-        {k: v for k, v in row.items() if "time" not in k and "per_second" not in k} for row in trainer.state.log_history
-    ]
+    rows = trainer.state.log_history
+    return [{k: v for k, v in row.items() if "time" not in k and "per_second" not in k} for row in rows]
 
 
 def trainer_of_everything():
     """Evaluation, warmup, accumulation, clipping, label smoothing, the best model, prediction."""
     with tempfile.TemporaryDirectory() as folder:
-        options = arguments(
-            folder,
-            eval_strategy="epoch",
-            save_strategy="epoch",
-            load_best_model_at_end=True,
-            metric_for_best_model="accuracy",
-            warmup_steps=2,
-            lr_scheduler_type="cosine",
-            gradient_accumulation_steps=2,
-            max_grad_norm=0.5,
-            label_smoothing_factor=0.1,
-            weight_decay=0.01,
-            num_train_epochs=3,
-        )
-        trainer = hf.Trainer(
-            classifier(), options, train_dataset=Examples(48, 0), eval_dataset=Examples(32, 1), compute_metrics=accuracy
-        )
+        best = {"load_best_model_at_end": True, "metric_for_best_model": "accuracy", "save_strategy": "epoch"}
+        steps = {"warmup_steps": 2, "lr_scheduler_type": "cosine", "weight_decay": 0.01, "num_train_epochs": 3}
+        steps |= {"gradient_accumulation_steps": 2, "max_grad_norm": 0.5, "label_smoothing_factor": 0.1}
+        data = {"train_dataset": Examples(48, 0), "eval_dataset": Examples(32, 1), "compute_metrics": accuracy}
+        trainer = hf.Trainer(classifier(), arguments(folder, eval_strategy="epoch", **best, **steps), **data)
         trained = trainer.train()
         results = {
             "loss": trained.training_loss,
@@ -372,33 +305,24 @@ def trainer_of_everything():
             "weights": trainer.model.classifier.weight,
             "files": sorted(os.listdir(trainer.state.best_model_checkpoint)),
         }
-        trainer.save_model(folder)
-        loaded = hf.AutoModelForSequenceClassification.from_pretrained(folder)
-        results["loaded"] = loaded.classifier.weight
     return results
 
 
 def trainer_resumed():
     """A training that stopped goes on from its checkpoint as if it had not."""
     with tempfile.TemporaryDirectory() as folder:
-        whole = hf.Trainer(
-            classifier(), arguments(folder, save_strategy="steps", save_steps=4), train_dataset=Examples(48, 0)
-        )
+        saving = arguments(folder, save_strategy="steps", save_steps=4)
+        whole = hf.Trainer(classifier(), saving, train_dataset=Examples(48, 0))
         whole.train()
         path = os.path.join(folder, "checkpoint-8")
         again = hf.Trainer(classifier(), arguments(folder, save_strategy="no"), train_dataset=Examples(48, 0))
         again.train(resume_from_checkpoint=path)
         same = [torch.equal(a, b) for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True)]
-        return {
-            "same": all(same),
-            "history": history(again),
-            "weights": again.model.bert.pooler.dense.weight,
-            "files": sorted(os.listdir(path)),
-        }
+        return {"same": all(same), "history": history(again), "files": sorted(os.listdir(path))}
 
 
 def trainer_options():
-    """Optimisers, schedules, bfloat16, gradient checkpointing and compilation."""
+    """Optimisers, schedules, gradient checkpointing, workers and samplers."""
     results = {}
     ways = {
         "sgd": {"optim": "sgd", "lr_scheduler_type": "constant_with_warmup", "warmup_steps": 3},
@@ -406,7 +330,6 @@ def trainer_options():
         "adagrad": {"optim": "adagrad", "lr_scheduler_type": "polynomial"},
         "rmsprop": {"optim": "rmsprop", "lr_scheduler_type": "inverse_sqrt"},
         "checkpointing": {"gradient_checkpointing": True, "lr_scheduler_type": "cosine_with_restarts"},
-        "compiled": {"torch_compile": False, "torch_compile_backend": None, "neftune_noise_alpha": None},
         "group by length": {"train_sampling_strategy": "group_by_length"},
         "steps": {"max_steps": 5, "dataloader_drop_last": True},
         "workers": {"max_steps": 3, "dataloader_num_workers": 1, "dataloader_persistent_workers": True},
@@ -426,64 +349,44 @@ def collators():
     """Each collator on sentences of different lengths."""
     words = tokenizer()
     rows = [words(sentence) for sentence in SENTENCES[:3]]
+    ids = [row["input_ids"] for row in rows]
     torch.manual_seed(0)
-    results = {
-        "default": hf.default_data_collator([{"x": [1, 2], "label": 0}, {"x": [3, 4], "label": 1}]),
-        "padding": hf.DataCollatorWithPadding(words, pad_to_multiple_of=8)([dict(row) for row in rows]),
-        "masked": hf.DataCollatorForLanguageModeling(words, mlm_probability=0.5)([dict(row) for row in rows]),
-        "seeded": hf.DataCollatorForLanguageModeling(words, seed=5)([dict(row) for row in rows]),
-        "causal": hf.DataCollatorForLanguageModeling(words, mlm=False)([dict(row) for row in rows]),
-        "tokens": hf.DataCollatorForTokenClassification(words)(
-            [{**row, "labels": [1] * len(row["input_ids"])} for row in rows]
-        ),
-        "flattened": hf.DataCollatorWithFlattening(return_flash_attn_kwargs=True)(
-            [{"input_ids": row["input_ids"], "labels": row["input_ids"]} for row in rows]
-        ),
-        "permuted": hf.DataCollatorForPermutationLanguageModeling(words)(
-            [{"input_ids": row["input_ids"][:8]} for row in rows]
-        ),
+    ways = {
+        "default": (hf.default_data_collator, [{"x": [1, 2], "label": 0}, {"x": [3, 4], "label": 1}]),
+        "padding": (hf.DataCollatorWithPadding(words, pad_to_multiple_of=8), rows),
+        "masked": (hf.DataCollatorForLanguageModeling(words, mlm_probability=0.5), rows),
+        "seeded": (hf.DataCollatorForLanguageModeling(words, seed=5), rows),
+        "causal": (hf.DataCollatorForLanguageModeling(words, mlm=False), rows),
+        "tokens": (hf.DataCollatorForTokenClassification(words), [{**row, "labels": row["input_ids"]} for row in rows]),
+        "flattened": (hf.DataCollatorWithFlattening(), [{"input_ids": row, "labels": row} for row in ids]),
+        "permuted": (hf.DataCollatorForPermutationLanguageModeling(words), [{"input_ids": row[:8]} for row in ids]),
     }
-    return {name: dict(batch.items()) for name, batch in results.items()}
+    return {name: dict(collate([dict(row) for row in rows]).items()) for name, (collate, rows) in ways.items()}
 
 
 # Pipelines ------------------------------------------------------------------------------------------------
 
 
-def bert(kind, **options):
-    torch.manual_seed(0)
-    return kind(hf.BertConfig(**TINY, **NO_DROPOUT, initializer_range=0.3, **options)).eval()
-
-
 def text_pipelines():
     """Pipelines of text, on models made in place."""
-    words, pieces = tokenizer(), bpe()
-    labels = {"num_labels": 3}
-    text = "the quick dog reads books"
-    causal = hf.pipeline("text-generation", model=llama(), tokenizer=pieces)
-    results = {
-        "text-generation": causal("the model", max_new_tokens=8, do_sample=False),
-        "several": causal(["the", "a dog"], max_new_tokens=4, do_sample=False, batch_size=2),
-        "text-classification": hf.pipeline(
-            "text-classification", model=bert(hf.BertForSequenceClassification, **labels), tokenizer=words, top_k=None
-        )([text, "paris is old"]),
-        "fill-mask": hf.pipeline("fill-mask", model=bert(hf.BertForMaskedLM), tokenizer=words, top_k=3)(
-            "the [MASK] dog reads"
-        ),
-        "token-classification": hf.pipeline(
-            "token-classification",
-            model=bert(hf.BertForTokenClassification, **labels),
-            tokenizer=words,
-            aggregation_strategy="simple",
-        )(text),
-        "feature-extraction": hf.pipeline(
-            "feature-extraction", model=bert(hf.BertModel), tokenizer=words, return_tensors=True
-        )(text),
-        "zero-shot": hf.pipeline(
+    words, text = tokenizer(), "the quick dog reads books"
+    entailment = {"label2id": {"entailment": 0, "no": 1}, "num_labels": 2}
+    causal = hf.pipeline("text-generation", model=llama(), tokenizer=bpe())
+    results = {"several": causal(["the", "a dog"], max_new_tokens=4, do_sample=False, batch_size=2)}
+    for task, model, options, call in (
+        ("text-classification", bert(hf.BertForSequenceClassification, num_labels=3), {"top_k": None}, {}),
+        ("fill-mask", bert(hf.BertForMaskedLM), {"top_k": 3}, {}),
+        ("token-classification", bert(hf.BertForTokenClassification), {"aggregation_strategy": "simple"}, {}),
+        ("feature-extraction", bert(hf.BertModel), {"return_tensors": True}, {}),
+        (
             "zero-shot-classification",
-            model=bert(hf.BertForSequenceClassification, label2id={"entailment": 0, "no": 1}, num_labels=2),
-            tokenizer=words,
-        )(text, candidate_labels=["dog", "france"]),
-    }
+            bert(hf.BertForSequenceClassification, **entailment),
+            {},
+            {"candidate_labels": "dog"},
+        ),
+    ):
+        sentence = "the [MASK] dog reads" if task == "fill-mask" else text
+        results[task] = hf.pipeline(task, model=model, tokenizer=words, **options)(sentence, **call)
     torch.manual_seed(1)
     results["sampled"] = causal("the model", max_new_tokens=8, do_sample=True, num_return_sequences=2)
     return results
