@@ -27,8 +27,9 @@ def main() -> int:
     if missing := [row.name for row in rows if not row.program.exists()]:
         print(f"without an example: {', '.join(missing)}")
     rows = [row for row in rows if row.program.exists()]
+    in_place = ((row, attempt(row, *given.environments)) for row in rows)
     trials = {}
-    for row, trial in _in(rows, given.environments) if given.environments else _installed(rows, given.keep):
+    for row, trial in in_place if given.environments else _installed(rows, given.keep):
         trials[row.name] = trial
         _tell(row, trial, given.verbose)
         if given.write:
@@ -38,12 +39,6 @@ def main() -> int:
     right = sum(trial.verdict == "right" for trial in trials.values())
     print(f"{right} of {len(trials)} are right" + (f"; not as the table says: {', '.join(bad)}" if bad else ""))
     return 1 if bad or missing else 0
-
-
-def _in(rows: list[Library], environments: list[Path]) -> Iterator[tuple[Library, Trial]]:
-    """The trials of libraries in two environments that have them."""
-    for row in rows:
-        yield row, attempt(row, *environments)
 
 
 def _installed(rows: list[Library], keep: Path | None) -> Iterator[tuple[Library, Trial]]:

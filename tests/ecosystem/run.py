@@ -99,11 +99,11 @@ def name_operators() -> None:
             torch.library.define(f"torchvision::{name}", "(Tensor a) -> Tensor")
 
 
-def load(program: Path) -> Any:
-    """The example as a module: imported under the name "example", as which classes in it are found again."""
-    spec = importlib.util.spec_from_file_location("example", program)
+def load(name: str, program: Path) -> Any:
+    """A file as a module, imported under a name, as which classes in it are found again."""
+    spec = importlib.util.spec_from_file_location(name, program)
     assert spec is not None and spec.loader is not None
-    module = sys.modules["example"] = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -127,7 +127,8 @@ def main() -> None:
         importlib.import_module("torch._dynamo")  # or an optimiser's first step would import it while the clock runs
     import torch
 
-    example = load(given.example)
+    load("training", Path(__file__).with_name("training.py"))
+    example = load("example", given.example)
     torch.manual_seed(0)
     np.random.seed(0)
     random.seed(0)

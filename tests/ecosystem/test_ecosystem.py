@@ -45,22 +45,12 @@ def test_results_are_numbers_and_what_must_be_equal(tmp_path: Path) -> None:
         def numpy(self) -> Any:
             return np.array([1.0, 2.0], np.float32)
 
-    found = {"loss": 0.5, "ids": [1, 2], "x": Tensor(), "parts": {"text": "a", "pair": [Tensor(), None]}, "z": 1 + 2j}
-    arrays, equal = run.flatten(found, Tensor)
-    assert {name: array.tolist() for name, array in arrays.items()} == {
-        "loss": 0.5,
-        "ids": [1, 2],
-        "x": [1.0, 2.0],
-        "parts.pair.0": [1.0, 2.0],
-        "z": [1.0, 2.0],
-    }
-    assert equal == {
-        "x.dtype": "torch.float32",
-        "parts.text": "a",
-        "parts.pair.length": 2,
-        "parts.pair.0.dtype": "torch.float32",
-        "parts.pair.1": None,
-    }
+    results = {"loss": 0.5, "ids": [1, 2], "x": Tensor(), "parts": {"text": "a", "pair": [Tensor(), None]}, "z": 1 + 2j}
+    arrays, equal = run.flatten(results, Tensor)
+    pairs = dict.fromkeys(("x", "parts.pair.0", "z"), [1.0, 2.0])
+    assert {name: array.tolist() for name, array in arrays.items()} == {"loss": 0.5, "ids": [1, 2], **pairs}
+    dtypes = dict.fromkeys(("x.dtype", "parts.pair.0.dtype"), "torch.float32")
+    assert equal == {**dtypes, "parts.text": "a", "parts.pair.length": 2, "parts.pair.1": None}
     with pytest.raises(TypeError, match="config is a object"):
         run.flatten({"config": object()}, Tensor)
 
@@ -112,21 +102,16 @@ def test_what_differs_is_said(ours: Results, theirs: Results, said: str) -> None
     ],
 )
 def test_a_verdict_must_be_what_the_table_says(verdict: str, differs: str, complaint: str) -> None:
-    assert (
-        wrong(Library("name", "1.0", differs=differs), Trial(verdict, why="" if verdict == RIGHT else "seen"))
-        == complaint
-    )
+    trial = Trial(verdict, why="" if verdict == RIGHT else "seen")
+    assert wrong(Library("name", "1.0", differs=differs), trial) == complaint
 
 
 def test_the_page_says_what_the_results_say() -> None:
     assert report.PAGE.read_text(encoding="utf-8") == report.page()
     rows = json.loads(report.RESULTS.read_text(encoding="utf-8"))
     assert list(rows) == list(libraries())
-    for name, row in rows.items():
-        assert (row["version"], row["verdict"] == RIGHT) == (
-            libraries()[name].version,
-            not libraries()[name].differs,
-        ), name
+    for name, row in libraries().items():
+        assert (rows[name]["version"], rows[name]["verdict"] == RIGHT) == (row.version, not row.differs), name
 
 
 # The libraries of CI -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .kinds import KINDS
+from .find import KINDS
 from .pool import TESTS, Worker
 
 Found = dict[str, tuple[str, str]]

@@ -38,9 +38,8 @@ def _difference(name: str, found: Any, expected: Any, floor: float | None) -> li
         return [f"{name} has other infinities or NaN"]
     found, expected = found[finite].astype(np.float64), expected[finite].astype(np.float64)
     largest = float(np.abs(expected).max(initial=0.0))
-    error = float(np.abs(found - expected).max(initial=0.0)) / (
-        max(largest, 1.0) if floor is None else largest + floor or 1.0
-    )
+    scale = max(largest, 1.0) if floor is None else largest + floor or 1.0
+    error = float(np.abs(found - expected).max(initial=0.0)) / scale
     return [f"{name} differs by {error:.1e}"] if not error <= TOLERANCE else []
 
 

@@ -12,12 +12,8 @@ from .find import LANGUAGE
 from .overrides import OVERRIDES
 
 BATCH, LENGTH, FRAMES = 2, 7, 64
-OPTIONAL = {
-    "bbox",
-    "input_features_mask",
-    "future_values",
-    "future_time_features",
-}  # given where a model does not run without
+# Given where a model does not run without.
+OPTIONAL = {"bbox", "input_features_mask", "future_values", "future_time_features"}
 Inputs = dict[str, Any]
 
 
@@ -29,16 +25,12 @@ def candidates(model: Any, kind: str, task: str) -> Iterator[Inputs]:
         return
     parameters = inspect.signature(model.forward).parameters
     maker = _Maker(model, np.random.default_rng(0))
-    required = [
-        name
-        for name, p in parameters.items()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    ]
+    fixed = [(name, p) for name, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    required = [name for name, p in fixed if p.default is p.empty]
     main = [name for name in [model.main_input_name, *required] if name in parameters]
     text = "input_ids" in parameters and "vocab_size" in vars(maker.text) and "decoder_input_ids" not in main
     if text and "pixel_values" in parameters:
         yield from _safe(maker.picture_and_text, parameters)
-    if text and "pixel_values" in parameters:
         main = [*main, "input_ids", "pixel_values"]
     if "decoder_input_ids" in parameters and model.config.is_encoder_decoder:
         main.append("decoder_input_ids")
@@ -76,9 +68,8 @@ class _Maker:
         self.model, self.config, self.rng = model, model.config, rng
         self.text = model.config.get_text_config()
         special = {v for c in (self.config, self.text) for k, v in vars(c).items() if "token" in k and type(v) is int}
-        vocabulary = next(
-            (v for c in (self.text, self.config) for k, v in vars(c).items() if k.endswith("vocab_size") and v), 87
-        )
+        entries = [*vars(self.text).items(), *vars(self.config).items()]
+        vocabulary = next((v for k, v in entries if k.endswith("vocab_size") and v), 87)
         self.plain = [i for i in range(3, min(87, vocabulary)) if i not in special]
 
     def ids(self, length: int) -> Any:
@@ -121,10 +112,8 @@ class _Maker:
             each = sum(part.numel() // part.shape[-1] for part in parts) // BATCH
         ids = np.concatenate([self.ids(2), np.full((BATCH, each), token), self.ids(3)], 1)
         made = {"input_ids": ids, "attention_mask": np.ones_like(ids), "pixel_values": pixels, **extra}
-        if "mm_token_type_ids" in parameters:
-            made["mm_token_type_ids"] = (ids == token).astype(np.int64)
-        if "token_type_ids" in parameters:
-            made["token_type_ids"] = (ids == token).astype(np.int64)
+        for name in {"mm_token_type_ids", "token_type_ids"} & set(parameters):
+            made[name] = (ids == token).astype(np.int64)
         return {**made, **({"labels": ids} if "labels" in parameters else {})}
 
     def _first(self, names: str, default: int) -> Any:
@@ -141,11 +130,10 @@ class _Maker:
     def _input_ids(self, variant: int) -> Any:
         return self.ids(LENGTH)
 
-    def _qformer_input_ids(self, variant: int) -> Any:
-        return self.ids(4)
-
     def _decoder_input_ids(self, variant: int) -> Any:
         return self.ids(4)
+
+    _qformer_input_ids = _decoder_input_ids
 
     def _merge(self) -> int:
         return int(self._first("spatial_merge_size merge_size", 2))
@@ -156,11 +144,10 @@ class _Maker:
         width = channels * self._first("temporal_patch_size", 1) * patch**2
         return self.normal(BATCH * (2 * self._merge()) ** 2, width)
 
-    def _grid_thw(self, variant: int) -> Any:
+    def _image_grid_thw(self, variant: int) -> Any:
         return np.array([[1, 2 * self._merge(), 2 * self._merge()]] * BATCH)
 
-    def _image_grid_thw(self, variant: int) -> Any:
-        return self._grid_thw(variant)
+    _grid_thw = _image_grid_thw
 
     def _input_features_mask(self, variant: int) -> Any:
         shape = self._input_features(variant).shape
@@ -181,17 +168,15 @@ class _Maker:
         size = [size, 64, 224][variant]
         channels = self._first("num_channels in_channels in_chans num_image_channels", 3)
         channels = channels if channels in (1, 3, 4) else 3
-        frames = self._first("num_frames", 0)
-        if frames and variant == 0 and "video" in type(self.model).__name__.lower() + self.config.model_type:
-            return self.normal(BATCH, frames, channels, size, size)
-        if frames and any(word in self.config.model_type for word in ("timesformer", "vivit", "x_clip", "x-clip")):
+        frames, kind = self._first("num_frames", 0), self.config.model_type
+        is_video = variant == 0 and "video" in type(self.model).__name__.lower() + kind
+        if frames and (is_video or any(word in kind for word in ("timesformer", "vivit", "x_clip", "x-clip"))):
             return self.normal(BATCH, frames, channels, size, size)
         return self.normal(BATCH, channels, size, size)
 
     def _pixel_values_videos(self, variant: int) -> Any:
-        return self.normal(
-            BATCH, self._first("num_frames frames_per_clip", 4), 3, *[self._first("image_size crop_size", 64)] * 2
-        )
+        size = self._first("image_size crop_size", 64)
+        return self.normal(BATCH, self._first("num_frames frames_per_clip", 4), 3, size, size)
 
     def _input_values(self, variant: int) -> Any:
         mel, length = self._first("num_mel_bins", 0), self._first("max_length", 0)

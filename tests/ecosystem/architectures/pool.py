@@ -51,17 +51,10 @@ class Worker:
         return {"ok": False, "why": f"the process died ({process.returncode})" if ready else f"more than {seconds} s"}
 
     def _start(self) -> subprocess.Popen[str]:
-        threads = {"OMP_NUM_THREADS": "1", "MINIGRAD_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+        settings = {**os.environ, "OMP_NUM_THREADS": "1", "MINIGRAD_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
         with self._log.open("a") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                cwd=TESTS,
-                env={**os.environ, **threads},
-            )
+            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log, "text": True}
+            self._process = subprocess.Popen(self._command, **pipes, cwd=TESTS, env=settings)
         return self._process
 
     def stop(self) -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .kinds import KINDS
+from .find import KINDS
 
 FILE = Path(__file__).with_name("results.json")
 SIDES = ("torch", "minigrad", "back")

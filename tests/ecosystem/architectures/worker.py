@@ -95,13 +95,8 @@ def _try_recipe(folder: Path, kind: str, name: str, task: str, recipe: str) -> R
     np.savez(folder / "expected.npz", **expected)
     gradients = sum(key.startswith("gradient.") for key in expected)
     parts = {"gradients": gradients, "parameters": len(list(model.parameters())), "inputs": sorted(inputs)}
-    return {
-        "ok": True,
-        "class": name,
-        "no_ids": why,
-        "ids": any(key.startswith("generated") for key in expected),
-        **parts,
-    }
+    ids = any(key.startswith("generated") for key in expected)
+    return {"ok": True, "class": name, "no_ids": why, "ids": ids, **parts}
 
 
 def _perturb(model: Any) -> None:

@@ -25,10 +25,8 @@ def prepared(accelerator, seed=0):
     """A model, an optimiser, batches and a schedule."""
     model = network()
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.02)
-    order = torch.Generator().manual_seed(seed)
-    batches = DataLoader(data(), batch_size=4, shuffle=True, generator=order)
-    schedule = torch.optim.lr_scheduler.StepLR(optimiser, 3, 0.5)
-    return accelerator.prepare(model, optimiser, batches, schedule)
+    batches = DataLoader(data(), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(seed))
+    return accelerator.prepare(model, optimiser, batches, torch.optim.lr_scheduler.StepLR(optimiser, 3, 0.5))
 
 
 def train(accelerator, parts, batches=None):
@@ -53,18 +51,12 @@ def training():
     parts = prepared(accelerator)
     losses, norms = train(accelerator, parts)
     model = parts[0]
-    gathered = []
-    for x, y in accelerator.prepare(DataLoader(data(10), batch_size=4)):
-        gathered.append(accelerator.gather_for_metrics((model(x).argmax(-1), y)))
-    return {
-        "losses": losses,
-        "norms": norms,
-        "rate": parts[3].get_last_lr(),
-        "gathered": [torch.cat(each) for each in zip(*gathered, strict=True)],
-        "state": [accelerator.num_processes, str(accelerator.device), accelerator.mixed_precision],
-        "unwrapped": type(accelerator.unwrap_model(model)).__name__,
-        "state dict": accelerator.get_state_dict(model),
-    }
+    batches = accelerator.prepare(DataLoader(data(10), batch_size=4))
+    gathered = [accelerator.gather_for_metrics((model(x).argmax(-1), y)) for x, y in batches]
+    results = {"losses": losses, "norms": norms, "rate": parts[3].get_last_lr()}
+    results["gathered"] = [torch.cat(each) for each in zip(*gathered, strict=True)]
+    results["state"] = [accelerator.num_processes, str(accelerator.device), accelerator.mixed_precision]
+    return {**results, "state dict": accelerator.get_state_dict(accelerator.unwrap_model(model))}
 
 
 def saved_and_resumed():
@@ -102,7 +94,6 @@ def large_models():
         utils.save(network().state_dict(), path, safe_serialization=True)
         loaded = accelerate.load_checkpoint_and_dispatch(empty, path, device_map={"": "cpu"})
         results["dispatched"] = loaded(torch.ones(1, 6))
-        results["offloaded"] = accelerate.cpu_offload(network(), torch.device("cpu"))(torch.ones(1, 6))
         disk = accelerate.disk_offload(network(), os.path.join(folder, "disk"), torch.device("cpu"))
         results["disk"] = disk(torch.ones(1, 6))
     return results

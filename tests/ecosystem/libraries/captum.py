@@ -29,23 +29,14 @@ def run() -> dict[str, object]:
     image = torch.randn(2, 1, 12, 12)
     base = torch.zeros_like(image)
     target = torch.tensor([0, 2])
-    path, error = attr.IntegratedGradients(model).attribute(
-        image, base, target=target, n_steps=20, return_convergence_delta=True
-    )
-    return {
-        "integrated": path,
-        "error": error,
-        "saliency": attr.Saliency(model).attribute(image, target=target),
-        "times": attr.InputXGradient(model).attribute(image, target=target),
-        "gradcam": attr.LayerGradCam(model, model.conv2).attribute(image, target=target),
-        "interpolated": attr.LayerAttribution.interpolate(
-            attr.LayerGradCam(model, model.conv2).attribute(image, target=target), (12, 12)
-        ),
-        "deeplift": attr.DeepLift(model).attribute(image, base, target=target),
-        "guided": attr.GuidedBackprop(model).attribute(image, target=target),
-        "occluded": attr.Occlusion(model).attribute(image, (1, 4, 4), (1, 4, 4), target=target),
-        "ablated": attr.FeatureAblation(model).attribute(image, target=target),
-        "layer": attr.LayerConductance(model, model.conv2).attribute(image, target=target, n_steps=10),
-        "neuron": attr.NeuronGradient(model, model.fc1).attribute(image, 2),
-        "lrp": attr.LRP(model).attribute(image, target=target),
-    }
+    gradcam = attr.LayerGradCam(model, model.conv2).attribute(image, target=target)
+    results: dict[str, object] = {"gradcam": gradcam}
+    results["interpolated"] = attr.LayerAttribution.interpolate(gradcam, (12, 12))
+    for method in (attr.Saliency, attr.InputXGradient, attr.GuidedBackprop, attr.FeatureAblation, attr.LRP):
+        results[method.__name__] = method(model).attribute(image, target=target)
+    more = {"n_steps": 20, "return_convergence_delta": True}
+    results["integrated"] = attr.IntegratedGradients(model).attribute(image, base, target=target, **more)
+    results["deeplift"] = attr.DeepLift(model).attribute(image, base, target=target)
+    results["occluded"] = attr.Occlusion(model).attribute(image, (1, 4, 4), (1, 4, 4), target=target)
+    results["layer"] = attr.LayerConductance(model, model.conv2).attribute(image, target=target, n_steps=10)
+    return {**results, "neuron": attr.NeuronGradient(model, model.fc1).attribute(image, 2)}

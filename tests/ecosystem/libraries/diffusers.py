@@ -10,20 +10,14 @@ from diffusers.optimization import get_cosine_schedule_with_warmup
 from diffusers.training_utils import EMAModel
 from torch import nn
 
+SMALL = {"block_out_channels": (8, 16), "norm_num_groups": 4}
+
 
 def trained(results: dict[str, object]) -> UNet2DModel:
     """A U-Net after five steps of DDPM."""
     torch.manual_seed(0)
-    model = UNet2DModel(
-        sample_size=16,
-        in_channels=1,
-        out_channels=1,
-        layers_per_block=1,
-        block_out_channels=(8, 16),
-        norm_num_groups=4,
-        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
-    )
+    blocks = {"down_block_types": ("DownBlock2D", "AttnDownBlock2D"), "up_block_types": ("AttnUpBlock2D", "UpBlock2D")}
+    model = UNet2DModel(sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, **SMALL, **blocks)
     scheduler = DDPMScheduler(num_train_timesteps=100)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     rates = get_cosine_schedule_with_warmup(optimizer, 2, 10)
@@ -41,9 +35,7 @@ def trained(results: dict[str, object]) -> UNet2DModel:
         rates.step()
         average.step(model.parameters())
         losses.append(loss.item())
-    results["losses"] = losses
-    results["rate"] = rates.get_last_lr()
-    results["average"] = average.shadow_params[0]
+    results |= {"losses": losses, "rate": rates.get_last_lr(), "average": average.shadow_params[0]}
     return model
 
 
@@ -68,15 +60,8 @@ def run() -> dict[str, object]:
         results["read"] = sampled(UNet2DModel.from_pretrained(folder).eval())
 
     torch.manual_seed(0)
-    autoencoder = AutoencoderKL(
-        in_channels=3,
-        out_channels=3,
-        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"),
-        up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
-        block_out_channels=(8, 16),
-        norm_num_groups=4,
-        latent_channels=4,
-    )
+    blocks = {"down_block_types": ("DownEncoderBlock2D",) * 2, "up_block_types": ("UpDecoderBlock2D",) * 2}
+    autoencoder = AutoencoderKL(in_channels=3, out_channels=3, latent_channels=4, **SMALL, **blocks)
     image = torch.randn(1, 3, 16, 16)
     latent = autoencoder.encode(image).latent_dist
     results["latent"], results["kl"] = latent.mean, latent.kl()
@@ -88,18 +73,10 @@ def run() -> dict[str, object]:
     results["gradient"] = autoencoder.decoder.conv_in.weight.grad
 
     torch.manual_seed(0)
-    conditional = UNet2DConditionModel(
-        sample_size=8,
-        in_channels=4,
-        out_channels=4,
-        layers_per_block=1,
-        block_out_channels=(8, 16),
-        norm_num_groups=4,
-        down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"),
-        up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
-        cross_attention_dim=12,
-        attention_head_dim=4,
-    )
+    blocks = {"down_block_types": ("CrossAttnDownBlock2D", "DownBlock2D")}
+    blocks |= {"up_block_types": ("UpBlock2D", "CrossAttnUpBlock2D"), "layers_per_block": 1}
+    sizes = {"sample_size": 8, "in_channels": 4, "out_channels": 4, "cross_attention_dim": 12, "attention_head_dim": 4}
+    conditional = UNet2DConditionModel(**sizes, **SMALL, **blocks)
     text = torch.randn(2, 5, 12)
     results["conditioned"] = conditional(torch.randn(2, 4, 8, 8), torch.tensor([3, 50]), text).sample
     return results

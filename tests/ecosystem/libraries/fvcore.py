@@ -1,14 +1,7 @@
 """Operations of a model counted, its parameters, statistics of its batch norms, and losses of detection"""
 
 import torch
-from fvcore.nn import (
-    FlopCountAnalysis,
-    giou_loss,
-    parameter_count,
-    parameter_count_table,
-    sigmoid_focal_loss,
-    smooth_l1_loss,
-)
+from fvcore.nn import FlopCountAnalysis, giou_loss, parameter_count, sigmoid_focal_loss, smooth_l1_loss
 from fvcore.nn.precise_bn import update_bn_stats
 from torch import nn
 
@@ -29,5 +22,4 @@ def run() -> dict[str, object]:
         "variance": model[1].running_var,
         "operations": FlopCountAnalysis(model.eval(), torch.randn(1, 3, 8, 8)).total(),
         "parameters": str(dict(parameter_count(model))),
-        "table": parameter_count_table(model),
     }

@@ -2,40 +2,33 @@
 
 import gpytorch
 import torch
+from training import train
 
 
-class Exact(gpytorch.models.ExactGP):
+class Normal:
+    def forward(self, x):
+        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+
+class Exact(Normal, gpytorch.models.ExactGP):
     def __init__(self, x, y, likelihood):
         super().__init__(x, y, likelihood)
         self.mean_module = gpytorch.means.ConstantMean()
         self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
 
-    def forward(self, x):
-        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-
-class Variational(gpytorch.models.ApproximateGP):
+class Variational(Normal, gpytorch.models.ApproximateGP):
     def __init__(self, points):
         distribution = gpytorch.variational.CholeskyVariationalDistribution(points.size(0), mean_init_std=0)
         super().__init__(gpytorch.variational.VariationalStrategy(self, points, distribution))
         self.mean_module = gpytorch.means.ZeroMean()
         self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=2.5))
 
-    def forward(self, x):
-        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
-
 
 def trained(model, likelihood, mll, x, y, steps):
     model.train()
     likelihood.train()
-    optimizer = torch.optim.Adam([*model.parameters()], lr=0.1)
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = -mll(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = train(torch.optim.Adam(model.parameters(), lr=0.1), lambda: -mll(model(x), y), steps)
     model.eval()
     likelihood.eval()
     return losses

@@ -21,13 +21,8 @@ def run() -> dict[str, object]:
         refused = "no"
     except TypeError:
         refused = "yes"
-    counts = torch.ones(2, dtype=torch.int64)
-    kinds = [
-        Float[torch.Tensor, "2 3"],
-        Int[torch.Tensor, "..."],
-        Num[torch.Tensor, "2 *rest"],
-        Shaped[torch.Tensor, "_"],
-    ]
+    counts, tensor = torch.ones(2, dtype=torch.int64), torch.Tensor
+    kinds = [Float[tensor, "2 3"], Int[tensor, "..."], Num[tensor, "2 *rest"], Shaped[tensor, "_"]]
     return {
         "product": product(a, b),
         "refused": refused,

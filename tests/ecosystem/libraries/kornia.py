@@ -2,6 +2,7 @@
 
 import kornia
 import torch
+from training import train
 
 
 def run() -> dict[str, object]:
@@ -15,14 +16,8 @@ def run() -> dict[str, object]:
     (blurred.sum() + edges.square().sum() + turned.mean()).backward()
     shift = torch.full((1, 2), 0.3, requires_grad=True)  # between pixels, where the loss has a derivative
     target = kornia.geometry.translate(grey.detach(), torch.tensor([[1.5, -0.5]]))
-    optimizer = torch.optim.Adam([shift], lr=0.05)
-    losses = []
-    for _ in range(10):
-        optimizer.zero_grad()
-        loss = torch.nn.functional.mse_loss(kornia.geometry.translate(grey.detach(), shift), target)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    distance = lambda: torch.nn.functional.mse_loss(kornia.geometry.translate(grey.detach(), shift), target)
+    losses = train(torch.optim.Adam([shift], lr=0.05), distance, 10)
     boxes = kornia.geometry.bbox.bbox_to_mask(torch.tensor([[[1.0, 1], [4, 1], [4, 3], [1, 3]]]), 6, 6)
     return {
         "edges": edges.detach(),

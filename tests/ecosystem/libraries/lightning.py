@@ -18,6 +18,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+QUIET = {"accelerator": "cpu", "devices": 1, "enable_progress_bar": False, "enable_model_summary": False}
 
 
 class Regression(lightning.LightningModule):
@@ -33,19 +34,16 @@ class Regression(lightning.LightningModule):
         return self.net(x)
 
     def training_step(self, batch: Any, place: int) -> torch.Tensor:
-        x, y = batch
-        loss = nn.functional.mse_loss(self(x), y)
+        loss = nn.functional.mse_loss(self(batch[0]), batch[1])
         self.log("train_loss", loss, on_step=True, on_epoch=True)
         self.losses.append(loss.item())
         return loss
 
     def validation_step(self, batch: Any, place: int) -> None:
-        x, y = batch
-        self.log("val_loss", nn.functional.mse_loss(self(x), y), prog_bar=True)
+        self.log("val_loss", nn.functional.mse_loss(self(batch[0]), batch[1]), prog_bar=True)
 
     def test_step(self, batch: Any, place: int) -> None:
-        x, y = batch
-        self.log("test_loss", nn.functional.l1_loss(self(x), y))
+        self.log("test_loss", nn.functional.l1_loss(self(batch[0]), batch[1]))
 
     def predict_step(self, batch: Any, place: int) -> torch.Tensor:
         return self(batch[0])
@@ -68,11 +66,9 @@ def with_fabric() -> list[float]:
     fabric = Fabric(accelerator="cpu", devices=1)
     fabric.launch()
     fabric.seed_everything(0, verbose=False)
-    model = nn.Linear(4, 1)
+    model, losses = nn.Linear(4, 1), []
     model, optimizer = fabric.setup(model, torch.optim.SGD(model.parameters(), lr=0.01))
-    loader = fabric.setup_dataloaders(data(0))
-    losses = []
-    for x, y in loader:
+    for x, y in fabric.setup_dataloaders(data(0)):
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(x), y)
         fabric.backward(loss)
@@ -86,21 +82,12 @@ def run() -> dict[str, object]:
     warnings.simplefilter("ignore")
     lightning.seed_everything(0, verbose=False)
     results: dict[str, object] = {}
-    quiet = {"accelerator": "cpu", "enable_progress_bar": False, "enable_model_summary": False, "devices": 1}
     with tempfile.TemporaryDirectory() as folder:
         best = ModelCheckpoint(dirpath=folder, monitor="val_loss", save_last=True)
         logger = CSVLogger(folder, name="log")
-        stop = EarlyStopping(monitor="val_loss", patience=3)
-        trainer = lightning.Trainer(
-            max_epochs=4,
-            gradient_clip_val=0.5,
-            accumulate_grad_batches=2,
-            log_every_n_steps=1,
-            logger=logger,
-            callbacks=[best, stop, LearningRateMonitor("epoch")],
-            default_root_dir=folder,
-            **quiet,
-        )
+        callbacks = [best, EarlyStopping(monitor="val_loss", patience=3), LearningRateMonitor("epoch")]
+        options = {"gradient_clip_val": 0.5, "accumulate_grad_batches": 2, "log_every_n_steps": 1, "logger": logger}
+        trainer = lightning.Trainer(max_epochs=4, callbacks=callbacks, default_root_dir=folder, **options, **QUIET)
         model = Regression()
         trainer.fit(model, data(1), data(2))
         results["losses"] = model.losses
@@ -116,9 +103,8 @@ def run() -> dict[str, object]:
         read = Regression.load_from_checkpoint(best.best_model_path)
         results["width"], results["read"] = read.hparams.width, read.net[0].weight
         resumed = Regression()
-        longer = lightning.Trainer(
-            max_epochs=6, accumulate_grad_batches=2, logger=False, enable_checkpointing=False, **quiet
-        )
+        options = {"accumulate_grad_batches": 2, "logger": False, "enable_checkpointing": False}
+        longer = lightning.Trainer(max_epochs=6, **options, **QUIET)
         longer.fit(resumed, data(1), ckpt_path=f"{folder}/last.ckpt")
         results["resumed"] = resumed.losses
     results["fabric"] = with_fabric()

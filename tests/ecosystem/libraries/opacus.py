@@ -5,6 +5,7 @@ from opacus import PrivacyEngine
 from opacus.accountants import RDPAccountant
 from opacus.grad_sample import GradSampleModule
 from torch import nn
+from training import train
 
 
 def run() -> dict[str, object]:
@@ -18,22 +19,12 @@ def run() -> dict[str, object]:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=4)
     model.zero_grad()
-    private, optimizer, loader = PrivacyEngine().make_private(
-        module=model,
-        optimizer=optimizer,
-        data_loader=loader,
-        noise_multiplier=0.0,
-        max_grad_norm=1.0,
-        poisson_sampling=False,
-    )
+    parts = {"module": model, "optimizer": optimizer, "data_loader": loader}
+    options = {"noise_multiplier": 0.0, "max_grad_norm": 1.0, "poisson_sampling": False}
+    private, optimizer, loader = PrivacyEngine().make_private(**parts, **options)
     losses = []
-    for _ in range(2):
-        for a, b in loader:
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(private(a), b)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+    for a, b in loader:
+        losses += train(optimizer, lambda a=a, b=b: nn.functional.cross_entropy(private(a), b), 1)
     accountant = RDPAccountant()
     for _ in range(10):
         accountant.step(noise_multiplier=1.1, sample_rate=0.1)

@@ -8,6 +8,7 @@ import torch
 from open_clip.loss import ClipLoss
 from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg
 from PIL import Image
+from training import train
 
 
 def run() -> dict[str, object]:
@@ -18,15 +19,8 @@ def run() -> dict[str, object]:
     tokens = open_clip.SimpleTokenizer(context_length=16)(["a photo of a cat", "a dog", "the sea", "two birds"])
     results: dict[str, object] = {"tokens": tokens}
     images = torch.randn(4, 3, 32, 32)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    criterion, losses = ClipLoss(), []
-    for _ in range(4):
-        loss = criterion(*model(images, tokens))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    results["losses"] = losses
+    optimizer, criterion = torch.optim.AdamW(model.parameters(), lr=1e-3), ClipLoss()
+    results["losses"] = train(optimizer, lambda: criterion(*model(images, tokens)), 4)
     picture = Image.fromarray(np.arange(40 * 50 * 3, dtype=np.uint8).reshape(40, 50, 3))
     preprocessed = open_clip.image_transform(32, is_train=False)(picture)
     with torch.no_grad():

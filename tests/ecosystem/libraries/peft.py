@@ -11,11 +11,11 @@ from peft import (
     PeftModel,
     PrefixTuningConfig,
     PromptTuningConfig,
-    TaskType,
     get_peft_model,
     get_peft_model_state_dict,
 )
 from torch import nn
+from training import train
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
 NO_DROPOUT = {"attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
@@ -30,30 +30,15 @@ def gpt2() -> GPT2LMHeadModel:
 def bert() -> BertForSequenceClassification:
     """A small BERT of random weights."""
     torch.manual_seed(0)
-    return BertForSequenceClassification(
-        BertConfig(
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=64,
-            vocab_size=64,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-        )
-    )
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return BertForSequenceClassification(BertConfig(**sizes, **no_dropout, vocab_size=64))
 
 
-def train(model: nn.Module, steps: int = 10, **batch: torch.Tensor) -> list[float]:
+def losses_of(model: nn.Module, **batch: torch.Tensor) -> list[float]:
     """The losses of AdamW's steps on one batch."""
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
-    losses = []
-    for _ in range(steps):
-        loss = model(**batch).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    free = [p for p in model.parameters() if p.requires_grad]
+    return train(torch.optim.AdamW(free, lr=1e-2), lambda: model(**batch).loss, 5)
 
 
 def run() -> dict[str, object]:
@@ -63,9 +48,9 @@ def run() -> dict[str, object]:
     classes = {"input_ids": ids, "labels": torch.tensor([0, 1, 0, 1])}
     results: dict[str, object] = {}
 
-    config = LoraConfig(task_type=TaskType.CAUSAL_LM, r=4, lora_alpha=8, target_modules=["c_attn"])
+    config = LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn"])
     lora = get_peft_model(gpt2(), config)
-    results["lora"] = train(lora, **text)
+    results["lora"] = losses_of(lora, **text)
     results["trained"] = list(lora.get_nb_trainable_parameters())
     results["keys"] = sorted(get_peft_model_state_dict(lora))
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
@@ -78,22 +63,13 @@ def run() -> dict[str, object]:
         results["logits"], results["merged"] = adapted, merged(ids).logits
         results["ids"] = merged.generate(ids[:1], max_new_tokens=5, do_sample=False, pad_token_id=0)
 
-    results["bert lora"] = train(
-        get_peft_model(bert(), LoraConfig(task_type=TaskType.SEQ_CLS, target_modules=["query", "value"])), **classes
-    )
-    dora = LoraConfig(task_type=TaskType.CAUSAL_LM, use_dora=True, target_modules=["c_proj"])
-    results["dora"] = train(get_peft_model(gpt2(), dora), **text)
-    results["ia3"] = train(
-        get_peft_model(
-            bert(),
-            IA3Config(
-                task_type=TaskType.SEQ_CLS, target_modules=["key", "output.dense"], feedforward_modules=["output.dense"]
-            ),
-        ),
-        **classes,
-    )
-    prefix = PrefixTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=4)
-    results["prefix"] = train(get_peft_model(gpt2(), prefix), **text)
-    prompt = PromptTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=4)
-    results["prompt"] = train(get_peft_model(gpt2(), prompt), **text)
+    both = ["key", "output.dense"]
+    for name, model, config, batch in (
+        ("bert lora", bert, LoraConfig(task_type="SEQ_CLS", target_modules=["query", "value"]), classes),
+        ("dora", gpt2, LoraConfig(task_type="CAUSAL_LM", use_dora=True, target_modules=["c_proj"]), text),
+        ("ia3", bert, IA3Config(task_type="SEQ_CLS", target_modules=both, feedforward_modules=both[1:]), classes),
+        ("prefix", gpt2, PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4), text),
+        ("prompt", gpt2, PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4), text),
+    ):
+        results[name] = losses_of(get_peft_model(model(), config), **batch)
     return results

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 from torchcrf import CRF
+from training import train
 
 
 def run() -> dict[str, object]:
@@ -15,13 +16,9 @@ def run() -> dict[str, object]:
     gradients = [emissions.grad, *(p.grad.clone() for p in crf.parameters())]
     embedding, lstm, linear = nn.Embedding(20, 8), nn.LSTM(8, 6, bidirectional=True, batch_first=True), nn.Linear(12, 5)
     parts = nn.ModuleList([embedding, lstm, linear, crf])
-    optimizer, losses, words = torch.optim.Adam(parts.parameters(), lr=0.01), [], torch.randint(0, 20, (3, 7))
-    for _ in range(5):
-        loss = -crf(linear(lstm(embedding(words))[0]), tags, mask, reduction="token_mean")
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    words = torch.randint(0, 20, (3, 7))
+    loss = lambda: -crf(linear(lstm(embedding(words))[0]), tags, mask, reduction="token_mean")
+    losses = train(torch.optim.Adam(parts.parameters(), lr=0.01), loss, 5)
     return {
         "likelihoods": likelihoods,
         "gradients": gradients,

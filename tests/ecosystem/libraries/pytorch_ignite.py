@@ -21,25 +21,14 @@ def run() -> dict[str, object]:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     criterion = nn.CrossEntropyLoss()
     trainer = create_supervised_trainer(model, optimizer, criterion)
-    precision, recall = Precision(), Recall()
-    evaluator = create_supervised_evaluator(
-        model,
-        {
-            "accuracy": Accuracy(),
-            "loss": Loss(criterion),
-            "precision": precision,
-            "recall": recall,
-            "f1": Fbeta(1.0),
-            "confusion": ConfusionMatrix(3),
-        },
-    )
+    measures = {"accuracy": Accuracy(), "loss": Loss(criterion), "precision": Precision(), "recall": Recall()}
+    measures |= {"f1": Fbeta(1.0), "confusion": ConfusionMatrix(3)}
+    evaluator = create_supervised_evaluator(model, measures)
     RunningAverage(output_transform=lambda loss: loss).attach(trainer, "average")
     rates = PiecewiseLinear(optimizer, "lr", [(0, 0.02), (24, 0.001)])
     trainer.add_event_handler(Events.ITERATION_STARTED, rates)
     trainer.add_event_handler(Events.ITERATION_COMPLETED, TerminateOnNan())
-    losses: list[float] = []
-    averages: list[float] = []
-    evaluated: list[float] = []
+    losses, averages, evaluated = [], [], []
 
     @trainer.on(Events.ITERATION_COMPLETED(every=2))
     def note(engine: Engine) -> None:
@@ -63,8 +52,5 @@ def run() -> dict[str, object]:
         again = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
         Checkpoint.load_objects({"model": again}, state)
         results["read"] = again(x[:4])
-    metrics = evaluator.state.metrics
-    results.update({name: torch.as_tensor(metrics[name]) for name in ("precision", "recall", "confusion")})
-    results.update({name: metrics[name] for name in ("accuracy", "f1")})
-    results["rate"] = optimizer.param_groups[0]["lr"]
-    return results
+    results |= {name: torch.as_tensor(evaluator.state.metrics[name]) for name in measures}
+    return {**results, "rate": optimizer.param_groups[0]["lr"]}

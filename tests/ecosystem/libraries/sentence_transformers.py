@@ -43,18 +43,10 @@ def small(folder: str, kind: type = BertModel) -> str:
     special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=32, **special).save_pretrained(folder)
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=32,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        num_labels=1,
-    )
-    kind(config).save_pretrained(folder)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes |= {"vocab_size": len(vocabulary), "max_position_embeddings": 32, "num_labels": 1}
+    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    kind(BertConfig(**sizes, **no_dropout)).save_pretrained(folder)
     return folder
 
 
@@ -64,11 +56,6 @@ def encoder(folder: str) -> SentenceTransformer:
     return SentenceTransformer(modules=[words, Pooling(words.get_word_embedding_dimension())], device="cpu")
 
 
-def logged(trainer: SentenceTransformerTrainer) -> list[float]:
-    """The losses of a training."""
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-
-
 def run() -> dict[str, object]:
     torch.manual_seed(0)
     results: dict[str, object] = {}
@@ -76,11 +63,9 @@ def run() -> dict[str, object]:
     if found is not None and found.origin is not None:
         model = SentenceTransformer(str(Path(found.origin).parent / "model"), device="cpu")
         vectors = model.encode(SENTENCES, convert_to_tensor=True)
-        results["minilm"] = vectors
-        results["similar"] = util.cos_sim(vectors[:5], vectors)
-        hits = util.semantic_search(model.encode(["a cat waits"], convert_to_tensor=True), vectors, top_k=5)[0]
-        results["found"] = [hit["corpus_id"] for hit in hits]
-        results["scores"] = [hit["score"] for hit in hits]
+        results["minilm"], results["similar"] = vectors, util.cos_sim(vectors[:5], vectors)
+        query = model.encode(["a cat waits"], convert_to_tensor=True)
+        results["hits"] = util.semantic_search(query, vectors, top_k=5)[0]
 
     pairs = Dataset.from_dict({"anchor": SENTENCES[:16], "positive": SENTENCES[16:32]})
     scored = Dataset.from_dict(
@@ -92,20 +77,17 @@ def run() -> dict[str, object]:
             ("cosine", scored, losses.CosineSimilarityLoss),
         ):
             model = encoder(folder)
-            arguments = SentenceTransformerTrainingArguments(
-                output_dir=f"{folder}/{name}",
-                num_train_epochs=2,
-                per_device_train_batch_size=8,
-                learning_rate=1e-3,
-                logging_steps=1,
-                save_strategy="no",
-                report_to=[],
-                use_cpu=True,
-                disable_tqdm=True,
-            )
+            options = {
+                "num_train_epochs": 2,
+                "per_device_train_batch_size": 8,
+                "learning_rate": 1e-3,
+                "logging_steps": 1,
+            }
+            options |= {"save_strategy": "no", "report_to": [], "use_cpu": True, "disable_tqdm": True}
+            arguments = SentenceTransformerTrainingArguments(output_dir=f"{folder}/{name}", **options)
             trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=kind(model))
             trainer.train()
-            results[name] = logged(trainer)
+            results[name] = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
             results[f"{name} vectors"] = model.encode(SENTENCES[:4], convert_to_tensor=True)
         model.save(f"{folder}/saved")
         again = SentenceTransformer(f"{folder}/saved", device="cpu")

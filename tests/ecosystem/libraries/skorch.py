@@ -28,25 +28,15 @@ def run() -> dict[str, object]:
     classifier = NeuralNetClassifier(Net, max_epochs=5, batch_size=32, callbacks=[scoring], **options)
     pipeline = Pipeline([("scale", StandardScaler()), ("net", classifier)]).fit(x, y)
     history = pipeline["net"].history
-    search = GridSearchCV(
-        NeuralNetClassifier(Net, max_epochs=2, train_split=None, **options), {"module__width": [4, 16]}, cv=2
-    ).fit(x, y)
-    regressor = NeuralNetRegressor(
-        Net,
-        module__outputs=1,
-        max_epochs=6,
-        optimizer=torch.optim.SGD,
-        optimizer__momentum=0.9,
-        lr=0.01,
-        iterator_train__shuffle=True,
-        callbacks=[EarlyStopping(patience=3), LRScheduler(policy="StepLR", step_size=2), Checkpoint(dirname="kept")],
-        verbose=0,
-    ).fit(x, x[:, :1] * 2)
+    quick = NeuralNetClassifier(Net, max_epochs=2, train_split=None, **options)
+    search = GridSearchCV(quick, {"module__width": [4, 16]}, cv=2).fit(x, y)
+    callbacks = [EarlyStopping(patience=3), LRScheduler(policy="StepLR", step_size=2), Checkpoint(dirname="kept")]
+    options = {"optimizer": torch.optim.SGD, "optimizer__momentum": 0.9, "lr": 0.01, "iterator_train__shuffle": True}
+    options |= {"max_epochs": 6, "callbacks": callbacks, "verbose": 0}
+    regressor = NeuralNetRegressor(Net, module__outputs=1, **options).fit(x, x[:, :1] * 2)
     regressor.load_params(checkpoint=Checkpoint(dirname="kept"))
     return {
-        "train": history[:, "train_loss"],
-        "valid": history[:, "valid_loss"],
-        "f1": history[:, "f1"],
+        **{name: history[:, name] for name in ("train_loss", "valid_loss", "f1")},
         "probabilities": pipeline.predict_proba(x[:5]),
         "classes": pipeline.predict(x),
         "best width": search.best_params_["module__width"],

@@ -4,6 +4,7 @@ import torch
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule, TensorDictSequential
 from torch import nn
+from training import train
 
 
 def run() -> dict[str, object]:
@@ -16,15 +17,9 @@ def run() -> dict[str, object]:
     first = TensorDictModule(nn.Linear(3, 8), in_keys=["a"], out_keys=["hidden"])
     second = TensorDictModule(nn.Sequential(nn.Tanh(), nn.Linear(8, 1)), in_keys=["hidden"], out_keys=["y"])
     model = TensorDictSequential(first, second)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    losses = []
-    for _ in range(10):
-        out = model(data.clone())
-        loss = (out["y"].squeeze(-1) - data["nested", "b"].sum(-1) / 10).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    target = data["nested", "b"].sum(-1) / 10
+    loss = lambda: (model(data.clone())["y"].squeeze(-1) - target).square().mean()
+    losses = train(torch.optim.Adam(model.parameters(), lr=0.05), loss, 10)
     params = TensorDict.from_module(first)
     with params.data.mul(2.0).to_module(first):
         doubled = first(data.clone())["hidden"]

@@ -6,6 +6,7 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, TransformerConv, global_max_pool, global_mean_pool
 from torch_geometric.utils import add_self_loops, degree, to_dense_adj, to_dense_batch, to_undirected
+from training import train
 
 
 def graph(nodes: int, edges: int) -> Data:
@@ -27,15 +28,10 @@ def run() -> dict[str, object]:
         torch.manual_seed(1)
         first, second = layer(6, 8), layer(8, 3)
         parameters = [*first.parameters(), *second.parameters()]
-        optimizer, losses = torch.optim.Adam(parameters, lr=0.01, weight_decay=5e-4), []
-        for _ in range(5):
-            out = second(F.relu(first(data.x, data.edge_index)), data.edge_index)
-            loss = F.cross_entropy(out, data.y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-        results[name] = {"losses": losses, "out": out, "gradients": [p.grad for p in parameters]}
+        out = lambda first=first, second=second: second(F.relu(first(data.x, data.edge_index)), data.edge_index)
+        optimizer = torch.optim.Adam(parameters, lr=0.01, weight_decay=5e-4)
+        losses = train(optimizer, lambda out=out: F.cross_entropy(out(), data.y), 5)
+        results[name] = {"losses": losses, "out": out(), "gradients": [p.grad for p in parameters]}
     loader = DataLoader([graph(4 + n, 6) for n in range(6)], batch_size=3, shuffle=True)
     pooled, sizes = [], []
     for batch in loader:

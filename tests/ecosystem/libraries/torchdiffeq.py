@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 from torchdiffeq import odeint, odeint_adjoint, odeint_event
+from training import train
 
 
 class Field(nn.Module):
@@ -24,12 +25,7 @@ def run() -> dict[str, object]:
     adjoint = [p.grad.clone() for p in field.parameters()]
     fall = lambda t, y: torch.stack([y[1], torch.tensor(-9.8)])
     moment, _ = odeint_event(fall, torch.tensor([1.0, 0.0]), torch.tensor(0.0), event_fn=lambda t, y: y[0], atol=1e-6)
-    optimizer, losses = torch.optim.Adam(field.parameters(), lr=0.01), []
     target = torch.randn(6, 2, 2)
-    for _ in range(5):
-        loss = (odeint(field, start, times, method="rk4") - target).abs().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    distance = lambda: (odeint(field, start, times, method="rk4") - target).abs().mean()
+    losses = train(torch.optim.Adam(field.parameters(), lr=0.01), distance, 5)
     return {"paths": paths, "through": through, "adjoint": adjoint, "moment": moment, "losses": losses}

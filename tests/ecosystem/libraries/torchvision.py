@@ -9,19 +9,13 @@ from torchvision import ops, transforms
 from torchvision.models import resnet18
 from torchvision.models.vision_transformer import VisionTransformer
 from torchvision.transforms import v2
+from training import train
 
 
-def train(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> list[float]:
+def trained(model: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> list[float]:
     """The losses of three steps of SGD."""
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
-    losses = []
-    for _ in range(3):
-        loss = nn.functional.cross_entropy(model(images), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return train(optimizer, lambda: nn.functional.cross_entropy(model(images), labels), 3)
 
 
 def run() -> dict[str, object]:
@@ -33,29 +27,16 @@ def run() -> dict[str, object]:
     )
     with torch.no_grad():
         results: dict[str, object] = {"logits": resnet.eval()(images)}
-    results["resnet"], results["vit"] = train(resnet.train(), images, labels), train(vit, images, labels)
+    results["resnet"], results["vit"] = trained(resnet.train(), images, labels), trained(vit, images, labels)
 
     picture = torch.randint(0, 256, (3, 40, 48), dtype=torch.uint8)
-    first = transforms.Compose(
-        [
-            transforms.ToPILImage(),
-            transforms.Resize(36),
-            transforms.CenterCrop(32),
-            transforms.ToTensor(),
-            transforms.Normalize([0.5, 0.4, 0.3], [0.2, 0.2, 0.2]),
-        ]
-    )
-    second = v2.Compose(
-        [
-            v2.ToDtype(torch.float32, scale=True),  # PyTorch resizes bytes otherwise on processors with AVX2
-            v2.Resize((36, 36), antialias=True),
-            v2.RandomHorizontalFlip(p=1.0),
-            v2.CenterCrop(32),
-            v2.Normalize([0.5] * 3, [0.25] * 3),
-        ]
-    )
-    results["transformed"] = first(picture)
-    results["transformed v2"] = second(picture)
+    first = [transforms.ToPILImage(), transforms.Resize(36), transforms.CenterCrop(32), transforms.ToTensor()]
+    first.append(transforms.Normalize([0.5, 0.4, 0.3], [0.2, 0.2, 0.2]))
+    second = [v2.ToDtype(torch.float32, scale=True)]  # PyTorch resizes bytes otherwise on processors with AVX2
+    second += [v2.Resize((36, 36), antialias=True), v2.RandomHorizontalFlip(p=1.0), v2.CenterCrop(32)]
+    second.append(v2.Normalize([0.5] * 3, [0.25] * 3))
+    results["transformed"] = transforms.Compose(first)(picture)
+    results["transformed v2"] = v2.Compose(second)(picture)
     results["gray"] = transforms.functional.rgb_to_grayscale(picture)
     results["blurred"] = v2.functional.gaussian_blur(picture.float(), [5, 5], [1.0, 1.0])
     results["brighter"] = transforms.functional.adjust_brightness(picture, 1.5)

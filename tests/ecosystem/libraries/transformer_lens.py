@@ -1,6 +1,7 @@
 """a small GPT-2 whose every activation is read, cut out and attributed: losses, logits, caches, gradients"""
 
 import torch
+from training import train
 from transformer_lens import TransformerBridge
 from transformer_lens.model_bridge.sources import build_bridge_from_module
 from transformers import GPT2Config, GPT2LMHeadModel
@@ -31,13 +32,8 @@ def run() -> dict[str, object]:
         loss.backward()
     fields = {"n_layers": 1, "d_model": 16, "n_ctx": 24, "d_head": 8, "n_heads": 2, "d_vocab": 50, "act_fn": "gelu"}
     native = TransformerBridge.boot_native({**fields, "seed": 0})
-    optimizer, losses = torch.optim.AdamW(native.parameters(), lr=1e-2), []
-    for _ in range(4):
-        training_loss = native(tokens, return_type="loss")
-        optimizer.zero_grad()
-        training_loss.backward()
-        optimizer.step()
-        losses.append(training_loss.item())
+    optimizer = torch.optim.AdamW(native.parameters(), lr=1e-2)
+    losses = train(optimizer, lambda: native(tokens, return_type="loss"), 4)
     return {
         "losses": losses,
         "trained": native.W_U,

@@ -1,6 +1,7 @@
 """a decoder with rotary positions, RMSNorm and SwiGLU, and an encoder-decoder: losses, gradients, greedy ids"""
 
 import torch
+from training import train
 from x_transformers import AutoregressiveWrapper, Decoder, TransformerWrapper, XTransformer
 
 
@@ -9,25 +10,11 @@ def run() -> dict[str, object]:
         dim=32, depth=2, heads=4, attn_dim_head=8, rotary_pos_emb=True, use_rmsnorm=True, ff_glu=True, ff_swish=True
     )
     model = AutoregressiveWrapper(TransformerWrapper(num_tokens=64, max_seq_len=32, attn_layers=layers))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    tokens, losses = torch.randint(1, 64, (4, 20)), []
-    for _ in range(5):
-        loss = model(tokens)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    both = XTransformer(
-        dim=32,
-        enc_num_tokens=64,
-        enc_depth=1,
-        enc_heads=4,
-        enc_max_seq_len=32,
-        dec_num_tokens=64,
-        dec_depth=1,
-        dec_heads=4,
-        dec_max_seq_len=32,
-    )
+    tokens = torch.randint(1, 64, (4, 20))
+    losses = train(torch.optim.AdamW(model.parameters(), lr=1e-3), lambda: model(tokens), 5)
+    each = {"num_tokens": 64, "depth": 1, "heads": 4, "max_seq_len": 32}
+    sizes = {f"{side}_{name}": value for side in ("enc", "dec") for name, value in each.items()}
+    both = XTransformer(dim=32, **sizes)
     translation = both(tokens, torch.randint(1, 64, (4, 10)), mask=tokens > 5)
     translation.backward()
     return {
