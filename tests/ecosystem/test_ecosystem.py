@@ -47,7 +47,7 @@ def test_results_are_numbers_and_what_must_be_equal(tmp_path: Path) -> None:
 
     results = {"loss": 0.5, "ids": [1, 2], "x": Tensor(), "parts": {"text": "a", "pair": [Tensor(), None]}, "z": 1 + 2j}
     arrays, equal = run.flatten(results, Tensor)
-    pairs = dict.fromkeys(("x", "parts.pair.0", "z"), [1.0, 2.0])
+    pairs = {key: [1.0, 2.0] for key in ("x", "parts.pair.0", "z")}
     assert {name: array.tolist() for name, array in arrays.items()} == {"loss": 0.5, "ids": [1, 2], **pairs}
     dtypes = dict.fromkeys(("x.dtype", "parts.pair.0.dtype"), "torch.float32")
     assert equal == {**dtypes, "parts.text": "a", "parts.pair.length": 2, "parts.pair.1": None}

@@ -17,23 +17,27 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.gpt import cli, generation, run
+from examples.gpt import cli, run
 from examples.gpt.architectures import ARCHITECTURES, build
 from examples.gpt.compare import entries, parameters
 from examples.gpt.evaluation import evaluate
 from examples.gpt.segments import ROWS, score_segments
 from examples.gpt.settings import MODELS, ModelSettings, Settings
-from minigrad.models.generation import Search
 from minigrad.models.gpt2 import GPT2
 from minigrad.nn import functional as F
 from minigrad.text import generate
 from minigrad.training import read_checkpoint
+from tests.support.cases import raises
+from tests.support.runs import evaluated, same, weights
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SHAKESPEARE = DATA / "tinyshakespeare" / "input.txt"
 SMALL = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "12", "--batch", "4", "--warm-up", "3")
 SMALL += ("--evaluate-every", "10", "--sample", "8")
 LINES = "".join(f"the {a} sees the {b}.\n" for a in ("cat", "dog", "fox") for b in ("moon", "sun", "sea")) * 12
+
+
+Refused = Callable[[list[str], str], None]
 
 
 @pytest.fixture(autouse=True)
@@ -63,24 +67,6 @@ def arguments(text: Path, *more: str, steps: int = 20) -> list[str]:
     return ["train", "--input", str(text), "--run", str(text.parent / "run"), *SMALL, "--steps", str(steps), *more]
 
 
-def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
-    state: dict[str, mg.Tensor] = read_checkpoint(folder / name)["model"]
-    return state
-
-
-def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
-
-
-def refused(command: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A command that ends with one line that says why."""
-    capsys.readouterr()
-    assert cli.main(command) == 1
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("error: "), lines
-    assert re.search(message, lines[0]), lines[0]
-
-
 @pytest.mark.parametrize(
     "kind", ["characters", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("bytes", "subwords"))]
 )
@@ -88,8 +74,7 @@ def test_it_trains_and_shows_what_it_writes(text: Path, kind: str, capsys: pytes
     assert cli.main(arguments(text, "--tokenizer", kind, "--vocabulary", "270")) == 0
     said = capsys.readouterr()
     assert f"{kind} to learn from" in said.out and "bits per character" in said.out
-    lines = [json.loads(line) for line in (text.parent / "run" / "log.jsonl").read_text().splitlines()]
-    losses = [line["evaluation"]["loss"] for line in lines if "evaluation" in line]
+    losses = evaluated(text.parent / "run")
     assert len(losses) == 2 and losses[-1] < losses[0]
     assert said.err.count("bits_per_character") == 2
     assert said.out.count("\n\n") >= 2, "a text at each evaluation"
@@ -98,16 +83,6 @@ def test_it_trains_and_shows_what_it_writes(text: Path, kind: str, capsys: pytes
     assert cli.main(["evaluate", "--run", str(text.parent / "run")]) == 0
     numbers = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert float(numbers["bits per character"]) > 0 and numbers["characters"] == str(len(LINES) - int(0.9 * len(LINES)))
-
-
-@pytest.mark.nightly
-def test_it_learns_a_text_by_heart(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--d-model", "32", "--learning-rate", "0.01", "--evaluate-every", "300", "--context", "24")
-    assert cli.main(arguments(text, *options, steps=300)) == 0
-    where = ["--run", str(text.parent / "run")]
-    assert cli.main(["generate", *where, "--prompt", "the cat sees", "--tokens", "60", "--temperature", "0"]) == 0
-    sentences = capsys.readouterr().out.strip().splitlines()[-4:-1]
-    assert all(re.fullmatch(r"the (cat|dog|fox) sees the (moon|sun|sea)\.", line) for line in sentences), sentences
 
 
 NOISE = ("--dropout", "0.2", "--optimizer", "muon", "--ema", "0.9", "--accumulate", "2")
@@ -140,16 +115,16 @@ def test_the_same_command_goes_on(
     assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
 
 
-def test_a_run_of_other_settings_or_another_text(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_other_settings_or_another_text(text: Path, refused: Refused) -> None:
     assert cli.main(arguments(text, steps=5)) == 0
-    refused(arguments(text, "--dropout", "0.1", steps=5), "dropout .0.0 there, 0.1 now.*--fresh", capsys)
+    refused(arguments(text, "--dropout", "0.1", steps=5), "dropout .0.0 there, 0.1 now.*--fresh")
     text.write_bytes(LINES[:-1].encode())
-    refused(arguments(text, steps=5), "the text", capsys)
+    refused(arguments(text, steps=5), "the text")
     assert cli.main(arguments(text, "--fresh", steps=5)) == 0
     assert (text.parent / "run.old-1" / "model.safetensors").exists()
 
 
-def test_it_begins_with_a_run(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_begins_with_a_run(trained: Path, text: Path, refused: Refused) -> None:
     """The sizes and characters are the other's; one update at a rate of nothing leaves its weights."""
     text.write_bytes(LINES[:900].encode())
     command = ["train", "--input", str(text), "--from", str(trained), "--run", str(text.parent / "run")]
@@ -160,13 +135,13 @@ def test_it_begins_with_a_run(trained: Path, text: Path, capsys: pytest.CaptureF
     assert written["model"]["d_model"] == 16 and written["model"]["context"] == 12
     model = run.load(text.parent / "run").model
     assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
-    refused([*command, "--layers", "3"], "--layers 3: the model in .* has 1", capsys)
-    refused([*command, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters", capsys)
+    refused([*command, "--layers", "3"], "--layers 3: the model in .* has 1")
+    refused([*command, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
     text.write_text("Ω" * 200, encoding="utf-8")
-    refused([*command, "--fresh"], "never seen 'Ω'", capsys)
+    refused([*command, "--fresh"], "never seen 'Ω'")
 
 
-def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, refused: Refused) -> None:
     folder = text.parent / "exported"
     assert cli.main(["export", str(folder), "--run", str(trained)]) == 0
     assert {path.name for path in folder.iterdir()} >= {"config.json", "model.safetensors", "tokenizer.json"}
@@ -176,7 +151,7 @@ def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, caps
     np.testing.assert_array_equal(one.tokens.encode(LINES), two.tokens.encode(LINES))
     command = ["train", "--input", str(text), "--from", str(folder), "--run", str(text.parent / "run")]
     assert cli.main([*command, "--steps", "3", "--warm-up", "1"]) == 0
-    refused(["evaluate", "--run", str(folder)], "give --input FILE", capsys)
+    refused(["evaluate", "--run", str(folder)], "give --input FILE")
     assert cli.main(["evaluate", "--run", str(folder), "--input", str(text)]) == 0
 
 
@@ -211,17 +186,10 @@ def test_a_seed_repeats_a_text(trained: Path, capsys: pytest.CaptureFixture[str]
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1] != texts[2]
     assert all(len(text) == len("the") + 30 + 1 for text in texts)
-
-
-def test_beams_and_a_prompt_past_the_context(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(text_of(trained, "--prompt", "the cat sees the moon.", "--beams", "3")) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("the cat sees the moon.")
-    assert "note: a prompt has 22 tokens, and the model sees the last 12" in said.err
-    one = run.load(trained)
-    (plain,) = generation.write(one.model, [[3]], 12, Search(0.0))
-    (ended,) = generation.write(one.model, [[3]], 12, Search(0.0), end=plain[-1])
-    assert ended == plain[: plain.index(plain[-1])], "where the model ends it"
+    message = capsys.readouterr()
+    assert message.out.startswith("the cat sees the moon.")
+    assert "note: a prompt has 22 tokens, and the model sees the last 12" in message.err
 
 
 def test_tokens_are_written_as_they_come(
@@ -240,7 +208,7 @@ def test_tokens_are_written_as_they_come(
     assert lengths == [3, *[1] * 29]
 
 
-def test_what_cannot_be_written(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_written(trained: Path, refused: Refused, capsys: pytest.CaptureFixture[str]) -> None:
     for options, message in (
         (("--prompt", ""), "the prompt is empty"),
         (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
@@ -249,70 +217,61 @@ def test_what_cannot_be_written(trained: Path, capsys: pytest.CaptureFixture[str
         (("--top-p", "2"), "top_p must be above 0 and at most 1"),
         (("--stride", "13"), "stride must be between 1 and the model's context"),
     ):
-        refused(text_of(trained, *options), message, capsys)
+        refused(text_of(trained, *options), message)
     for option in (("--temperature", "-1"), ("--tokens", "0"), ("--repetition-penalty", "nan")):
-        with pytest.raises(SystemExit) as caught:
-            cli.main(text_of(trained, *option))
-        assert caught.value.code == 2 and "number" in capsys.readouterr().err
+        raises(SystemExit, "2", lambda: cli.main(text_of(trained, *option)))  # noqa: B023
+        assert "number" in capsys.readouterr().err
 
 
-def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, refused: Refused) -> None:
     numbers = []
     for stride in ("12", "1"):
         where = ["--json", str(tmp_path / "numbers.json")]
         assert cli.main(["evaluate", "--run", str(trained), "--stride", stride, *where]) == 0
         numbers.append(json.loads((tmp_path / "numbers.json").read_text()))
     assert numbers[0]["tokens"] == numbers[1]["tokens"] and numbers[0]["loss"] != numbers[1]["loss"]
-    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13: the model sees 12", capsys)
-    refused(["evaluate", "--run", str(trained), "--stride", "13"], "--stride 13 is more than the window", capsys)
+    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13: the model sees 12")
+    refused(["evaluate", "--run", str(trained), "--stride", "13"], "--stride 13 is more than the window")
     (tmp_path / "a").write_text("t")
-    refused(["evaluate", "--run", str(trained), "--input", str(tmp_path / "a")], "has 1 tokens", capsys)
+    refused(["evaluate", "--run", str(trained), "--input", str(tmp_path / "a")], "has 1 tokens")
 
 
-def test_texts_that_cannot_be_learned(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for content, message in (
-        (b"", "is empty"),
-        (b"the cat sees", "10 tokens to learn from, and a window needs 13: give a longer text"),
-        (b"\xff\xfe\x00", "is not text in UTF-8"),
-    ):
-        text.write_bytes(content)
-        refused(arguments(text), message, capsys)
-    text.unlink()
-    refused(arguments(text), "there is no file", capsys)
+def test_a_text_that_is_too_short_leaves_no_run(text: Path, refused: Refused) -> None:
+    text.write_bytes(b"the cat sees")
+    refused(arguments(text), "10 tokens to learn from, and a window needs 13: give a longer text")
     assert not (text.parent / "run").exists()
 
 
-def test_sizes_that_cannot_be(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    refused(arguments(text, "--heads", "3"), "must be a multiple of heads", capsys)
-    refused(arguments(text, "--window", "13"), "window .13. is more than the model sees", capsys)
-    refused(arguments(text, "--d-model", "10000000"), "GiB to train", capsys)
-    refused(arguments(text, "--warm-up", "99"), "--warm-up is 99: .* less than --steps", capsys)
-    refused(arguments(text, "--final-rate", "1"), "above the learning_rate", capsys)
-    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are shakespeare", capsys)
+def test_sizes_that_cannot_be(text: Path, refused: Refused) -> None:
+    refused(arguments(text, "--heads", "3"), "must be a multiple of heads")
+    refused(arguments(text, "--window", "13"), "window .13. is more than the model sees")
+    refused(arguments(text, "--d-model", "10000000"), "GiB to train")
+    refused(arguments(text, "--warm-up", "99"), "--warm-up is 99: .* less than --steps")
+    refused(arguments(text, "--final-rate", "1"), "above the learning_rate")
+    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are shakespeare")
 
 
-def test_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    refused(text_of(tmp_path), "there is no model in .* python -m examples.gpt train", capsys)
-    refused(["train", "--from", str(tmp_path / "none")], "there is no model in", capsys)
+def test_no_model(tmp_path: Path, refused: Refused) -> None:
+    refused(text_of(tmp_path), "there is no model in .* python -m examples.gpt train")
+    refused(["train", "--from", str(tmp_path / "none")], "there is no model in")
 
 
-def test_a_checkpoint_of_another_program(trained: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checkpoint_of_another_program(trained: Path, text: Path, refused: Refused) -> None:
     content = read_checkpoint(trained / "model.safetensors")
     content["extra"]["program"] = "minigrad.translate"
     mg.save(content, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is a training's checkpoint, but not of examples.gpt", capsys)
-    refused(["train", "--from", str(text.parent)], "but not of examples.gpt", capsys)
+    refused(text_of(text.parent), "is a training's checkpoint, but not of examples.gpt")
+    refused(["train", "--from", str(text.parent)], "but not of examples.gpt")
     mg.save({"model": {}}, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is not a checkpoint of minigrad.training", capsys)
+    refused(text_of(text.parent), "is not a checkpoint of minigrad.training")
     (text.parent / "model.safetensors").write_bytes(b"x" * 99)
-    refused(text_of(text.parent), "is damaged", capsys)
+    refused(text_of(text.parent), "is damaged")
 
 
 Change = Callable[[dict[str, Any]], Any]
 HOSTILE: dict[str, Change] = {
     "a huge vocabulary": lambda c: c["extra"]["model"].update(vocabulary=10**9),
     "a huge context": lambda c: c["extra"]["model"].update(positions=10**9),
-    "many layers": lambda c: c["extra"]["model"].update(layers=10**9),
     "a width of nothing": lambda c: c["extra"]["model"].update(d_model=0),
     "a wide layer": lambda c: c["extra"]["model"].update(d_ff=10**9),
     "other heads": lambda c: c["extra"]["model"].update(heads=3),
@@ -327,14 +286,14 @@ HOSTILE: dict[str, Change] = {
 }
 
 
-def test_checkpoints_that_make_no_sense(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checkpoints_that_make_no_sense(trained: Path, tmp_path: Path, refused: Refused) -> None:
     sound = read_checkpoint(trained / "model.safetensors")
     for name, change in HOSTILE.items():
         content = copy.deepcopy(sound)
         change(content)
         path = tmp_path / f"{name}.safetensors"
         mg.save(content, path)
-        refused(text_of(path), re.escape(str(path)), capsys)
+        refused(text_of(path), re.escape(str(path)))
 
 
 def test_presets_have_every_setting_written_out() -> None:
@@ -410,12 +369,13 @@ def train(text: Path, *more: str) -> int:
     return cli.main([*command, *SIZES, "--steps", "20", *more])
 
 
-def test_transformer_xl_trains_is_scored_and_writes(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transformer_xl_trains_is_scored_and_writes(
+    text: Path, refused: Refused, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train(text, "--memory", "12", "--dropout", "0.1") == 0
     folder = str(text.parent / "run")
     assert read_checkpoint(text.parent / "run/last.safetensors")["carried"]["memory"].shape == (1, 4, 12, 16)
-    log = [json.loads(line) for line in (text.parent / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    losses = [line["evaluation"]["loss"] for line in log if "evaluation" in line]
+    losses = evaluated(text.parent / "run")
     assert losses[-1] < losses[0] < 1.1 * math.log(25)
     capsys.readouterr()
     for options in ((), ("--window", "32", "--stride", "8"), ("--window", "8", "--stride", "8")):
@@ -425,19 +385,19 @@ def test_transformer_xl_trains_is_scored_and_writes(text: Path, capsys: pytest.C
     assert cli.main(["generate", "--run", folder, "--prompt", "the cat sees the moon.", "--tokens", "9"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("the cat sees the moon.") and "note" not in said.err
-    refused(["generate", "--run", folder, "--stride", "4"], "this model has none", capsys)
-    refused(["export", folder, "--run", folder], "transformers has no model of the kind transformer-xl", capsys)
+    refused(["generate", "--run", folder, "--stride", "4"], "this model has none")
+    refused(["export", folder, "--run", folder], "transformers has no model of the kind transformer-xl")
 
 
-def test_settings_that_do_not_fit(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
     command = ["train", "--input", str(text), "--run", str(text.parent / "run"), *SIZES, "--steps", "9"]
-    refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one", capsys)
+    refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one")
     recurrent = [*command, "--model", "transformer-xl"]
-    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "what one update hands to the next", capsys)
-    refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text", capsys)
+    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "what one update hands to the next")
+    refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text")
     compare = ["compare", "--input", str(text), *SIZES, "--steps", "9", "--run", str(text.parent / "runs")]
-    refused([*compare, "--model", "transformer-xl"], "leave out --model", capsys)
-    refused([*compare, "--batch", "6"], "batch is 6, and must be a multiple of 4", capsys)
+    refused([*compare, "--model", "transformer-xl"], "leave out --model")
+    refused([*compare, "--batch", "6"], "batch is 6, and must be a multiple of 4")
 
 
 @pytest.mark.parametrize(("window", "stride", "most"), [(8, 0, 0), (20, 5, 100)])

@@ -109,11 +109,9 @@ def test_the_loss_is_the_mean_over_all_tokens(stride: int) -> None:
 
 
 def test_a_part_of_a_long_text_is_enough() -> None:
-    model, ids = model_of_nine(), np.random.default_rng(0).integers(0, 9, 801)
-    visible: list[int] = []
-    part = score_windows(model, ids, 8, most=80, progress=visible.append)
-    assert sum(visible) == 80 and part != score_windows(model, ids, 8)
-    assert part == pytest.approx(score_windows(model, ids, 8), rel=0.05)
+    model, ids, counts = model_of_nine(), np.random.default_rng(0).integers(0, 9, 801), []
+    part = score_windows(model, ids, 8, most=80, progress=counts.append)
+    assert sum(counts) == 80 and part == pytest.approx(score_windows(model, ids, 8), rel=0.05)
 
 
 TEXT = "A rose is a rose is a rose. È così: «rose», ‘roses’ and 🌹!\n\tA rose\r\nis.\n" * 3
@@ -135,9 +133,7 @@ def test_text_and_back(kind: str) -> None:
     ids = vocabulary.encode(TEXT)
     assert decode(vocabulary, ids) == TEXT
     assert len(ids) <= len(TEXT.encode()) and int(ids.max()) < len(vocabulary)
-    assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1), (
-        "an id beyond all is no text"
-    )
+    assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1)  # one beyond all
     there = vocabulary.library()
     assert there.encode(TEXT).ids == ids.tolist() and there.decode(ids.tolist()) == TEXT
     for again in (tokens.from_dict(vocabulary.as_dict()), tokens.from_library(there)):

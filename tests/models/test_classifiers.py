@@ -61,7 +61,6 @@ def test_sides_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="images of 7 × 7 pixels cannot be halved"):
         Convolutional(side=7)
     for patch, stride in ((3, 2), (9, 1)):
-        with pytest.raises(
-            ValueError, match=f"patches of {patch} × {patch} pixels, {stride} apart, do not fill images of 8"
-        ):
+        message = f"patches of {patch} × {patch} pixels, {stride} apart, do not fill images of 8"
+        with pytest.raises(ValueError, match=message):
             PatchTransformer(patch=patch, stride=stride)

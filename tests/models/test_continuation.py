@@ -32,10 +32,6 @@ def small(device: str = "cpu") -> GPT2:
     return model.to(device).eval()
 
 
-def tokens(hypotheses: list[generate.Hypothesis]) -> list[list[int]]:
-    return [h.tokens for h in hypotheses]
-
-
 @pytest.mark.parametrize(("prompts", "stride"), [(PROMPTS[:1], 1), (PROMPTS, 5), (LONG, 1), (LONG, CONTEXT)])
 def test_each_step_gives_the_logits_of_the_plain_way(device: str, prompts: list[list[int]], stride: int) -> None:
     model = small(device)
@@ -59,21 +55,6 @@ def test_a_prompt_is_seen_as_the_model_sees_it(device: str) -> None:
             expected = model(mg.tensor([prompt[-CONTEXT:]], device=device))[0, -1].cpu()
         decoder = model.begin([prompt])
         assert mg.allclose(decoder.next_logits(decoder.start)[0].cpu(), expected, atol=1e-4)
-
-
-def test_penalised_texts_are_equal_to_the_token(device: str) -> None:
-    """Within the context a batch writes what each prompt gets alone; past it, its windows move together."""
-    model, limits = small(device), [7, 11, 4]
-
-    def written(prompts: list[list[int]], limits: list[int], cached: bool) -> list[list[int]]:
-        decoders = [generate.RepetitionPenalty(model.begin(prompts, cached), 1.4) for _ in range(2)]
-        beams = generate.beam_search(decoders[1], 3, limits, eos=7)
-        return tokens(generate.greedy(decoders[0], limits, 7)) + [h.tokens for beam in beams for h in beam]
-
-    together = written(PROMPTS, limits, True)
-    assert together == written(PROMPTS, limits, False)
-    alone = [written([prompt], [limit], True) for prompt, limit in zip(PROMPTS, limits, strict=True)]
-    assert together == [one[0] for one in alone] + [text for one in alone for text in one[1:]]
 
 
 def test_the_stride_is_how_often_the_cache_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:

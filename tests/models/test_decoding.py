@@ -1,4 +1,4 @@
-"""Decoding with what can be kept: step by step the logits of the plain way, which is the definition."""
+"""Decoding with what can be kept: the beams of the plain way, which is the definition, and no graph."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pytest
 
 import minigrad as mg
 from minigrad.models import cache
-from minigrad.models.decoding import Cached, Plain
+from minigrad.models.decoding import Plain
 from minigrad.models.transformer import Config, Transformer, pad
 from minigrad.text import generate
 from minigrad.text.tokenizer import BOS, EOS
 
 V = 13
-BATCHES = [[[4, 5, 6]], [[4, 5, 6], [7, 8, 9, 10, 4], [5]]]  # alone, and with ragged ends
 ROOM = 6  # tokens, at first
 
 
@@ -35,20 +34,6 @@ def transformer(device: str, norm_first: bool = False, positions: int = 64, orde
     return model
 
 
-@pytest.mark.parametrize(("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")])
-def test_each_step_gives_the_logits_of_the_plain_way(device: str, norm_first: bool, order: str) -> None:
-    sentences = BATCHES[not norm_first or order == "rotary"]
-    model, source = transformer(device, norm_first, order=order), pad(sentences, device)
-    fixed = mg.randint(4, V, (len(sentences), 2 * ROOM + 1)).to(device)  # more room is made twice
-    cached, plain = model.begin(source, True), model.begin(source, False)
-    assert isinstance(cached, Cached) and isinstance(plain, Plain)
-    with mg.no_grad():
-        for end in range(1, fixed.shape[1] + 1):
-            ours, expected = (way.next_logits(fixed[:, :end]) for way in (cached, plain))
-            assert ours.shape == expected.shape == (len(sentences), V)
-            assert mg.allclose(ours.cpu(), expected.cpu(), rtol=1e-4, atol=1e-4), end
-
-
 def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(device: str) -> None:
     model = transformer(device)
     draw = random.Random(0)
@@ -56,14 +41,11 @@ def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(devic
     sources = [[draw.randrange(4, V) for _ in range(draw.randrange(longest))] + [EOS] for _ in range(count)]
     limits = [2 * len(s) + 3 for s in sources]
     for coverage in (0.0, 0.4):
-        beams = [
-            generate.beam_search(model.begin(pad(sources, device), cached), 3, limits, 0.8, coverage)
-            for cached in (True, False)
-        ]
-        alone = [
-            generate.beam_search(model.begin(pad([s], device), False), 3, [n], 0.8, coverage)[0]
-            for s, n in zip(sources, limits, strict=True)
-        ]
+        search = lambda sources, limits, cached, coverage=coverage: generate.beam_search(
+            model.begin(pad(sources, device), cached), 3, limits, 0.8, coverage
+        )
+        beams = [search(sources, limits, cached) for cached in (True, False)]
+        alone = [search([s], [n], False)[0] for s, n in zip(sources, limits, strict=True)]
         for batch in beams:
             for beam, expected in zip(batch, alone, strict=True):
                 assert [h.tokens for h in beam] == [h.tokens for h in expected]
@@ -72,7 +54,7 @@ def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(devic
 
 
 def test_nothing_is_cached_in_training(device: str) -> None:
-    model, source = transformer(device).train(), pad(BATCHES[1], device)
+    model, source = transformer(device).train(), pad([[4, 5, 6], [7, 8, 9, 10, 4], [5]], device)
     drawn = []
     for cached in (True, False):
         assert isinstance(model.begin(source, cached), Plain)
@@ -81,15 +63,9 @@ def test_nothing_is_cached_in_training(device: str) -> None:
     assert mg.equal(*drawn)
 
 
-def test_nothing_is_recorded(device: str) -> None:
-    model, source = transformer(device), pad(BATCHES[0], device)
-    logits = model.begin(source, True).next_logits(mg.full((1, 1), BOS, device=device))
-    assert not logits.requires_grad
-
-
 def test_a_decoder_keeps_no_graph_of_the_encoder(device: str) -> None:
     """With gradients on, as they are for who calls ``begin`` and then ``generate.greedy``."""
-    model, source = transformer(device), pad(BATCHES[0], device)
+    model, source = transformer(device), pad([[4, 5, 6]], device)
     recorded = []
     handle = model.encoder[-1].register_forward_hook(lambda _, inputs, out: recorded.append(out.requires_grad))
     plain, cached = model.begin(source, False), model.begin(source, True)
@@ -97,6 +73,7 @@ def test_a_decoder_keeps_no_graph_of_the_encoder(device: str) -> None:
     assert isinstance(plain, Plain) and not plain.memory.requires_grad
     assert generate.greedy(plain, 5)[0].tokens == generate.greedy(cached, 5)[0].tokens
     assert recorded == [False, False] and mg.is_grad_enabled()
+    assert not model.begin(source, True).next_logits(mg.full((1, 1), BOS, device=device)).requires_grad
     assert model.encode(source)[0].requires_grad
 
 

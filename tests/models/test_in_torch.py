@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models import (
-    autoencoder,
-    classifiers,
-    conv_seq2seq,
-    gpt2,
-    music_transformer,
-    seq2seq,
-    transformer,
-    transformer_xl,
-)
+from minigrad.models import autoencoder, classifiers, conv_seq2seq, gpt2, seq2seq, transformer, transformer_xl
+from minigrad.models import music_transformer as music
 from minigrad.text.tokenizer import BOS, EOS, PAD
 from tests.models.test_classifiers import SMALL
 from tests.models.test_music_transformer import KINDS
@@ -47,7 +39,7 @@ for _activation in ("gelu_tanh", "gelu", "relu"):
     MODELS[f"gpt2 {_activation}"] = (gpt2, "GPT2", _sizes, (TARGET, MASK))
 for _kind, _options in KINDS.items():
     _sizes = SIZES | {"vocabulary": 11, "positions": 32, "distances": 6} | _options
-    MODELS[f"music {_kind}"] = (music_transformer, "MusicTransformer", _sizes, (TEXTS,))
+    MODELS[f"music {_kind}"] = (music, "MusicTransformer", _sizes, (TEXTS,))
 for _kind, _options in XL_KINDS.items():
     _sizes = SIZES | {"vocabulary": 11, "memory": 6, "activation_dropout": 0.0} | _options
     MODELS[f"xl {_kind}"] = (transformer_xl, "TransformerXL", _sizes, (TEXTS,))

@@ -95,21 +95,6 @@ def test_the_sums_of_the_paper_one_by_one(kind: str, length: int, device: str) -
         assert_close(expected, by_loops(host, row), 1e-6 if "absolute" in kind else 1e-10)
 
 
-@pytest.mark.parametrize("kind", ["local", "local and absolute"])
-@pytest.mark.parametrize("length", [1, 2, 6, 13])
-def test_blocks_give_what_a_mask_over_all_pairs_gives(kind: str, length: int, device: str) -> None:
-    model, tokens = small(kind, device), text(2, length, device=device)
-    everywhere = mg.ones(2, length, dtype=mg.bool, device=device)
-    assert_close(model(tokens), model(tokens, everywhere), 1e-10)
-
-
-def test_only_distances_count(device: str) -> None:
-    """Relative attention: the same motif later in a piece, of which each layer sees no more than the motif."""
-    model, motif = small("local", device, block=2), text(1, 8, device=device)
-    twice = mg.cat((motif, motif), 1)
-    assert_close(model(twice)[:, 12:], model(motif)[:, 4:], 1e-10)
-
-
 @each_kind
 def test_weights_are_those_of_the_forward_pass(kind: str) -> None:
     """What comes out of attention is weights times values."""

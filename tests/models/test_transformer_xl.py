@@ -59,23 +59,17 @@ def by_loops(model: TransformerXL, tokens: Any, memory: Any = None, reach: int |
         return np.concatenate([np.sin(angles), np.cos(angles)])
 
     def attention(x: Any, before: Any, layer: int) -> Any:
-        name = f"layers.{layer}.attention"
-        states = np.concatenate([before, x])
-        projected = [states @ w[f"{name}.{part}.weight"].T for part in ("query", "key", "value")]
+        name, states, m, out = f"layers.{layer}.attention", np.concatenate([before, x]), len(before), np.zeros_like(x)
+        queries, keys, values = (states @ w[f"{name}.{part}.weight"].T for part in ("query", "key", "value"))
         u, v = (w[part][0 if c.shared else layer, :, 0] for part in ("u", "v"))
-        out = np.zeros_like(x)
-        m = len(before)
         for i, h in itertools.product(range(t), range(c.heads)):
             part = slice(h * head, (h + 1) * head)
-            queries, keys, values = (p[:, part] for p in projected)
             visible = [j for j in range(m + i + 1) if reach is None or m + i - j <= reach]
-            scores = []
-            for j in visible:
-                relative = (w[f"{name}.distance.weight"] @ r(m + i - j))[part]
-                a, b = queries[m + i] @ keys[j], queries[m + i] @ relative
-                scores.append((a + b + u[h] @ keys[j] + v[h] @ relative) / math.sqrt(head))
-            weights = np.exp(np.array(scores) - max(scores))
-            out[i, part] = weights / weights.sum() @ values[visible]
+            relative = np.stack([w[f"{name}.distance.weight"] @ r(m + i - j) for j in visible])[:, part]
+            query = queries[m + i, part]
+            scores = (keys[visible, part] @ (query + u[h]) + relative @ (query + v[h])) / math.sqrt(head)
+            weights = np.exp(scores - scores.max())
+            out[i, part] = weights / weights.sum() @ values[visible, part]
         return out @ w[f"{name}.output.weight"].T
 
     def feed_forward(x: Any, name: str) -> Any:
@@ -142,23 +136,19 @@ def test_no_gradient_flows_into_the_memory(device: str) -> None:
     assert after.shape == (2, 2, 6, 8)
     assert mg.equal(after[:, :, :2].cpu(), memory[:, :, -2:].cpu())
     loss.backward()
-    plain_numbers = mg.tensor(memory.numpy(force=True), device=device)
-    expected = mg.autograd.grad(
-        model.segment_loss(tokens[:, 4:8], tokens[:, 5:], plain_numbers)[0], list(model.parameters())
-    )
-    for parameter, gradient in zip(model.parameters(), expected, strict=True):
+    numbers = mg.tensor(memory.numpy(force=True), device=device)
+    expected, _ = model.segment_loss(tokens[:, 4:8], tokens[:, 5:], numbers)
+    gradients = mg.autograd.grad(expected, list(model.parameters()))
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         assert_close(parameter.grad, gradient, 1e-12)
 
 
 @each_kind
 def test_gradients_are_those_of_finite_differences(kind: str) -> None:
-    model = small(kind, d_model=4, d_ff=5, layers=2)
-    tokens = text(2, 7)
+    model, tokens = small(kind, d_model=4, d_ff=5, layers=2), text(2, 7)
     memory = model.remember(model.hidden_states(tokens[:, :3])).requires_grad_()
-    inputs = [*model.parameters(), memory]
-    assert mg.autograd.gradcheck(
-        lambda *_: model.segment_loss(tokens[:, 3:6], tokens[:, 4:], memory)[0], inputs, atol=1e-6
-    )
+    loss = lambda *_: model.segment_loss(tokens[:, 3:6], tokens[:, 4:], memory)[0]
+    assert mg.autograd.gradcheck(loss, [*model.parameters(), memory], atol=1e-6)
 
 
 def test_the_cache_keeps_no_more_than_the_reach() -> None:
@@ -166,11 +156,6 @@ def test_the_cache_keeps_no_more_than_the_reach() -> None:
     decoder: Any = model.begin([[1, 2]], reach=4)
     generate.greedy(decoder, 20, eos=None)
     assert [layer.kept[0].shape for layer in decoder.layers] == [(0, 2, 4, 4)] * 2  # the one row has ended
-
-
-def test_a_reach_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="reach must be at least 1, not 0"):
-        small().begin([[1]], reach=0)
 
 
 def trainer(folder: Path, steps: int, device: str = "cpu", **changes: Any) -> Trainer:
@@ -211,3 +196,5 @@ def test_bad_sizes() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Config(V, **{**SIZES, **changes})
+    with pytest.raises(ValueError, match="reach must be at least 1, not 0"):
+        small().begin([[1]], reach=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from minigrad.music import Note, Song, grid_of, notes_of, read_chorales, read_midi, write_midi
 from minigrad.music.chorales import SILENCE, Span, spans
+from tests.support.cases import raises
 from tests.support.midi import CHORALES, midi, off, on, tempo, track
 
 needs_data = pytest.mark.skipif(not CHORALES.exists(), reason="no jsb: set MINIGRAD_DATA to its parent")
@@ -80,20 +82,14 @@ def test_a_songs_own_tempos_count(tmp_path: Path) -> None:
 
 
 def test_what_has_no_grid() -> None:
-    with pytest.raises(ValueError, match="no notes"):
-        grid_of(Song(()))
-    with pytest.raises(ValueError, match="sixteenths"):
-        grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),)))
-    with pytest.raises(ValueError, match="tempo is 4 to 1000"):
-        grid_of([Note(60, 80, 0.0, 1.0)], tempo=0)
-    with pytest.raises(ValueError, match="tempo is 4 to 1000"):
-        notes_of(SMALL, tempo=float("nan"))
-    with pytest.raises(ValueError, match="velocities"):
-        notes_of(SMALL, velocity=0)
+    raises(ValueError, "no notes", lambda: grid_of(Song(())))
+    raises(ValueError, "sixteenths", lambda: grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),))))
+    raises(ValueError, "tempo is 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
+    raises(ValueError, "tempo is 4 to 1000", lambda: notes_of(SMALL, tempo=float("nan")))
+    raises(ValueError, "velocities", lambda: notes_of(SMALL, velocity=0))
     wrong: list[Any] = [SMALL[:, :3], SMALL[0], SMALL + 0.5, SMALL + 60, SMALL - 9]
     for grid in wrong:
-        with pytest.raises(ValueError, match="a grid: "):
-            notes_of(grid)
+        raises(ValueError, "a grid: ", partial(notes_of, grid))
 
 
 FINE: dict[str, Any] = {"train": [SMALL.tolist()], "valid": [], "test": []}

@@ -14,10 +14,7 @@ from minigrad.music.notes import checked, ordered
 def test_notes_are_ordered_by_onset_pitch_and_track() -> None:
     notes = [Note(60, 1, 1.0, 2.0), Note(61, 1, 0.0, 9.0), Note(60, 1, 0.0, 1.0, 2), Note(60, 9, 0.0, 3.0, 1)]
     assert ordered(notes) == [notes[3], notes[2], notes[1], notes[0]]
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    note = Note(*np.array([60, 80]), *np.array([0.5, 1.0]))
+    note = Note(*np.array([60, 80]), *np.array([0.5, 1.0]))  # NumPy's numbers are numbers
     assert checked([note]) == [note]
 
 

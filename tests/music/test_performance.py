@@ -59,10 +59,9 @@ def test_every_event_has_a_name_that_is_read() -> None:
     ids = np.arange(EVENTS)
     names = [name(i) for i in range(EVENTS)]
     np.testing.assert_array_equal(parse(" ".join(names)), ids)
-    shown = [names[i] for i in (0, 127, 128, 255, 256, 355, 356, 357, 387)]
-    assert shown[:4] == ["NOTE_ON<0>", "NOTE_ON<127>", "NOTE_OFF<0>", "NOTE_OFF<127>"]
-    assert shown[4:6] == ["TIME_SHIFT<10>", "TIME_SHIFT<1000>"]
-    assert shown[6:] == ["SET_VELOCITY<1>", "SET_VELOCITY<4>", "SET_VELOCITY<124>"]
+    shown = " ".join(names[i] for i in (0, 127, 128, 255, 256, 355, 356, 357, 387))
+    assert shown.startswith("NOTE_ON<0> NOTE_ON<127> NOTE_OFF<0> NOTE_OFF<127> TIME_SHIFT<10> TIME_SHIFT<1000>")
+    assert shown.endswith("SET_VELOCITY<1> SET_VELOCITY<4> SET_VELOCITY<124>")
     assert parse("SET_VELOCITY<83>,SET_VELOCITY<80>\n").tolist() == [376, 376]
     assert parse("  ").tolist() == []
 
@@ -127,10 +126,10 @@ def test_of_a_pitch_the_first_note_ends_first() -> None:
 
 
 def test_a_model_may_write_anything() -> None:
-    events = (
-        "NOTE_OFF<1>, NOTE_ON<60>, NOTE_OFF<60>, NOTE_OFF<60>, TIME_SHIFT<500>, SET_VELOCITY<1>, SET_VELOCITY<40>, "
+    events = "NOTE_OFF<1>, NOTE_ON<60>, NOTE_OFF<60>, NOTE_OFF<60>, TIME_SHIFT<500>, SET_VELOCITY<1>, "
+    events += (
+        "SET_VELOCITY<40>, NOTE_ON<61>, NOTE_ON<61>, TIME_SHIFT<10>, NOTE_OFF<61>, TIME_SHIFT<90>, SET_VELOCITY<8>"
     )
-    events += "NOTE_ON<61>, NOTE_ON<61>, TIME_SHIFT<10>, NOTE_OFF<61>, TIME_SHIFT<90>, SET_VELOCITY<8>"
     assert decode(parse(events)) == [Note(60, 64, 0.0, 0.01), Note(61, 40, 0.5, 0.51), Note(61, 40, 0.5, 0.6)]
     late = decode(parse("NOTE_ON<60>" + ", TIME_SHIFT<1000>" * 20 + ", NOTE_ON<61>"))
     assert late == [Note(60, 64, 0.0, LONGEST_OPEN), Note(61, 64, 20.0, 20.01)]

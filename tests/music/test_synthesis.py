@@ -65,7 +65,7 @@ def test_a_program_that_fails_or_hangs(tune: Path, tmp_path: Path, monkeypatch: 
     assert write_wav(target, tune).read_bytes() == bytes(100)
 
 
-def test_what_to_install(tune: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing(tune: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOUNDFONT", raising=False)
     monkeypatch.setattr(synthesis, "FOLDERS", (str(tmp_path / "none"),))
     monkeypatch.setattr(shutil, "which", lambda name: None)
@@ -74,6 +74,10 @@ def test_what_to_install(tune: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shutil, "which", lambda name: name if name == "fluidsynth" else None)
     with pytest.raises(RuntimeError, match=r"no soundfont.*SOUNDFONT"):
         write_wav(tmp_path / "x.wav", tune)
+    with pytest.raises(FileNotFoundError, match=r"no such file.*none\.mid"):
+        write_wav(tmp_path / "x.wav", tmp_path / "none.mid")
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write_wav(tmp_path / "none" / "x.wav", tune)
 
 
 def test_soundfonts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,10 +92,3 @@ def test_soundfonts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUNDFONT", str(tmp_path / "d.sf2"))
     with pytest.raises(FileNotFoundError, match="SOUNDFONT"):
         synthesis.soundfont()
-
-
-def test_missing_files(tune: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no such file.*none\.mid"):
-        write_wav(tmp_path / "x.wav", tmp_path / "none.mid")
-    with pytest.raises(FileNotFoundError, match="no such folder"):
-        write_wav(tmp_path / "none" / "x.wav", tune)

@@ -111,10 +111,8 @@ def test_as_batch_sampler_of_a_data_loader(lengths: Any) -> None:
     assert list(islice(loader, 4)) == expected[:4]
     assert batches.state_dict()["position"] == 4
     assert list(loader) == expected[4:]
-    workers: DataLoader[Any] = DataLoader(
-        data, batch_sampler=TokenBatches(lengths, 200), collate_fn=list, num_workers=2
-    )
-    assert list(workers) == expected
+    options: Any = {"batch_sampler": TokenBatches(lengths, 200), "collate_fn": list, "num_workers": 2}
+    assert list(DataLoader(data, **options)) == expected
 
 
 def test_few_pairs_and_long_ones() -> None:

@@ -50,17 +50,6 @@ def test_table_and_two_files(tmp_path: Path) -> None:
     assert read_pairs([table], "", "") == read_pairs([left, right], "", "")
 
 
-def test_hard_lines(tmp_path: Path) -> None:
-    """Only line feeds end lines, with carriage returns before them; of what else Python takes for ends, none does."""
-    left = write(tmp_path / "a", b"\xef\xbb\xbfone\r\ntwo\r\n")
-    right = write(tmp_path / "b", "uno\ndue")
-    assert read_pairs([left, right], "", "")["train"] == (["one", "two"], ["uno", "due"], 0)
-    left = write(tmp_path / "c", "one\u2028more\nform\x0cfeed\n\u3000wide\x85\n")
-    right = write(tmp_path / "d.gz", "uno\rdue\r\ntre\nquattro")
-    expected = (["one\u2028more", "form\x0cfeed", "wide"], ["uno\rdue", "tre", "quattro"], 0)
-    assert read_pairs([left, right], "", "")["train"] == expected
-
-
 def test_sides_are_sequences(tmp_path: Path) -> None:
     left = write(tmp_path / "a", "one\n\n two\nthree \nfour\n")
     right = write(tmp_path / "b", "uno\nx\ndue\n \nquattro\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,15 +147,11 @@ def test_early_stopping_ends_when_a_whole_beam_is_finished() -> None:
 def test_a_batch_finds_what_each_sentence_finds_alone(device: str, coverage: float, early: bool) -> None:
     seeds, limits = list(range(8)), [3, 9, 1, 7, 9, 9, 2, 9]
     together = beam_search(Random(seeds, device, 0.5), 3, limits, 0.6, coverage, early)
-    alone = [
-        beam_search(Random([s], device, 0.5), 3, n, 0.6, coverage, early)[0] for s, n in zip(seeds, limits, strict=True)
-    ]
-    assert together == alone
+    both = list(zip(seeds, limits, strict=True))
+    assert together == [beam_search(Random([s], device, 0.5), 3, n, 0.6, coverage, early)[0] for s, n in both]
     assert all(len(h.tokens) <= n for hs, n in zip(together, limits, strict=True) for h in hs)
     assert len({len(hs[0].tokens) for hs in together}) > 2  # they do end at different times
-    assert greedy(Random(seeds, device), limits) == [
-        greedy(Random([s], device), n)[0] for s, n in zip(seeds, limits, strict=True)
-    ]
+    assert greedy(Random(seeds, device), limits) == [greedy(Random([s], device), n)[0] for s, n in both]
 
 
 def test_greedy_takes_the_largest_each_time(device: str) -> None:
@@ -192,24 +190,22 @@ def test_what_is_drawn_from(device: str) -> None:
     p = np.array([[0.4, 0.1, 0.2, 0.25, 0.05]])
     logits = mg.tensor(np.log(p) + 3.0, device=device)
 
-    def drawn(*args: float | None) -> list[float]:
-        return probabilities(logits, *args)[0].cpu().tolist()  # type: ignore[arg-type]
-
-    def close(a: list[float], b: list[float]) -> bool:
-        return bool(np.allclose(a, b, atol=1e-9))
-
-    assert close(drawn(), p[0].tolist())
     cold = p[0] ** 2 / (p[0] ** 2).sum()
-    assert close(drawn(0.5), cold.tolist())
-    assert close(drawn(1.0, 2), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0])
-    assert close(drawn(1.0, 50), p[0].tolist())
-    assert close(drawn(1.0, None, 0.6), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0])
-    assert close(drawn(1.0, None, 0.7), [0.4 / 0.85, 0, 0.2 / 0.85, 0.25 / 0.85, 0])
-    assert close(drawn(1.0, None, 1e-9), [1, 0, 0, 0, 0])
-    assert close(drawn(1.0, None, 1.0), p[0].tolist())
-    assert close(drawn(1.0, 3, 0.7), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0])  # 0.65 of the 0.85 that are left
     both = cold[0] + cold[3]
-    assert close(drawn(0.5, None, 0.6), [cold[0] / both, 0, 0, cold[3] / both, 0])
+    for options, expected in (
+        ((), p[0]),
+        ((0.5,), cold),
+        ((1.0, 2), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0]),
+        ((1.0, 50), p[0]),
+        ((1.0, None, 0.6), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0]),
+        ((1.0, None, 0.7), [0.4 / 0.85, 0, 0.2 / 0.85, 0.25 / 0.85, 0]),
+        ((1.0, None, 1e-9), [1, 0, 0, 0, 0]),
+        ((1.0, None, 1.0), p[0]),
+        ((1.0, 3, 0.7), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0]),  # 0.65 of the 0.85 that are left
+        ((0.5, None, 0.6), [cold[0] / both, 0, 0, cold[3] / both, 0]),
+    ):
+        drawn: Any = probabilities(logits, *options)[0].cpu()  # type: ignore[arg-type]
+        np.testing.assert_allclose(drawn.numpy(), expected, rtol=0, atol=1e-9, err_msg=str(options))
 
 
 def test_of_equals_no_more_than_k_are_drawn(device: str) -> None:
@@ -231,36 +227,25 @@ def test_input_that_is_empty_or_bad() -> None:
     assert greedy(Random([]), 5) == sample(Random([]), 5) == [] and beam_search(Random([]), 3, 5) == []
     assert beam_search(Random([3]), 4, 6, 0.8) == beam_search(Random([3]), 4, 6, wu(0.8))  # a number is the paper's
     assert wu(0.6)(1) == 1.0 and math.isclose(wu(0.6)(13), 3**0.6) and power(0.5)(9) == 3.0
-    for size in (0, -1):
-        with pytest.raises(ValueError, match=f"beam_size must be at least 1, not {size}"):
-            beam_search(Random([1]), size)
-    for temperature in (0.0, -1.0, math.nan):
-        with pytest.raises(ValueError, match="temperature must be positive"):
-            sample(Random([1]), temperature=temperature)
-    for top_p in (0.0, 1.1, math.nan):
-        with pytest.raises(ValueError, match="top_p must be above 0 and at most 1"):
-            sample(Random([1]), top_p=top_p)
-    with pytest.raises(ValueError, match="top_k must be at least 1, not 0"):
-        sample(Random([1]), top_k=0)
+    one, two = Random([1]), Random([1, 2])
+    wrong: list[tuple[str, Any, Callable[..., object]]] = [
+        ("beam_size must be at least 1, not (0|-1)", (0, -1), lambda x: beam_search(one, x)),
+        ("temperature must be positive", (0.0, -1.0, math.nan), lambda x: sample(one, temperature=x)),
+        ("top_p must be above 0 and at most 1", (0.0, 1.1, math.nan), lambda x: sample(one, top_p=x)),
+        ("top_k must be at least 1, not 0", (0,), lambda x: sample(one, top_k=x)),
+        ("repetition_penalty must be a pos", (0.0, -1.0, math.nan, math.inf), lambda x: RepetitionPenalty(one, x)),
+        ("length_penalty must be a finite", (math.nan, math.inf), lambda x: beam_search(one, length_penalty=x)),
+        ("length_penalty must be a finite", (math.nan, math.inf), power),
+        ("coverage_penalty must be 0 or more", (-0.1, math.nan), lambda x: beam_search(one, coverage_penalty=x)),
+    ]
     for write in (greedy, sample, lambda decoder, limit: beam_search(decoder, 2, limit)):
-        for limit in (0, [3, 0]):
-            with pytest.raises(ValueError, match="max_length must be at least 1 token"):
-                write(Random([1, 2]), limit)
-        with pytest.raises(ValueError, match="3 limits for 2 sentences"):
-            write(Random([1, 2]), [1, 2, 3])
-        with pytest.raises(ValueError, match="token 2: the decoder's logits are NaN or infinite"):
-            write(Broken([1, 2], end=-50.0), 5)
-    for penalty in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match="repetition_penalty must be a positive number"):
-            RepetitionPenalty(Random([1]), penalty)
-    for penalty in (math.nan, math.inf):
-        with pytest.raises(ValueError, match="length_penalty must be a finite number"):
-            beam_search(Random([1]), length_penalty=penalty)
-        with pytest.raises(ValueError, match="length_penalty must be a finite number"):
-            power(penalty)
-    for coverage in (-0.1, math.nan):
-        with pytest.raises(ValueError, match="coverage_penalty must be 0 or more"):
-            beam_search(Random([1]), coverage_penalty=coverage)
+        wrong.append(("max_length must be at least 1 token", (0, [3, 0]), partial(write, two)))
+        wrong.append(("3 limits for 2 sentences", ([1, 2, 3],), partial(write, two)))
+        wrong.append(("token 2: the decoder's logits are NaN or", (5,), partial(write, Broken([1, 2], end=-50.0))))
+    for message, values, call in wrong:
+        for value in values:
+            with pytest.raises(ValueError, match=message):
+                call(value)
 
 
 @pytest.mark.parametrize("penalty", [1.7, 0.5])

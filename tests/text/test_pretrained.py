@@ -90,16 +90,12 @@ def test_bytes(settings: dict[str, Any] | None, bytes_folder: Path, tmp_path: Pa
     same_ids(tmp_path / "saved", "GPT2Tokenizer")
 
 
+SETTINGS = [None, {"do_lower_case": False, "strip_accents": True}]
+SETTINGS.append({"do_lower_case": True, "strip_accents": False, "tokenize_chinese_chars": False})
+
+
 @needs_transformers
-@pytest.mark.parametrize(
-    "settings",
-    [
-        None,
-        {"do_lower_case": False, "strip_accents": True},
-        {"do_lower_case": True, "strip_accents": False, "tokenize_chinese_chars": False},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_word_pieces(settings: dict[str, Any] | None, tmp_path: Path) -> None:
     folder = words_folder(tmp_path, settings)
     same_ids(folder, "BertTokenizer")

@@ -29,16 +29,14 @@ def by_formula(translations: list[str], references: list[str]) -> float:
     for n in range(1, 5):
         right = total = 0
         for pair in zip(translations, references, strict=True):
-            grams, expected = (
-                Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
-                for words in (text.split() for text in pair)
-            )
+            sides = [text.split() for text in pair]
+            grams, expected = (Counter(tuple(s[i : i + n]) for i in range(len(s) - n + 1)) for s in sides)
             right += sum((grams & expected).values())
             total += sum(grams.values())
         logs += math.log(right / total) / 4
     length = sum(len(text.split()) for text in translations)
-    wanted_length = sum(len(text.split()) for text in references)
-    return 100 * math.exp(logs + min(0.0, 1 - wanted_length / length))
+    reference_length = sum(len(text.split()) for text in references)
+    return 100 * math.exp(logs + min(0.0, 1 - reference_length / length))
 
 
 def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
@@ -129,21 +127,11 @@ def test_moses_tokens_are_those_of_the_data_set(split: str, language: str) -> No
 
 
 def test_languages_without_spaces_have_their_tokenizer() -> None:
-    names = {
-        "zh": "zh zh-CN zh_TW zho_Hans cmn 2016.zh yue_Hant cn Chinese",
-        "ja-mecab": "ja jpn JA jp",
-        "ko-mecab": "ko kor_Hang",
-        "13a": "de target jav za",
-        "none": "tok.zh lc.norm.tok.de",
-    }
+    names = {"zh": "zh zh-CN zh_TW zho_Hans cmn 2016.zh yue_Hant cn Chinese", "ja-mecab": "ja jpn JA jp"}
+    names |= {"ko-mecab": "ko kor_Hang", "13a": "de target jav za", "none": "tok.zh lc.norm.tok.de"}
     for tokenizer, languages in names.items():
-        assert {language: tokenizer_for(language) for language in languages.split()} == dict.fromkeys(
-            languages.split(), tokenizer
-        )
+        assert {tokenizer_for(language) for language in languages.split()} == {tokenizer}
     assert tokenizer_for("") == "13a"
-
-
-def test_chinese_is_counted_by_characters() -> None:
     score = bleu(["我今天很高兴。"], ["我今天非常高兴。"], tokenizer_for("zh"))
     assert 20 < score.value < 80 and "tok:zh" in score.signature
     assert bleu(["我今天很高兴。"], ["我今天非常高兴。"]).value == 0

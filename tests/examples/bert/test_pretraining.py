@@ -24,12 +24,8 @@ SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Words in a fixed order: which is missing can be learned, and so can which sentence follows."""
     path = tmp_path_factory.mktemp("text") / "text.txt"
-    lines = [
-        "One two three four five. Six seven eight nine ten!",
-        "",
-        "alpha beta gamma delta? Epsilon zeta eta theta.",
-    ]
-    path.write_text("\n".join(lines * 60) + "\n", encoding="utf-8")
+    lines = "One two three four five. Six seven eight nine ten!\n\nalpha beta gamma delta? Epsilon zeta eta theta.\n"
+    path.write_text(lines * 60, encoding="utf-8")
     return path
 
 
@@ -72,9 +68,8 @@ def test_masks() -> None:
     tokens, words = batch.tokens.numpy(), batch.words.numpy()
     asked = words != IGNORED
     assert (asked.sum(1) == 3).all()  # 15 % of 20
-    original = np.array(
-        [[CLS, *sentences.ids[a : a + 10], SEP, *sentences.ids[a + 10 : a + 20], SEP] for (a, _), *_ in places]
-    )
+    ids = sentences.ids
+    original = np.array([[CLS, *ids[a : a + 10], SEP, *ids[a + 10 : a + 20], SEP] for (a, _), *_ in places])
     assert (words[asked] == original[asked]).all() and (tokens[~asked] == original[~asked]).all()
     masked, same = (tokens[asked] == MASK).mean(), (tokens[asked] == original[asked]).mean()
     assert masked == pytest.approx(0.8, abs=0.04) and same == pytest.approx(0.1, abs=0.04)
@@ -92,17 +87,14 @@ def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Pat
     assert BertForPreTraining.from_pretrained(model).config.positions == 16
     with pytest.warns(UserWarning, match="BertForMaskedLM does not"):
         BertForMaskedLM.from_pretrained(model)
-    finetune(
-        TASKS["sst2"], FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), progress=False)
-    )
+    usual = FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), progress=False)
+    finetune(TASKS["sst2"], usual)
     fine = load(tmp_path / "fine")
     assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its positions
 
 
 def test_texts_that_are_too_short(tmp_path: Path) -> None:
-    (tmp_path / "t").write_text("One. Two.\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="has 2 sentences, too few"):
-        pretrain(options(tmp_path / "t", tmp_path / "run"))
-    (tmp_path / "t").write_text("\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="has 0 sentences, too few"):
-        pretrain(options(tmp_path / "t", tmp_path / "run"))
+    for text, count in (("One. Two.\n", 2), ("\n", 0)):
+        (tmp_path / "t").write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=f"has {count} sentences, too few"):
+            pretrain(options(tmp_path / "t", tmp_path / "run"))

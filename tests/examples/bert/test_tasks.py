@@ -26,16 +26,10 @@ def written(folder: Path, text: str, name: str = "file.txt") -> Path:
     return path
 
 
-def test_sentences_with_labels(tmp_path: Path) -> None:
+def test_sentences_and_pairs_with_labels(tmp_path: Path) -> None:
     path = written(tmp_path, "sentence\tlabel\na\tb\t1\n\n it is , well , ok \t0\r\nsome\tmixed\n")
-    assert data.sentences(path, NAMES) == [
-        Labelled(("a\tb",), "yes"),
-        Labelled(("it is , well , ok",), "no"),
-        Labelled(("some",), "mixed"),
-    ]
-
-
-def test_pairs_keep_quotation_marks(tmp_path: Path) -> None:
+    rows = [(("a\tb",), "yes"), (("it is , well , ok",), "no"), (("some",), "mixed")]
+    assert data.sentences(path, NAMES) == [Labelled(*row) for row in rows]
     path = written(tmp_path, '\ufeffQuality\t1\t2\t3\t4\n1\t7\t8\tHe said "no\tHe "said" no"\n0\t1\t2\ta\tb\n')
     assert data.pairs(path, NAMES) == [Labelled(('He said "no', 'He "said" no"'), "yes"), Labelled(("a", "b"), "no")]
 

@@ -44,6 +44,7 @@ from minigrad.translate import run
 from minigrad.translate.settings import preset
 from minigrad.viz.palette import LIGHT
 from tests.support.browser import contrast, texts
+from tests.support.cases import raises
 
 HTML = '<img src=x onerror="alert(1)">'
 QUICK = ("self-attention", "softmax", "layer-norm")
@@ -64,9 +65,8 @@ def test_numbers_are_written_as_in_books() -> None:
 
 def test_an_equation_in_text() -> None:
     one = Matrix("A", np.array([[1.0], [-2.0]]), ("I", "cats"), ("x",), 1)
-    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))) == "\n".join(
-        ["A                 B", "          x        [ 1  0 ]", "I    [  1.0 ]  ×   [ 0  1 ]", "cats [ −2.0 ]"]
-    )
+    lines = ["A                 B", "          x        [ 1  0 ]", "I    [  1.0 ]  ×   [ 0  1 ]", "cats [ −2.0 ]"]
+    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))).splitlines() == lines
 
 
 def test_a_wide_matrix_is_cut() -> None:
@@ -110,12 +110,8 @@ def test_a_chart_as_a_vector_picture() -> None:
 
 def test_pictures_in_text() -> None:
     ink = Picture(np.array([[0.0, 1.0], [0.5, 0.26]]), "a 7")
-    assert body(Pictures("Digits", (ink, Picture(np.ones((1, 2)) / 2, "low")))).splitlines() == [
-        "Digits",
-        "  ██  ▒▒▒▒",
-        "▒▒░░  low",
-        "a 7",
-    ]
+    low = Picture(np.ones((1, 2)) / 2, "low")
+    assert body(Pictures("Digits", (ink, low))).splitlines() == ["Digits", "  ██  ▒▒▒▒", "▒▒░░  low", "a 7"]
     signs = Picture(np.array([[-2.0, -1.0, 0.0, 2.0, np.nan]]))
     assert body(Pictures("W", (signs,), "signs")).splitlines() == ["W", "#=-· below 0, ░▒▓█ above", "##--  ██??"]
     many = Pictures("Many", [Picture(np.ones((2, 8)), str(i)) for i in range(7)])
@@ -128,12 +124,10 @@ def test_the_full_colour_of_pictures() -> None:
     pictures = (Picture(np.array([[1.0, -np.inf]])), Picture(np.array([[-4.0]])))
     assert Pictures("", pictures).most == [4, 4] and Pictures("", pictures, each=True).most == [1, 4]
     assert body(Pictures("", (Picture(np.zeros((1, 1)), "none"),))) == "\nnone"
-    with pytest.raises(ValueError, match="Nothing: 0 pictures"):
-        Pictures("Nothing", ())
-    with pytest.raises(ValueError, match="All: 1 pictures, 0 in a row"):
-        Pictures("All", pictures[:1], across=0)
-    with pytest.raises(ValueError, match=r"the picture x has the shape \(3,\)"):
-        Pictures("", (Picture(np.zeros(3), "x"),)).data()
+    raises(ValueError, "Nothing: 0 pictures", lambda: Pictures("Nothing", ()))
+    raises(ValueError, "All: 1 pictures, 0 in a row", lambda: Pictures("All", pictures[:1], across=0))
+    flat = Pictures("", (Picture(np.zeros(3), "x"),))
+    raises(ValueError, r"the picture x has the shape \(3,\)", flat.data)
 
 
 def test_a_terminal_is_not_commanded() -> None:
@@ -171,6 +165,9 @@ def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "like [ 8.82  6.51  2.80 ]" in how.out and "0.116  0.157  0.158  0.426  0.142" in how.out
     assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in how.out
     assert how.err.count("wrote ") == 3
+    chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)),))
+    assert show(lambda: replace(of(chart), picture=chart), tmp_path) == 0
+    assert (tmp_path / "test.svg").read_text() == chart.svg() and (tmp_path / "test.html").exists()
 
 
 def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,13 +180,6 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "layer-norm.html").mkdir()
     assert cli.main(["layer-norm", "--save", str(tmp_path)]) == 1
     assert "layer-norm.html cannot be written" in capsys.readouterr().err
-
-
-def test_a_picture_is_saved_beside_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)),))
-    lesson = replace(of(chart), picture=chart)
-    assert show(lambda: lesson, tmp_path) == 0 and capsys.readouterr().err.count("wrote ") == 2
-    assert (tmp_path / "test.svg").read_text() == chart.svg() and (tmp_path / "test.html").exists()
 
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,9 +226,8 @@ def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_pat
 
 POINTS = np.array([[0.0, 0.0], [2.0, 1.0], [-2.0, -1.0], [1.9, 1.0]])
 CODE = "node => node.dataset.code.split(' ').map(Number)"
-ALPHA = (
-    "node => [...node.getContext('2d').getImageData(0, 0, node.width, node.height).data].filter((_, i) => i % 4 === 3)"
-)
+ALPHA = """node => [...node.getContext('2d').getImageData(0, 0, node.width, node.height).data]
+    .filter((_, i) => i % 4 === 3)"""
 
 
 def network() -> nn.Sequential:
@@ -295,12 +284,12 @@ def test_a_map_in_text() -> None:
 
 def test_what_does_not_belong_together_is_refused() -> None:
     one = block()
-    with pytest.raises(ValueError, match=r"a plane of 3 labels has points of the shape \(4, 2\)"):
-        Plane("", one.points, one.labels[:3], one.pictures, one.network)
-    with pytest.raises(ValueError, match=r"do not lead from 2 numbers to the 6 of a picture"):
-        Plane("", one.points, one.labels, one.pictures, one.network[:2])
-    with pytest.raises(ValueError, match=r"do not lead from 2"):
-        Plane("", one.points, one.labels, one.pictures, one.network[1:])
+    for message, labels, network in (
+        (r"a plane of 3 labels has points of the shape \(4, 2\)", one.labels[:3], one.network),
+        ("do not lead from 2 numbers to the 6 of a picture", one.labels, one.network[:2]),
+        ("do not lead from 2", one.labels, one.network[1:]),
+    ):
+        raises(ValueError, message, lambda: Plane("", one.points, labels, one.pictures, network))  # noqa: B023
 
 
 WORDS = "My friends like tomatoes because they are tasty sleep tired"
@@ -395,14 +384,8 @@ def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
 
 @pytest.mark.nightly
 def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
-    chart = Chart(
-        "Growth",
-        "width",
-        "variance",
-        (Series("measured", (1, 10, 100), (1, 9, 101)), Series(EVIL[0], (1, 100), (1, 100), dashed=True)),
-        log_x=True,
-        log_y=True,
-    )
+    series = (Series("measured", (1, 10, 100), (1, 9, 101)), Series(EVIL[0], (1, 100), (1, 100), dashed=True))
+    chart = Chart("Growth", "width", "variance", series, log_x=True, log_y=True)
     page = opened(Lesson("chart", "Chart", "", (Section("One", (chart,)),)))
     assert page.locator(".chart .title").all_text_contents() == ["Growth"]
     assert page.locator(".chart circle").count() == 3
@@ -429,9 +412,8 @@ def pixels(page: Any, nth: int) -> list[list[int]]:
 
 @pytest.mark.nightly
 def test_small_pictures(opened: Callable[..., Any]) -> None:
-    signs = Pictures(
-        "W", (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)), side=20)), "signs"
-    )
+    units = (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)), side=20))
+    signs = Pictures("W", units, "signs")
     ink = Pictures("Digits", [Picture(np.array([[0.5, 1.0]] * 2), f"a {i}") for i in range(5)], across=2, side=10)
     page = opened(Lesson("pictures", "Pictures", "", (Section("One", (signs, ink)),)), color_scheme="light")
     minus, plus, nothing, unknown = pixels(page, 0)
@@ -444,8 +426,6 @@ def test_small_pictures(opened: Callable[..., Any]) -> None:
     assert texts(page, ".pictures .told")[0] == ""
     places = [page.locator(".pictures canvas").nth(i).bounding_box() for i in (2, 3, 4)]
     assert places[0]["y"] == places[1]["y"] < places[2]["y"] and places[0]["x"] == places[2]["x"]
-    assert 20 <= places[0]["width"] <= 22
-    assert 60 <= page.locator(".pictures canvas").nth(1).bounding_box()["height"] <= 62
     half, whole = pixels(page, 2)[:2]
     assert half == pytest.approx([27, 28, 30, 128], abs=1) and whole == [27, 28, 30, 255]
     assert page.locator(".pictures canvas >> nth=2").get_attribute("aria-label") == "Digits: a 0"

@@ -11,20 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.lectures import (
-    causal_mask,
-    chain_rule,
-    counting,
-    dictionary,
-    layer_norm,
-    masking,
-    mixture,
-    multi_head,
-    permutation,
-    self_attention,
-    softmax,
-    translation,
-)
+from examples.lectures import chain_rule, dictionary, masking, multi_head, softmax, translation
 from examples.lectures.cli import LESSONS, make
 from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, product, softmax_told
 from minigrad import nn
@@ -35,21 +22,6 @@ def soft(x: np.ndarray) -> np.ndarray:
     return powers / powers.sum(-1, keepdims=True)
 
 
-def test_i_like_cats() -> None:
-    result = self_attention.by_hand()
-    query = np.array([[1.3, 0.8], [0.7, 3.5], [1.9, 0.1]])
-    key = np.array([[0.6, 2.4], [0.8, 1.7], [2.5, 0.3]])
-    value = np.array([[1, 2], [3, 1], [0.5, 4]])
-    np.testing.assert_allclose(result.query.numpy(), query, atol=1e-12)
-    np.testing.assert_allclose(result.key.numpy(), key, atol=1e-12)
-    np.testing.assert_allclose(result.value.numpy(), value, atol=1e-12)
-    scores = np.array([[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]])
-    np.testing.assert_allclose(result.scores.numpy(), scores, atol=1e-12)
-    weights = soft(scores / math.sqrt(2))
-    np.testing.assert_allclose(result.weights.numpy(), weights, atol=1e-12)
-    np.testing.assert_allclose(result.output.numpy(), weights @ value, atol=1e-12)
-
-
 def test_the_row_and_its_sharper_versions() -> None:
     assert softmax.row().numpy().round(3).tolist() == [0.116, 0.157, 0.158, 0.426, 0.142]
     for factor in softmax.FACTORS:
@@ -58,13 +30,6 @@ def test_the_row_and_its_sharper_versions() -> None:
     entropies = [softmax.entropy(softmax.row(factor)) for factor in softmax.FACTORS]
     assert entropies == sorted(entropies, reverse=True) and softmax.row(8).max() > 0.99
     assert softmax.SCALES[softmax.ONE] == 1
-
-
-def test_the_gradient_is_that_of_differences() -> None:
-    for factor in softmax.FACTORS:
-        z, h = factor * np.array(softmax.LOGITS), 1e-6
-        columns = [(soft(z + h * e) - soft(z - h * e)) / (2 * h) for e in np.eye(5)]
-        np.testing.assert_allclose(softmax.jacobian(factor), np.stack(columns, 1), atol=1e-8)
 
 
 def test_shapes_and_results_of_four_heads() -> None:
@@ -83,28 +48,6 @@ def test_shapes_and_results_of_four_heads() -> None:
         output, weights = theirs(result.x, result.x, result.x, average_attn_weights=False)
     np.testing.assert_allclose(result.output.numpy(), output.numpy(), atol=1e-5)
     np.testing.assert_allclose(result.weights.numpy(), weights.numpy(), atol=1e-6)
-
-
-def test_the_causal_mask() -> None:
-    result = causal_mask.mask()
-    scores = result.scores.numpy().astype(np.float64)
-    masked = result.masked.numpy()
-    for i, j in np.ndindex(6, 6):
-        assert masked[i, j] == (-math.inf if j > i else result.scores.numpy()[i, j])
-    for i in range(6):
-        expected = [*soft(scores[i, : i + 1]), *[0] * (5 - i)]
-        np.testing.assert_allclose(result.weights[i].numpy(), expected, atol=1e-6)
-    late = np.tril(soft(scores))
-    np.testing.assert_allclose(result.late.numpy(), late, atol=1e-6)
-
-
-def test_layer_norm_of_a_batch_of_three() -> None:
-    result = layer_norm.normalise()
-    x = np.array(layer_norm.BATCH)
-    assert result.mean[:, 0].tolist() == [5, 50, 0] and result.variance[:, 0].tolist() == [5, 500, 3.5]
-    normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
-    np.testing.assert_allclose(result.normal.numpy(), normal, atol=1e-12)
-    np.testing.assert_allclose(result.output.numpy(), normal * layer_norm.GAIN + layer_norm.BIAS, atol=1e-12)
 
 
 def matrices(lesson: Lesson) -> Iterator[Matrix]:
@@ -165,13 +108,6 @@ def test_products_and_shares_are_told_as_they_are_computed() -> None:
     assert how(0, 1) == "e^1.10 / (e^0.00 + e^1.10) = 0.750"
 
 
-def test_one_factor() -> None:
-    for factor in chain_rule.FACTORS:
-        chain, powers = chain_rule.times(factor), factor ** np.arange(chain_rule.STEPS + 1)
-        np.testing.assert_allclose(chain.values, powers, rtol=1e-12)
-        np.testing.assert_allclose(chain.gradients, powers[::-1], rtol=1e-12)
-
-
 def test_steps_that_bend() -> None:
     chain = chain_rule.bent("σ(h)")
     h, slopes = 0.5, []
@@ -199,59 +135,6 @@ def test_soft_and_hard_look_ups() -> None:
     south = dictionary.direction(180.0).round()
     assert dictionary.by_equality(south).tolist() == [[0, 0, 1, 0]]
     assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]
-
-
-def test_a_mixture_of_values() -> None:
-    computed, whole = mixture.mix(), multi_head.attend()
-    q, k, v = (t.numpy().astype(np.float64) for t in (computed.queries, computed.keys, computed.values))
-    weights = soft(q @ k.T / math.sqrt(128))
-    np.testing.assert_allclose(computed.weights.numpy(), weights, atol=1e-6)
-    np.testing.assert_allclose(computed.output.numpy(), weights @ v, atol=1e-5)
-    np.testing.assert_allclose(computed.output.numpy(), whole.heads[0, 0].numpy(), atol=1e-6)
-
-
-def test_three_kinds_of_positions() -> None:
-    assert counting.counted(3).tolist() == [[0] * 6, [1] * 6, [2] * 6]
-    assert counting.fractions(5)[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
-    expected = [[f(t / 10000 ** (i / 3)) for i in range(3) for f in (math.sin, math.cos)] for t in range(5)]
-    np.testing.assert_allclose(counting.sines(5).numpy(), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("order", permutation.SHOWN)
-def test_permuted_words(order: tuple[int, ...]) -> None:
-    model = permutation.layers()
-    first, moved = permutation.run(model, range(4)).numpy(), permutation.run(model, order).numpy()
-    np.testing.assert_allclose(moved, first[list(order)], atol=1e-12)
-    assert permutation.largest(model, order) < 1e-12 < 1e-2 < permutation.largest(model, order, positions=True)
-    assert (permutation.matrix(order).numpy() @ np.arange(4)).tolist() == list(order)
-
-
-def test_a_causal_mask_knows_the_order() -> None:
-    model = permutation.layers()
-    first, moved = (permutation.run(model, o, causal=True).numpy() for o in (range(4), (0, 1, 3, 2)))
-    np.testing.assert_allclose(moved[:2], first[:2], atol=1e-12)  # what stands before the change
-    assert np.abs(moved[2] - first[3]).max() > 0.01
-
-
-MASK = masking.VOCABULARY.index(masking.MASK)
-
-
-def many(count: int = 4000) -> tuple[masking.Exercise, mg.Tensor]:
-    words = masking.ids(masking.WORDS).expand(count, len(masking.WORDS))
-    return masking.bert(words, mg.Generator().manual_seed(1)), words
-
-
-def test_three_words_of_twenty_are_chosen() -> None:
-    exercise, words = many()
-    read, targets, true = exercise.read.numpy(), exercise.targets.numpy(), words.numpy()
-    chosen = targets != masking.NONE
-    assert (chosen.sum(-1) == 3).all() and not chosen[:, [0, -1]].any()
-    assert (targets[:, 1:-1][chosen[:, 1:-1]] == true[chosen[:, 1:-1]]).all()
-    assert (read[:, 1:-1][~chosen[:, 1:-1]] == true[~chosen[:, 1:-1]]).all()
-    assert np.abs(chosen[:, 1:-1].mean(0) - 0.15).max() < 0.03  # every place alike
-    hidden = read[:, 1:-1][chosen[:, 1:-1]]
-    assert abs((hidden == MASK).mean() - 0.8) < 0.02
-    assert hidden.min() >= MASK  # a random word is no [CLS], [SEP] or [BOS]
 
 
 def test_gradients_come_where_losses_are() -> None:

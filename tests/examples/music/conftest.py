@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,17 +55,3 @@ def piano(performances: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def four_voices(tmp_path: Path) -> Path:
     """A chorale as a file."""
     return write_midi(tmp_path / "four.mid", notes_of(chorale(5)), 100.0)
-
-
-@pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[[list[str], str], None]:
-    """A command that ends with one line that says why."""
-
-    def check(command: list[str], message: str) -> None:
-        capsys.readouterr()
-        assert cli.main(command) == 1
-        lines = capsys.readouterr().err.strip().splitlines()
-        assert len(lines) == 1 and lines[0].startswith("error: "), lines
-        assert re.search(message, lines[0]), lines[0]
-
-    return check

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from examples.music.data import read
 from examples.music.evaluation import evaluate
 from examples.music.run import load
 from examples.music.settings import DataSettings, Settings
-from minigrad.models.music_transformer import MusicTransformer
 from minigrad.music.midi import read_midi, write_midi
 from minigrad.music.performance import decode, parse
 from minigrad.training import read_checkpoint
 from tests.support.music import SMALL
+from tests.support.runs import evaluated
 
 Refused = Callable[[list[str], str], None]
 
@@ -32,21 +31,11 @@ def arguments(data: Path, folder: Path, *more: str, steps: int = 20) -> list[str
     return ["train", "--data", str(data), "--run", str(folder), *SMALL, "--steps", str(steps), "--ranks", "1", *more]
 
 
-def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
-    state: dict[str, mg.Tensor] = read_checkpoint(folder / name)["model"]
-    return state
-
-
-def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
-
-
 def test_it_trains_and_shows_what_it_writes(chorales: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(arguments(chorales, tmp_path / "run", steps=30)) == 0
     said = capsys.readouterr()
     assert "8 chorales" in said.out and "3 (" in said.out and "nats per cell" in said.out
-    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    losses = [line["evaluation"]["loss"] for line in lines if "evaluation" in line]
+    losses = evaluated(tmp_path / "run")
     assert len(losses) == 3 and losses[-1] < losses[0]
     samples = sorted((tmp_path / "run" / "samples").iterdir())
     assert [path.name for path in samples] == [f"step-{step:06d}.mid" for step in (10, 20, 30)]
@@ -54,54 +43,6 @@ def test_it_trains_and_shows_what_it_writes(chorales: Path, tmp_path: Path, caps
     assert said.out.count("\n\n") >= 3, "a line of music at each evaluation"
     model = run.load(tmp_path / "run")
     assert model.ranges[0] == [71, 74] and model.model.config.cycle == 16 and not model.model.training
-
-
-@pytest.mark.nightly
-def test_performances_that_are_learned_by_heart(
-    performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ["--preset", "piano", "--cycle", "0", "--held-out", "0", "--transpose", "0", "--stretch", "0"]
-    options += ["--learning-rate", "0.01", "--evaluate-every", "200", "--dropout", "0"]
-    assert cli.main(arguments(performances, tmp_path / "run", *options, steps=200)) == 0
-    out = capsys.readouterr().out
-    assert "NOTHING IS HELD OUT" in out
-    assert float(re.search(r"loss ([\d.]+) nats per event", out)[1]) < 0.5  # type: ignore[index]
-
-
-NOISE = ("--dropout", "0.2", "--optimizer", "muon", "--accumulate", "2", "--attention", "absolute")
-LOCAL = ("--block", "8", "--attention-dropout", "0.1", "--ema", "0")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("options", [NOISE, LOCAL])
-def test_the_same_command_goes_on(
-    chorales: Path,
-    tmp_path: Path,
-    options: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Ctrl-C in the middle of an update, and the command again: the same to the bit."""
-    folder = tmp_path / "run"
-    command = arguments(chorales, folder, *options)
-    assert cli.main(command) == 0
-    whole, model = weights(folder), weights(folder, "model.safetensors")
-    loss, calls = MusicTransformer.loss, [0]
-
-    def interrupted(self: MusicTransformer, *args: Any, **named: Any) -> mg.Tensor:
-        calls[0] += self.training
-        if calls[0] == 13 and self.training:
-            signal.raise_signal(signal.SIGINT)
-        return loss(self, *args, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(MusicTransformer, "loss", interrupted)
-        assert cli.main([*command, "--fresh"]) == 130
-    assert "To go on, give the same command:\n  python -m examples.music" in capsys.readouterr().out
-    assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
-    assert (tmp_path / "run.old-1" / "samples").is_dir(), "samples belong to their run"
-    assert cli.main([*command, "--sample", "0"]) == 0  # what is shown changes nothing
-    assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
 
 
 def test_a_run_of_other_settings_or_other_music(chorales: Path, tmp_path: Path, refused: Refused) -> None:
@@ -121,11 +62,8 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
         (("--window", "64"), "window .64. is more than the model sees"),
         (("--context", "40"), "context is 40, and must be a multiple of 32"),
         (("--window", "16"), "window is 16, and must be a multiple of 32"),
-        (("--d-model", "10000000"), "GiB to train"),
-        (("--final-rate", "1"), "above the learning_rate"),
         (("--preset", "huge"), "no preset 'huge'; there are chorales"),
         (("--kind", "songs"), "kind is 'songs'"),
-        (("--warm-up", "99"), "--warm-up is 99: .* less than --steps"),
     ):
         refused(arguments(chorales, tmp_path / "run", *options), message)
     assert not (tmp_path / "run").exists()
@@ -152,17 +90,12 @@ Change = Callable[[dict[str, Any]], Any]
 HOSTILE: dict[str, Change] = {
     "a huge vocabulary": lambda c: c["extra"]["model"].update(vocabulary=10**9),
     "a huge context": lambda c: c["extra"]["model"].update(positions=10**9),
-    "many layers": lambda c: c["extra"]["model"].update(layers=10**9),
-    "a wide layer": lambda c: c["extra"]["model"].update(d_ff=10**9),
     "a long cycle": lambda c: c["extra"]["model"].update(cycle=10**9),
     "many distances": lambda c: c["extra"]["model"].update(distances=10**9),
-    "a size of no sort": lambda c: c["extra"]["model"].update(layers="two"),
     "another attention": lambda c: c["extra"]["model"].update(attention="none"),
     "another kind": lambda c: c["extra"]["settings"]["data"].update(kind="performance"),
     "no ranges": lambda c: c["extra"].pop("ranges"),
     "ranges of nothing": lambda c: c["extra"].update(ranges=[[]]),
-    "a weight less": lambda c: c["model"].pop("norm.bias"),
-    "another program": lambda c: c["extra"].update(program="examples.gpt"),
 }
 
 
@@ -173,10 +106,6 @@ def test_checkpoints_that_make_no_sense(run: Path, tmp_path: Path, refused: Refu
         change(content)
         mg.save(content, path)
         refused(["generate", "--run", str(path), "--output", str(tmp_path / "a.mid")], re.escape(str(path)))
-
-
-def test_no_model(tmp_path: Path, refused: Refused) -> None:
-    refused(["generate", "--run", str(tmp_path)], "there is no model in .* python -m examples.music train")
 
 
 LECTURE = "SET_VELOCITY<80>, NOTE_ON<60>, TIME_SHIFT<500>, NOTE_ON<64>, TIME_SHIFT<500>, NOTE_ON<67>, TIME_SHIFT<1000>"
@@ -246,10 +175,3 @@ def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None
     refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")
     refused([*where, "--stride", "3"], "begin at multiples of 16")
     refused([*where, "--data", "none.mid"], "none.mid")
-
-
-def test_a_configuration_file_is_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["config", "--preset", "piano", "--layers", "5"]) == 0
-    path = tmp_path / "my.toml"
-    path.write_text(capsys.readouterr().out, encoding="utf-8")
-    assert Settings.read(path) == Settings.preset("piano").changed({"layers": 5})

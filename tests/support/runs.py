@@ -1,0 +1,21 @@
+"""What a program's run has written: weights, which may be the same to the bit, and the losses of evaluations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import minigrad as mg
+from minigrad.training import read_checkpoint, read_log
+
+
+def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
+    state: dict[str, mg.Tensor] = read_checkpoint(folder / name)["model"]
+    return state
+
+
+def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
+
+
+def evaluated(folder: Path) -> list[float]:
+    return [line["evaluation"]["loss"] for line in read_log(folder) if "evaluation" in line]
