@@ -68,11 +68,8 @@ def test_the_stride_is_how_often_the_cache_is_filled(monkeypatch: pytest.MonkeyP
         assert visible == expected
 
 
-def test_in_training_nothing_is_cached() -> None:
+def test_nothing_is_cached_in_training_and_strides_that_cannot_be() -> None:
     assert type(small().train().begin(PROMPTS)) is Plain
-
-
-def test_strides_that_cannot_be() -> None:
     for stride in (0, 13):
         with pytest.raises(ValueError, match=rf"stride must be between 1 and the model's context \(12\), not {stride}"):
             small().begin([[1]], stride=stride)

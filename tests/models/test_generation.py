@@ -159,13 +159,10 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-def test_bad_input() -> None:
+def test_bad_input(tokenizer: Any) -> None:
     for prompts, options, message in WRONG:
         with pytest.raises(ValueError, match=message):
             small().generate(prompts, **options)
-
-
-def test_an_empty_text(tokenizer: Any) -> None:
     with pytest.raises(ValueError, match="a prompt has no tokens: a language model continues at least one"):
         speaker(tokenizer).generate("")
 

@@ -129,19 +129,3 @@ def test_prompts_that_cannot_be_continued(name: str) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             begin(small(name), prompts)
-
-
-@pytest.mark.nightly
-@each
-def test_a_batch_is_learned_by_heart(name: str) -> None:
-    mg.manual_seed(0)
-    model, tokens = small(name, d_model=16, d_ff=32).float().train(), text(3, 9)
-    for parameter in model.parameters():
-        parameter.data *= 0.2
-    adam = mg.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(200):
-        loss = model.loss(tokens[:, :-1], tokens[:, 1:])
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    assert float(loss) < 0.1

@@ -59,11 +59,6 @@ def test_the_loss_is_equation_4_and_so_are_its_gradients(model: SkipGram, noise:
     assert mg.autograd.gradcheck(losses, [weight.detach().requires_grad_() for weight in weights])
 
 
-def test_a_new_model_knows_nothing() -> None:
-    loss = SkipGram(Config(V, D, K))(*batch(NOISE))
-    np.testing.assert_allclose(loss.detach().numpy(), [(1 + K) * math.log(2)] * len(WORD), rtol=1e-6)
-
-
 def test_noise_is_drawn_as_often_as_words_occur_to_the_power_of_three_quarters() -> None:
     counts = np.array([1000, 100, 10, 1])
     expected = counts**0.75 / (counts**0.75).sum()

@@ -120,13 +120,10 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        read_chorales(tmp_path / "none.json")
-    with pytest.raises(ValueError, match="folder"):
-        read_chorales(tmp_path)
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(1 << 30)
-    with pytest.raises(ValueError, match="larger than 16 MiB"):
-        read_chorales(tmp_path / "huge.json")
+    raises(FileNotFoundError, "no such file", lambda: read_chorales(tmp_path / "none.json"))
+    raises(ValueError, "folder", lambda: read_chorales(tmp_path))
+    raises(ValueError, "larger than 16 MiB", lambda: read_chorales(tmp_path / "huge.json"))
     (tmp_path / "fine.json").write_text(json.dumps(FINE))
     np.testing.assert_array_equal(read_chorales(tmp_path / "fine.json")["train"][0], SMALL)

@@ -70,13 +70,6 @@ def test_tempos_change_in_any_track(read: Any) -> None:
     assert song.seconds == 3.125 and Song(()).seconds == 0.0 and Song(()).quarters(1.0) == 2.0
 
 
-def test_many_changes_of_tempo_do_not_add_up_errors(read: Any) -> None:
-    changes = track(*((1, tempo(333_333 + i % 2)) for i in range(20_000)))
-    (note,) = read(midi(track((20_001, on(60)), (1, off(60))), changes)).notes
-    microseconds = 500_000 + 333_333 * 10_000 + 333_334 * 10_000
-    assert note.start == microseconds / 480_000_000
-
-
 def test_smpte_is_seconds(read: Any) -> None:
     tune = track((0, tempo(9)), (0, on(60)), (1000, off(60)))
     assert brief(read(midi(tune, division=0xE728))) == [(60, 0.0, 1.0)]  # 25 frames of 40 ticks

@@ -67,13 +67,6 @@ def test_the_order_of_a_seed_stays() -> None:
     assert list(TokenBatches(lengths, 12, seed=7).epoch(3)) != expected != list(TokenBatches(lengths, 12).epoch(2))
 
 
-def test_any_place_of_an_epoch(lengths: Any) -> None:
-    batches = TokenBatches(lengths, 200, seed=1)
-    whole = list(batches.epoch(2))
-    for start in (0, 1, 17, len(whole)):
-        assert list(batches.epoch(2, start)) == whole[start:]
-
-
 def test_iteration_goes_on_from_where_it_stands(lengths: Any) -> None:
     batches, plain = TokenBatches(lengths, 200), TokenBatches(lengths, 200)
     first = list(islice(batches, 5))

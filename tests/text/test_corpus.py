@@ -15,6 +15,7 @@ import pytest
 from minigrad.text import read_pairs
 from minigrad.text.corpus import part
 from minigrad.text.lines import Texts
+from tests.support.cases import raises
 
 ENGLISH, GERMAN = "a cat\na dog\n", "eine Katze\nein Hund\n"
 
@@ -93,13 +94,13 @@ def test_bad_files(tmp_path: Path) -> None:
 
 
 def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no .*nowhere"):
-        read_pairs([tmp_path / "nowhere"], "en", "de")
     write(tmp_path / "train.en", ENGLISH)
-    with pytest.raises(FileNotFoundError, match=r"no train.en with a train.de .*it holds train.en"):
-        read_pairs([tmp_path], "en", "de")
-    with pytest.raises(ValueError, match="3 paths were given"):
-        read_pairs([tmp_path] * 3, "en", "de")
+    for kind, paths, message in (
+        (FileNotFoundError, [tmp_path / "nowhere"], r"there is no .*nowhere"),
+        (FileNotFoundError, [tmp_path], r"no train.en with a train.de .*it holds train.en"),
+        (ValueError, [tmp_path] * 3, "3 paths were given"),
+    ):
+        raises(kind, message, lambda: read_pairs(paths, "en", "de"))  # noqa: B023
 
 
 def test_table_without_tabs(tmp_path: Path) -> None:

@@ -91,18 +91,7 @@ def test_the_distribution_is_the_papers(tokenizer: SubwordTokenizer) -> None:
         assert sum(chances.values()) == pytest.approx(1)
         counts = samples(sampler, word, 1000)
         assert set(counts) <= set(chances)
-        assert chi_square(counts, {s: p * 1000 for s, p in chances.items()})
-
-
-def chi_square(counts: collections.Counter[Segmentation], expected_counts: dict[Segmentation, float]) -> bool:
-    """Whether counts fit expectations, within five standard deviations of chi-square; rare ones as one."""
-    rare = [s for s in expected_counts if expected_counts[s] < 5]
-    cells = [(counts[s], expected_counts[s]) for s in expected_counts if expected_counts[s] >= 5]
-    if sum(expected_counts[s] for s in rare) >= 1:
-        cells.append((sum(counts[s] for s in rare), sum(expected_counts[s] for s in rare)))
-    statistic = sum((result - mean) ** 2 / mean for result, mean in cells)
-    freedom = max(len(cells) - 1, 1)
-    return statistic < freedom + 5 * (2 * freedom) ** 0.5
+        assert all(abs(counts[s] - 1000 * p) < 5 * (1000 * p) ** 0.5 + 1 for s, p in chances.items()), word
 
 
 def test_bad_arguments(tokenizer: SubwordTokenizer) -> None:

@@ -6,7 +6,6 @@ import tempfile
 import accelerate
 import torch
 from accelerate import Accelerator, utils
-from accelerate.state import AcceleratorState, GradientState
 from torch.utils.data import DataLoader, TensorDataset
 
 
@@ -99,18 +98,7 @@ def large_models():
     return results
 
 
-def half_precision():
-    """bfloat16 on the CPU: the losses agree to a few digits."""
-    AcceleratorState._reset_state(True)
-    GradientState._reset_state()
-    accelerator = Accelerator(cpu=True, mixed_precision="bf16")
-    parts = prepared(accelerator)
-    losses, _ = train(accelerator, parts)
-    AcceleratorState._reset_state(True)
-    return {"losses": [round(loss, 1) for loss in losses[:4]], "dtype": str(parts[0](torch.ones(1, 6)).dtype)}
-
-
-PARTS = [training, saved_and_resumed, large_models, half_precision]
+PARTS = [training, saved_and_resumed, large_models]
 
 
 def run() -> dict[str, object]:

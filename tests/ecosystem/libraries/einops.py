@@ -21,13 +21,7 @@ def run() -> dict[str, object]:
     first, second = unpack(packed, shapes, "b c *")
     loss = logits.square().sum() + scores[:, 0].sum() + (first.sum() - second.sum()) / 10
     loss.backward()
-    return {
-        "patches": patches,
-        "logits": logits,
-        "scores": scores,
-        "pooled": reduce(images, "b c (h 2) (w 2) -> b c h w", "max"),
-        "repeated": repeat(images[0, 0, :2, :2], "h w -> (h 2) (w 3)"),
-        "loss": loss,
-        "gradient": images.grad,
-        "weight's gradient": model[1].weight.grad,
-    }
+    results = {"patches": patches, "logits": logits, "scores": scores, "loss": loss}
+    results["pooled"] = reduce(images, "b c (h 2) (w 2) -> b c h w", "max")
+    results["repeated"] = repeat(images[0, 0, :2, :2], "h w -> (h 2) (w 3)")
+    return {**results, "gradient": images.grad, "weight's gradient": model[1].weight.grad}

@@ -24,10 +24,5 @@ def run() -> dict[str, object]:
         adam.step()
         sgd.step()
         losses.append(loss.item())
-    return {
-        "losses": losses,
-        "point": point.detach(),
-        "frame": (frame.T @ frame).detach(),
-        "inner": inner.detach(),
-        "kind": str(isinstance(point, torch.nn.Parameter)),
-    }
+    results = {"losses": losses, "point": point, "frame": frame.T @ frame, "inner": inner}
+    return {**results, "kind": str(isinstance(point, torch.nn.Parameter))}

@@ -47,12 +47,7 @@ def run() -> dict[str, object]:
     other = gpytorch.likelihoods.GaussianLikelihood()
     sparse = Variational(x[::5, None].clone())
     mll = gpytorch.mlls.VariationalELBO(other, sparse, num_data=30)
-    return {
-        "losses": losses,
-        "mean": predicted.mean,
-        "lower": lower,
-        "upper": upper,
-        "lengthscale": model.covar_module.base_kernel.lengthscale,
-        "sparse": trained(sparse, other, mll, x[:, None], y, 10),
-        "sparse mean": sparse(x[:5, None]).mean.detach(),
-    }
+    results = {"losses": losses, "mean": predicted.mean, "lower": lower, "upper": upper}
+    results["lengthscale"] = model.covar_module.base_kernel.lengthscale
+    results["sparse"] = trained(sparse, other, mll, x[:, None], y, 10)
+    return {**results, "sparse mean": sparse(x[:5, None]).mean}

@@ -18,15 +18,7 @@ def run() -> dict[str, object]:
     target = kornia.geometry.translate(grey.detach(), torch.tensor([[1.5, -0.5]]))
     distance = lambda: torch.nn.functional.mse_loss(kornia.geometry.translate(grey.detach(), shift), target)
     losses = train(torch.optim.Adam([shift], lr=0.05), distance, 10)
-    boxes = kornia.geometry.bbox.bbox_to_mask(torch.tensor([[[1.0, 1], [4, 1], [4, 3], [1, 3]]]), 6, 6)
-    return {
-        "edges": edges.detach(),
-        "blurred": blurred.detach(),
-        "turned": turned.detach(),
-        "gradient": image.grad,
-        "hsv": hsv,
-        "losses": losses,
-        "ssim": kornia.losses.ssim_loss(image.detach(), blurred.detach(), 5),
-        "boxes": boxes,
-        "dilated": kornia.morphology.dilation(grey.detach(), torch.ones(3, 3)),
-    }
+    results = {"edges": edges, "blurred": blurred, "turned": turned, "gradient": image.grad, "hsv": hsv}
+    results["boxes"] = kornia.geometry.bbox.bbox_to_mask(torch.tensor([[[1.0, 1], [4, 1], [4, 3], [1, 3]]]), 6, 6)
+    results["ssim"] = kornia.losses.ssim_loss(image, blurred, 5)
+    return {**results, "losses": losses, "dilated": kornia.morphology.dilation(grey.detach(), torch.ones(3, 3))}

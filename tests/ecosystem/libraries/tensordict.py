@@ -23,17 +23,8 @@ def run() -> dict[str, object]:
     params = TensorDict.from_module(first)
     with params.data.mul(2.0).to_module(first):
         doubled = first(data.clone())["hidden"]
-    return {
-        "losses": losses,
-        "shape": str(tuple(stacked.batch_size)),
-        "stacked": stacked["nested", "b"],
-        "joined": joined["a"],
-        "part": part["c"],
-        "viewed": data.view(2, 2)["a"],
-        "unbound": data.unbind(0)[2]["a"],
-        "keys": ",".join(sorted(map(str, data.keys(True, True)))),
-        "sum": torch.sum(data["a"]),
-        "doubled": doubled,
-        "zeros": torch.zeros_like(data)["a"],
-        "where": data.masked_select(torch.tensor([True, False, True, False]))["a"],
-    }
+    results = {"losses": losses, "shape": str(tuple(stacked.batch_size)), "stacked": stacked["nested", "b"]}
+    results |= {"joined": joined["a"], "part": part["c"], "viewed": data.view(2, 2)["a"], "doubled": doubled}
+    results |= {"unbound": data.unbind(0)[2]["a"], "keys": ",".join(sorted(map(str, data.keys(True, True))))}
+    where = torch.tensor([True, False, True, False])
+    return {**results, "zeros": torch.zeros_like(data)["a"], "where": data.masked_select(where)["a"]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 import numpy as np
 import timm
@@ -57,8 +56,7 @@ def run() -> dict[str, object]:
             model = timm.create_model(name, num_classes=4, **options)
             results[f"{name} {optimizer}"] = train(model, optimizer, images, labels)
     features = timm.create_model("resnet10t", features_only=True, **SMALL["resnet10t"])(images)
-    results["features"] = [feature.shape[1] for feature in features]
-    assert all(a.shape[2] == 2 * b.shape[2] for a, b in pairwise(features))
+    results["features"] = [list(feature.shape) for feature in features]
     for name in OTHERS:
         torch.manual_seed(0)
         size = {"img_size": 64} if name.startswith("mixer") else {}

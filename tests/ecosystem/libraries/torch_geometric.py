@@ -40,13 +40,5 @@ def run() -> dict[str, object]:
         sizes.append(batch.ptr)
     dense, mask = to_dense_batch(batch.x, batch.batch)
     looped, _ = add_self_loops(data.edge_index, num_nodes=20)
-    return {
-        **results,
-        "pooled": pooled,
-        "sizes": sizes,
-        "dense": dense,
-        "mask": mask,
-        "adjacency": to_dense_adj(data.edge_index),
-        "degrees": degree(looped[0], 20),
-        "text": str(data),
-    }
+    results |= {"pooled": pooled, "sizes": sizes, "dense": dense, "mask": mask, "text": str(data)}
+    return {**results, "adjacency": to_dense_adj(data.edge_index), "degrees": degree(looped[0], 20)}

@@ -17,12 +17,10 @@ def run() -> dict[str, object]:
     for name in [*NAMES.split(), "Lookahead"]:
         torch.manual_seed(1)
         model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+        options = {} if name.startswith("A2Grad") else {"lr": 0.01, **OPTIONS.get(name, {})}
         if name == "Lookahead":
-            optimizer = torch_optimizer.Lookahead(torch_optimizer.Yogi(model.parameters(), lr=0.01), k=2)
+            optimizer = torch_optimizer.Lookahead(torch_optimizer.Yogi(model.parameters(), **options), k=2)
         else:
-            options = {"lr": 0.01, **OPTIONS.get(name, {})}
-            if name.startswith("A2Grad"):
-                options = {}
             optimizer = getattr(torch_optimizer, name)(model.parameters(), **options)
         losses = []
         for _ in range(5):

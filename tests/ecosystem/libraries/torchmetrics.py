@@ -28,18 +28,11 @@ def run() -> dict[str, object]:
     similarity = StructuralSimilarityIndexMeasure(data_range=1.0)(images, torch.rand(2, 3, 32, 32))
     similarity.backward()
     said, meant = ["the cat sat on a mat"], ["the cat is on the mat"]
-    return {
-        "classes": classes.compute(),
-        "numbers": numbers.compute(),
-        "steps": steps,
-        "mean": mean.compute(),
-        "labels": labels,
-        "map": RetrievalMAP()(scores, relevant, indexes=query),
-        "ndcg": RetrievalNormalizedDCG()(scores, relevant, indexes=query),
-        "similarity": similarity,
-        "similarity's gradient": images.grad,
-        "noise": PeakSignalNoiseRatio(data_range=1.0)(images.detach(), torch.rand(2, 3, 32, 32)),
-        "bleu": BLEUScore(n_gram=2)(said, [meant]),
-        "errors": [WordErrorRate()(said, meant).item(), CharErrorRate()(said, meant).item()],
-        "perplexity": Perplexity()(torch.randn(2, 6, 9), torch.randint(0, 9, (2, 6))),
-    }
+    results = {"classes": classes.compute(), "numbers": numbers.compute(), "steps": steps, "mean": mean.compute()}
+    results |= {"labels": labels, "similarity": similarity, "similarity's gradient": images.grad}
+    for metric in (RetrievalMAP(), RetrievalNormalizedDCG()):
+        results[type(metric).__name__] = metric(scores, relevant, indexes=query)
+    results["noise"] = PeakSignalNoiseRatio(data_range=1.0)(images.detach(), torch.rand(2, 3, 32, 32))
+    results["bleu"] = BLEUScore(n_gram=2)(said, [meant])
+    results["errors"] = [WordErrorRate()(said, meant).item(), CharErrorRate()(said, meant).item()]
+    return {**results, "perplexity": Perplexity()(torch.randn(2, 6, 9), torch.randint(0, 9, (2, 6)))}

@@ -34,14 +34,7 @@ def run() -> dict[str, object]:
     native = TransformerBridge.boot_native({**fields, "seed": 0})
     optimizer = torch.optim.AdamW(native.parameters(), lr=1e-2)
     losses = train(optimizer, lambda: native(tokens, return_type="loss"), 4)
-    return {
-        "losses": losses,
-        "trained": native.W_U,
-        "logits": logits,
-        "loss": loss,
-        "names": sorted(cache.keys()),
-        "cache": {name: value for name, value in cache.items() if isinstance(value, torch.Tensor)},
-        "ablated": ablated,
-        "gradients": gradients,
-        "parameters' gradients": {name: p.grad for name, p in inner.named_parameters() if p.grad is not None},
-    }
+    results = {"losses": losses, "trained": native.W_U, "logits": logits, "loss": loss, "names": sorted(cache.keys())}
+    results["cache"] = {name: value for name, value in cache.items() if isinstance(value, torch.Tensor)}
+    slopes = {name: p.grad for name, p in inner.named_parameters() if p.grad is not None}
+    return {**results, "ablated": ablated, "gradients": gradients, "parameters' gradients": slopes}

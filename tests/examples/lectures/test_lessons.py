@@ -401,36 +401,6 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     assert EVIL[0] in names and "1,000" not in names and "100" in names
 
 
-PIXELS = """nodes => nodes.map(node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data])"""
-
-
-def pixels(page: Any, nth: int) -> list[list[int]]:
-    """Red, green, blue and opacity of each number of a picture."""
-    flat = page.eval_on_selector_all(".pictures canvas", PIXELS)[nth]
-    return [flat[i : i + 4] for i in range(0, len(flat), 4)]
-
-
-@pytest.mark.nightly
-def test_small_pictures(opened: Callable[..., Any]) -> None:
-    units = (Picture(np.array([[-2.0, 1.0], [0.0, np.nan]]), "unit_1"), Picture(np.ones((3, 1)), side=20))
-    signs = Pictures("W", units, "signs")
-    ink = Pictures("Digits", [Picture(np.array([[0.5, 1.0]] * 2), f"a {i}") for i in range(5)], across=2, side=10)
-    page = opened(Lesson("pictures", "Pictures", "", (Section("One", (signs, ink)),)), color_scheme="light")
-    minus, plus, nothing, unknown = pixels(page, 0)
-    assert minus == [179, 64, 42, 255] and plus[3] == 128 and plus[2] > plus[0] and nothing[3] == 0
-    assert unknown == [95, 99, 104, 255]
-    assert texts(page, ".pictures figcaption") == ["unit1", *(f"a {i}" for i in range(5))]
-    page.hover(".pictures canvas >> nth=0", position={"x": 12, "y": 4})
-    assert texts(page, ".pictures .told")[0] == "unit_1, row 1, column 2: 1"
-    page.hover("h1")
-    assert texts(page, ".pictures .told")[0] == ""
-    places = [page.locator(".pictures canvas").nth(i).bounding_box() for i in (2, 3, 4)]
-    assert places[0]["y"] == places[1]["y"] < places[2]["y"] and places[0]["x"] == places[2]["x"]
-    half, whole = pixels(page, 2)[:2]
-    assert half == pytest.approx([27, 28, 30, 128], abs=1) and whole == [27, 28, 30, 255]
-    assert page.locator(".pictures canvas >> nth=2").get_attribute("aria-label") == "Digits: a 0"
-
-
 @pytest.mark.nightly
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
