@@ -15,16 +15,9 @@ from .table import HERE, Library
 RIGHT, DIFFERS, FAILS, BROKEN = "right", "differs", "fails", "broken"
 SECONDS = 900  # that an example may take
 # Of one core each, so that times compare; PyTorch's dropout; and nothing from the network or a person's folders.
-SETTINGS = {
-    **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")},
-    "MINIGRAD_DROPOUT_STREAM": "pytorch",
-    "PYTHONUTF8": "1",
-    "PYTHONHASHSEED": "0",
-    "HF_HUB_OFFLINE": "1",
-    "WANDB_MODE": "disabled",
-    "MPLBACKEND": "agg",
-    "TOKENIZERS_PARALLELISM": "false",
-}
+SETTINGS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
+SETTINGS |= {"MINIGRAD_DROPOUT_STREAM": "pytorch", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg"}
+SETTINGS |= {"HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled", "TOKENIZERS_PARALLELISM": "false"}
 
 
 class Trial(NamedTuple):

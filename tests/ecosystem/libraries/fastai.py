@@ -27,11 +27,7 @@ def run() -> dict[str, object]:
         values = learner.recorder.values
         predictions, targets = learner.get_preds()
     image = Image(torch.ones(2, 3), kind="scan")
-    return {
-        "values": [[float(v) for v in row] for row in values],
-        "losses": [float(loss) for loss in learner.recorder.losses],
-        "predictions": predictions.detach(),
-        "targets": targets,
-        "class": f"{type(image * 2).__name__} {type(image[0]).__name__} {getattr(image + 1, 'kind', None)}",
-        "shown": repr(image.sum()),
-    }
+    results = {"predictions": predictions, "targets": targets, "shown": repr(image.sum())}
+    results["values"] = [[float(v) for v in row] for row in [*values, learner.recorder.losses]]
+    kinds = f"{type(image * 2).__name__} {type(image[0]).__name__} {getattr(image + 1, 'kind', None)}"
+    return {**results, "class": kinds}

@@ -16,7 +16,10 @@ def run() -> dict[str, object]:
     loss = loss + sigmoid_focal_loss(moved, (boxes > 1).float(), reduction="mean")
     loss.backward()
     return {
-        "loss": loss, "gradient": moved.grad, "mean": model[1].running_mean, "variance": model[1].running_var,
+        "loss": loss,
+        "gradient": moved.grad,
+        "mean": model[1].running_mean,
+        "variance": model[1].running_var,
         "operations": FlopCountAnalysis(model.eval(), torch.randn(1, 3, 8, 8)).total(),
         "parameters": str(dict(parameter_count(model))),
     }

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import tempfile
 
+import peft
 import torch
-from peft import (
-    IA3Config,
-    LoraConfig,
-    PeftModel,
-    PrefixTuningConfig,
-    PromptTuningConfig,
-    get_peft_model,
-    get_peft_model_state_dict,
-)
 from torch import nn
 from training import train
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
@@ -48,15 +40,15 @@ def run() -> dict[str, object]:
     classes = {"input_ids": ids, "labels": torch.tensor([0, 1, 0, 1])}
     results: dict[str, object] = {}
 
-    config = LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn"])
-    lora = get_peft_model(gpt2(), config)
+    config = peft.LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn"])
+    lora = peft.get_peft_model(gpt2(), config)
     results["lora"] = losses_of(lora, **text)
     results["trained"] = list(lora.get_nb_trainable_parameters())
-    results["keys"] = sorted(get_peft_model_state_dict(lora))
+    results["keys"] = sorted(peft.get_peft_model_state_dict(lora))
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         adapted = lora.eval()(ids).logits
         lora.save_pretrained(folder)
-        read = PeftModel.from_pretrained(gpt2(), folder).eval()
+        read = peft.PeftModel.from_pretrained(gpt2(), folder).eval()
         with read.disable_adapter():
             results["without"] = read(ids).logits
         merged = read.merge_and_unload()
@@ -65,11 +57,11 @@ def run() -> dict[str, object]:
 
     both = ["key", "output.dense"]
     for name, model, config, batch in (
-        ("bert lora", bert, LoraConfig(task_type="SEQ_CLS", target_modules=["query", "value"]), classes),
-        ("dora", gpt2, LoraConfig(task_type="CAUSAL_LM", use_dora=True, target_modules=["c_proj"]), text),
-        ("ia3", bert, IA3Config(task_type="SEQ_CLS", target_modules=both, feedforward_modules=both[1:]), classes),
-        ("prefix", gpt2, PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4), text),
-        ("prompt", gpt2, PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4), text),
+        ("bert lora", bert, peft.LoraConfig(task_type="SEQ_CLS", target_modules=["query", "value"]), classes),
+        ("dora", gpt2, peft.LoraConfig(task_type="CAUSAL_LM", use_dora=True, target_modules=["c_proj"]), text),
+        ("ia3", bert, peft.IA3Config(task_type="SEQ_CLS", target_modules=both, feedforward_modules=both[1:]), classes),
+        ("prefix", gpt2, peft.PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4), text),
+        ("prompt", gpt2, peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4), text),
     ):
-        results[name] = losses_of(get_peft_model(model(), config), **batch)
+        results[name] = losses_of(peft.get_peft_model(model(), config), **batch)
     return results

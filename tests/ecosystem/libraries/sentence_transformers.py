@@ -9,14 +9,8 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from sentence_transformers import (
-    CrossEncoder,
-    SentenceTransformer,
-    SentenceTransformerTrainer,
-    SentenceTransformerTrainingArguments,
-    losses,
-    util,
-)
+from sentence_transformers import CrossEncoder, SentenceTransformer, SentenceTransformerTrainer, losses, util
+from sentence_transformers import SentenceTransformerTrainingArguments as Arguments
 from sentence_transformers.models import Pooling, Transformer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -84,7 +78,7 @@ def run() -> dict[str, object]:
                 "logging_steps": 1,
             }
             options |= {"save_strategy": "no", "report_to": [], "use_cpu": True, "disable_tqdm": True}
-            arguments = SentenceTransformerTrainingArguments(output_dir=f"{folder}/{name}", **options)
+            arguments = Arguments(output_dir=f"{folder}/{name}", **options)
             trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=kind(model))
             trainer.train()
             results[name] = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
