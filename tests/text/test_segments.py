@@ -50,8 +50,6 @@ def test_a_text_of_one_segment_and_the_token_after_it() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Segments(TEXT[:size], rows, length, None)
-    with pytest.raises(ValueError, match="too short"):
-        Segments(TEXT[:16], 3, 4)
 
 
 class Echo(nn.Module):
