@@ -9,6 +9,7 @@
                                            with the Pythons of two environments that are there: nothing is installed
 
 ``libraries.toml`` names the libraries, chosen before one of them was tried, and ``libraries/`` has an example of each:
-a plain program for PyTorch, whose ``run()`` returns results by name. The exit status is 1 where a verdict is not what
-the table says: an example differs or fails and the table has no reason for it, or it is right and the table has one.
+a plain program for PyTorch, whose ``run()`` returns results by name (``training.py`` has their loop). The exit status
+is 1 where a verdict is not what the table says: an example differs or fails and the table has no reason for it, or it
+is right and the table has one.
 """
