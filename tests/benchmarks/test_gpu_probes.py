@@ -14,6 +14,7 @@ from benchmarks.gpu import graph, parity, probes_arrays, probes_kernels
 from benchmarks.gpu.place import Place
 from benchmarks.gpu.probes_arrays import PROBES
 from benchmarks.process import Differ
+from tests.support.cases import raises
 from tests.support.kernel_checks import needs_emulator
 
 
@@ -50,8 +51,7 @@ def test_a_kernel_with_another_gradient_is_noticed(place: Place) -> None:
         return x * (1 if device == "cpu" else 1.001)
 
     probes_kernels.checked(place, (lambda device, x: x * 1, ((3, 4),)), "float32")
-    with pytest.raises(AssertionError, match="differs by"):
-        probes_kernels.checked(place, (twice, ((3, 4),)), "float32")
+    raises(AssertionError, "differs by", lambda: probes_kernels.checked(place, (twice, ((3, 4),)), "float32"))
 
 
 def pytorchs(place: Place, **changes: Any) -> None:
@@ -70,8 +70,7 @@ def test_the_same_numbers_are_no_difference(place: Place) -> None:
 def test_other_numbers_than_pytorchs_are_a_difference(place: Place) -> None:
     numbers = parity.numbers(place, "tiny", "float64")["norms"]
     pytorchs(place, norms=[*numbers[:-1], numbers[-1] * (1 + 1e-6) + 1e-6])
-    with pytest.raises(Differ, match="1e-09 allowed"):
-        parity.compared(place, "tiny", "float64")
+    raises(Differ, "1e-09 allowed", lambda: parity.compared(place, "tiny", "float64"))
 
 
 @needs_emulator
@@ -79,8 +78,7 @@ def test_a_graph_that_does_something_else_is_noticed(place: Place, monkeypatch: 
     same = graph.items(place)["2 layers × 32, batch 4 the same weights"]
     same()
     monkeypatch.setattr(graph, "captured", lambda place, step: Idle())
-    with pytest.raises(ArithmeticError, match="weights differ"):
-        same()
+    raises(ArithmeticError, "weights differ", same)
 
 
 class Idle:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,9 +38,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("most", "status", "told"), [(2000.0, 0, "fits"), (2100.0, 1, "TOO MUCH")])
-def test_the_limit(
-    most: float, status: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_limit(most: float, status: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     def answer(function: str, library: str, folder: str, updates: int) -> dict[str, object]:
         if function == "benchmarks.large_corpus:command":
             return {"row": ["command", 1.0, 10.0, 1500.0]}

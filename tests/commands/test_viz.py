@@ -54,9 +54,7 @@ def test_without_a_file_it_is_shown(run: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(shown) == 1 and isinstance(shown[0], TrainingView)
 
 
-def test_a_sentence_is_translated_and_its_attention_drawn(
-    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sentence_is_translated_and_its_attention_drawn(run: Path, monkeypatch: Any, capsys: Any) -> None:
     seen: list[Any] = []
 
     class Stub:
@@ -73,9 +71,7 @@ def test_a_sentence_is_translated_and_its_attention_drawn(
     assert told.out == "TWO WORDS\n" and told.err.startswith("note: a word\n") and seen[0].source == "two words"
 
 
-def test_what_cannot_be_drawn_is_told(
-    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_drawn_is_told(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(run.parent)
     for name in ("model.safetensors", "a.mid"):
         Path(name).write_bytes(b"")

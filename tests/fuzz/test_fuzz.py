@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,9 +52,7 @@ def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hangs" in watch.watched(lambda: time.sleep(600), ())
 
 
-def test_a_finding_is_told_and_is_the_exit_status(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finding_is_told_and_is_the_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     finding = watch.Finding("case 7", "it hangs")
     monkeypatch.setattr("fuzz.threads.cases", lambda folder, rng: (finding for _ in range(1)))
     assert main(["threads", "--seed", "3"]) == 1

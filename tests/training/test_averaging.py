@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad import nn
 from minigrad.training import averaged_state, mean_of, moving_average, read_checkpoint, write_checkpoint
+from tests.support.cases import raises
 from tests.training.program import Model, contents, trainer
 
 
@@ -58,13 +58,9 @@ def test_snapshots_that_the_checkpoint_does_not_name_do_not_count(tmp_path: Path
 
 
 def test_what_cannot_be_averaged(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="holds no snapshots to average: set keep_snapshots"):
-        averaged_state(tmp_path)
-    with pytest.raises(ValueError, match="last must be at least 1"):
-        averaged_state(tmp_path, 0)
-    with pytest.raises(ValueError, match="no checkpoints"):
-        mean_of([])
+    raises(FileNotFoundError, "holds no snapshots to average: set keep_snapshots", lambda: averaged_state(tmp_path))
+    raises(ValueError, "last must be at least 1", lambda: averaged_state(tmp_path, 0))
+    raises(ValueError, "no checkpoints", lambda: mean_of([]))
     for name, size in (("a", 2), ("b", 3)):
         write_checkpoint(tmp_path / name, {"model": {"weight": minigrad.ones(size)}})
-    with pytest.raises(ValueError, match="of another model"):
-        mean_of([tmp_path / "a", tmp_path / "b"])
+    raises(ValueError, "of another model", lambda: mean_of([tmp_path / "a", tmp_path / "b"]))

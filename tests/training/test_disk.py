@@ -12,6 +12,7 @@ import pytest
 
 import minigrad
 from minigrad.training import RunFolder, lock, read_checkpoint, write_checkpoint
+from tests.support.cases import raises
 from tests.training.disk import Disk
 from tests.training.program import contents, differences, everything, trainer
 
@@ -73,9 +74,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
         assert differences(contents(folder), whole) == []
 
 
-def test_the_last_line_of_the_log_is_not_lost(
-    tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_line_of_the_log_is_not_lost(tmp_path: Path, whole: dict[str, Any], monkeypatch: Any) -> None:
     """Nothing is added after the final evaluation: the save at the end sees to its line."""
     write, failed = os.write, []
 
@@ -91,9 +90,7 @@ def test_the_last_line_of_the_log_is_not_lost(
     assert differences(contents(tmp_path), whole) == []
 
 
-def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(tmp_path: Path, monkeypatch: Any) -> None:
     replace, write, happened = os.replace, os.write, []
 
     def log() -> int:
@@ -123,12 +120,10 @@ def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    with pytest.raises(OSError, match=r"cannot write checkpoints to .*file.run"):
-        trainer(tmp_path / "file" / "run").fit()
+    raises(OSError, r"cannot write checkpoints to .*file.run", lambda: trainer(tmp_path / "file" / "run").fit())
     if os.name == "posix" and os.geteuid():  # root may write everywhere
         tmp_path.chmod(0o500)
-        with pytest.raises(OSError, match="cannot write checkpoints to"):
-            trainer(tmp_path).fit()
+        raises(OSError, "cannot write checkpoints to", lambda: trainer(tmp_path).fit())
 
 
 def test_a_folder_that_is_deleted_meanwhile_is_made_again(tmp_path: Path) -> None:
@@ -146,8 +141,7 @@ def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(lock, "PATIENCE", 0.2)
 
     def evaluate(model: Any) -> dict[str, float]:
-        with pytest.raises(BlockingIOError, match="another process is training in"):
-            trainer(tmp_path).fit()
+        raises(BlockingIOError, "another process is training in", lambda: trainer(tmp_path).fit())
         return {"loss": 1.0}
 
     assert trainer(tmp_path, evaluate=evaluate, steps=6).fit().finished
@@ -161,8 +155,7 @@ def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_pa
 
     def refused(error: type[Exception], message: str) -> None:
         before = everything(tmp_path)
-        with pytest.raises(error, match=message):
-            trainer(tmp_path).fit()
+        raises(error, message, lambda: trainer(tmp_path).fit())
         assert everything(tmp_path) == before, message
 
     trainer(tmp_path, steps=13).fit()
@@ -186,8 +179,7 @@ def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_pa
     refused(RuntimeError, "is damaged")
     last.write_bytes((tmp_path / "best.safetensors").read_bytes())
     refused(RuntimeError, r"last\.safetensors holds weights alone")
-    with pytest.raises(RuntimeError, match=r"last\.safetensors holds weights alone"):
-        RunFolder(tmp_path).snapshots()
+    raises(RuntimeError, r"last\.safetensors holds weights alone", lambda: RunFolder(tmp_path).snapshots())
     last.unlink()
     refused(FileExistsError, r"no last\.safetensors to go on from")
     last.write_bytes(good)
@@ -221,19 +213,16 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
         r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
         r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)"
     )
-    with pytest.raises(ValueError, match=told):
-        trainer(tmp_path, config=changed, accumulate=4).fit()
+    raises(ValueError, told, lambda: trainer(tmp_path, config=changed, accumulate=4).fit())
     assert everything(tmp_path) == before
     trainer(tmp_path, steps=6, config=config, log_every=3, save_every=9).fit()
     without = trainer(tmp_path, config=config)
     without.schedule = None
-    with pytest.raises(ValueError, match=r"configuration: schedule \('given' there, None now\)"):
-        without.fit()
+    raises(ValueError, r"configuration: schedule \('given' there, None now\)", without.fit)
 
 
 def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no checkpoint"):
-        read_checkpoint(tmp_path / "none.safetensors")
+    raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(tmp_path / "none.safetensors"))
     minigrad.save({"model": {}}, tmp_path / "other.safetensors")
     with pytest.raises(RuntimeError, match=r"other\.safetensors is not a checkpoint of minigrad\.training"):
         read_checkpoint(tmp_path / "other.safetensors")
@@ -248,8 +237,7 @@ def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
 def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path) -> None:
     made = trainer(tmp_path)
     made.extra["own"] = random.Random
-    with pytest.raises(TypeError, match="not plain data"):
-        made.fit()
+    raises(TypeError, "not plain data", made.fit)
     assert not RunFolder(tmp_path).last.exists()
 
 
@@ -263,6 +251,5 @@ def test_a_disk_that_gives_back_something_else(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "replace", cut)
     told = r"last\.safetensors is damaged: it is truncated: [^:]*\. What to do: [^:]*$"  # one advice alone
-    with pytest.raises(RuntimeError, match=told):
-        trainer(tmp_path).fit()
+    raises(RuntimeError, told, lambda: trainer(tmp_path).fit())
     assert not RunFolder(tmp_path).last.exists()

@@ -11,6 +11,7 @@ import pytest
 from minigrad.training import log as module
 from minigrad.training import read_log
 from minigrad.training.log import Log
+from tests.support.cases import raises
 
 
 def test_lines(tmp_path: Path) -> None:
@@ -69,12 +70,10 @@ def test_flush_writes_what_waits_or_fails(tmp_path: Path, monkeypatch: pytest.Mo
         for name in ("write", "ftruncate"):
             monkeypatch.setattr(module.os, name, full)
         assert log.add({"step": 1}) is not None and log.waiting
-        with pytest.raises(OSError, match=r"cannot write .*log\.jsonl: No space left"):
-            log.flush()
+        raises(OSError, r"cannot write .*log\.jsonl: No space left", log.flush)
         monkeypatch.undo()
         monkeypatch.setattr(module.os, "fsync", full)
-        with pytest.raises(OSError, match=r"cannot write .*log\.jsonl: No space left"):
-            log.flush()
+        raises(OSError, r"cannot write .*log\.jsonl: No space left", log.flush)
         assert log.waiting and read_log(path) == []
         monkeypatch.undo()
         log.flush()
@@ -82,8 +81,6 @@ def test_flush_writes_what_waits_or_fails(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_is_no_log(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_log(tmp_path)
+    raises(FileNotFoundError, None, lambda: read_log(tmp_path))
     (tmp_path / "log.jsonl").write_text('{"step": 1}\nstep 2\n', encoding="utf-8")
-    with pytest.raises(ValueError, match="line 2, is not JSON"):
-        read_log(tmp_path)
+    raises(ValueError, "line 2, is not JSON", lambda: read_log(tmp_path))

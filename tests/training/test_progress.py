@@ -7,6 +7,7 @@ import io
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,9 +66,7 @@ def test_without_tqdm_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Progress(4, math.inf).bar is None
 
 
-def test_evaluations_are_told_and_what_is_counted_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluations_are_told_and_what_is_counted_is_named(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
     evaluate = lambda model: {"loss": 2.5, "bleu": 30.0}
     trainer(tmp_path, steps=12, progress=True, unit="pictures", evaluate=evaluate).fit()

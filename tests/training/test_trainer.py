@@ -18,6 +18,7 @@ import pytest
 import minigrad
 from minigrad.optim.lr_scheduler import ReduceLROnPlateau
 from minigrad.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
+from tests.support.cases import raises
 from tests.training import program
 from tests.training.program import contents, differences, everything, trainer
 
@@ -101,8 +102,7 @@ def test_a_metric_that_is_to_be_large_and_one_that_is_missing(tmp_path: Path) ->
     evaluate = lambda model: {"bleu": next(values)}
     run = trainer(tmp_path / "run", evaluate=evaluate, metric="bleu", mode="max", steps=18)
     assert run.fit().best_step == 12
-    with pytest.raises(ValueError, match=r"gives loss, nan, but not 'bleu'"):
-        trainer(tmp_path, metric="bleu", steps=6).fit()
+    raises(ValueError, r"gives loss, nan, but not 'bleu'", lambda: trainer(tmp_path, metric="bleu", steps=6).fit())
 
 
 def test_with_another_metric_the_best_is_looked_for_anew(tmp_path: Path) -> None:
@@ -252,9 +252,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
 @pytest.mark.parametrize(("number", "at"), [(signal.SIGINT, 1), (signal.SIGTERM, 18), (signal.SIGINT, 50)])
-def test_stopped_between_updates(
-    tmp_path: Path, number: int, at: int, whole: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stopped_between_updates(tmp_path: Path, number: int, at: int, whole: dict[str, Any], capsys: Any) -> None:
     before = signal.getsignal(number)  # at the 18th batch an evaluation is due
     outcome = trainer(tmp_path, loss=stopping(at, number), steps=20).fit()
     assert signal.getsignal(number) is before
@@ -290,8 +288,7 @@ def test_twice_is_at_once(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         return program.loss(model, batch)
 
-    with pytest.raises(KeyboardInterrupt):
-        trainer(tmp_path, loss=loss).fit()
+    raises(KeyboardInterrupt, None, lambda: trainer(tmp_path, loss=loss).fit())
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert trainer(tmp_path).fit().finished
 
@@ -309,8 +306,7 @@ def test_numbers_that_are_not_finite(tmp_path: Path, what: str) -> None:
         return value, weight
 
     made.loss = loss
-    with pytest.raises(RuntimeError, match=rf"the {what} is (inf|nan) in step 13; .* lower learning rate"):
-        made.fit()
+    raises(RuntimeError, rf"the {what} is (inf|nan) in step 13; .* lower learning rate", made.fit)
     assert numbers(dict(made.model.named_parameters())) == weights[0]
     assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 12
 
@@ -347,12 +343,10 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
     whole, parts = (read_checkpoint(tmp_path / name / "last.safetensors") for name in ("whole", "parts"))
     assert whole["carried"] == parts["carried"] != {"last": 0.0}
     assert numbers(whole["model"]) == numbers(parts["model"])
-    with pytest.raises(ValueError, match=r"carried \('given' there, None now\)"):
-        trainer(tmp_path / "parts", steps=20).fit()
+    raises(ValueError, r"carried \('given' there, None now\)", lambda: trainer(tmp_path / "parts", steps=20).fit())
     trainer(tmp_path / "none", steps=3).fit()
     assert "carried" not in read_checkpoint(tmp_path / "none" / "last.safetensors")
-    with pytest.raises(ValueError, match=r"carried \(None there, 'given' now\)"):
-        carrying(tmp_path / "none", 20).fit()
+    raises(ValueError, r"carried \(None there, 'given' now\)", lambda: carrying(tmp_path / "none", 20).fit())
 
 
 def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:

@@ -102,9 +102,7 @@ def refused(argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert len(err) < 1000, err[:200]
 
 
-def test_a_model_that_is_not_what_it_says(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_is_not_what_it_says(command: list[str], tmp_path: Path, capsys: Any) -> None:
     content, path = read_checkpoint(run_of(command) / "model.safetensors"), tmp_path / "model.safetensors"
     for i, place in enumerate(PLACES):
         for value in HOSTILE if i < 2 else HOSTILE[i % 3 :: 3]:  # each value meets each kind of place
@@ -117,9 +115,7 @@ def test_a_model_that_is_not_what_it_says(
             refused(["translate", "one", "--run", str(path)], path, capsys)
 
 
-def test_sizes_that_are_not_those_of_the_weights(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sizes_that_are_not_those_of_the_weights(command: list[str], tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "model.safetensors"
     for name in SIZES:
         for size in (10**9, 0, -2, 3):
@@ -182,9 +178,7 @@ WRONG: dict[str, list[Change]] = {
 @pytest.mark.parametrize(
     "every", [pytest.param(1, marks=pytest.mark.nightly, id="all"), pytest.param(4, id="a quarter")]
 )
-def test_a_training_cannot_go_on_from_what_makes_no_sense(
-    command: list[str], every: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_training_cannot_go_on_from_what_makes_no_sense(command: list[str], every: int, capsys: Any) -> None:
     last = run_of(command) / "last.safetensors"
     whole = last.read_bytes()
     try:

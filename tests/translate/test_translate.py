@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,11 @@ from minigrad.text.tokenizer import EOS
 from minigrad.training import lock, read_checkpoint
 from minigrad.translate import data
 from minigrad.translate.translator import Translator
+from tests.support.cases import cases
 
 ROOT = Path(__file__).parents[2]
 WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "quattro", "cat": "gatto", "dog": "cane", "and": "e"}
+Say = Callable[..., Any]
 SMALL = (
     "--layers 1 --d-model 16 --d-ff 32 --heads 2 --vocabulary 80 --batch-tokens 100 --accumulate 1 --ranks 1 "
     "--average 3 --optimizer adamw --schedule inverse_sqrt --warm-up 5 --evaluate-every 10 --snapshot-every 5"
@@ -70,10 +73,27 @@ def arguments(table: Path, *more: str) -> list[str]:
     return ["train", "--data", str(table), "--target", "it", "--run", str(table / "run"), *SMALL.split(), *more]
 
 
-def failure(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command that must fail says."""
-    assert cli.main(command) == 1, command
-    return capsys.readouterr().err
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run a command that ends with a status; the text of its two streams."""
+
+    def run(*command: str, status: int = 0) -> Any:
+        capsys.readouterr()
+        assert cli.main([*command]) == status, command
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def fails(say: Say) -> Say:
+    """Run a command that must fail with a message on stderr."""
+
+    def run(message: str, *command: str) -> None:
+        error = say(*command, status=1).err
+        assert message in error and "Traceback" not in error, (command, error)
+
+    return run
 
 
 def weights(table: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
@@ -85,9 +105,23 @@ def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
     return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
 
 
-def test_it_trains_reports_and_translates(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(arguments(table, "--steps", "20", "--log-every", "5")) == 0
-    report = capsys.readouterr().out
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def typed(text: bytes) -> io.TextIOWrapper:
+    """Standard input with this text."""
+    return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8")
+
+
+def shell(command: str) -> Any:
+    """A command with a shell's redirections."""
+    line = f"exec {sys.executable} -m minigrad {command}"
+    return subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_it_trains_reports_and_translates(table: Path, say: Say) -> None:
+    report = say(*arguments(table, "--steps", "20", "--log-every", "5")).out
     assert "200 sentence pairs" in report and "saved to" in report
     assert re.search(r"test: \d+ of 20 translated exactly", report) and "chrF2" in report
     assert "nrefs:1" in report and "sentences that it has never seen" in report
@@ -96,8 +130,7 @@ def test_it_trains_reports_and_translates(table: Path, capsys: pytest.CaptureFix
     assert [line["step"] for line in log if "loss" in line] == [5, 10, 15, 20]
     assert [line["step"] for line in log if "evaluation" in line] == [10, 20]
     assert all({"bleu", "exact", "loss"} == line["evaluation"].keys() for line in log if "evaluation" in line)
-    assert cli.main(["translate", "one cat", "Xyz", "--beam", "2", "--run", str(table / "run")]) == 0
-    streams = capsys.readouterr()
+    streams = say("translate", "one cat", "Xyz", "--beam", "2", "--run", str(table / "run"))
     assert len(streams.out.splitlines()) == 2 and "note: the model has never seen: X" in streams.err
 
 
@@ -105,14 +138,10 @@ NOISE = (
     "--subword-dropout 0.2 --word-dropout 0.1 --r-drop 0.5 --r-drop-after 1 --accumulate 2 --ema 0.9 "
     "--attention-dropout 0.1 --optimizer muon"
 )
-
-
 OPTIONS = {
-    "plain": "",
     "noise": NOISE,
     "vocabularies": "--no-joint",
     "gru-attention": "--model gru-attention --hidden 12 --r-drop 0.5",
-    "lstm": "--model lstm --hidden 12 --word-dropout 0.1",
     "rnn-multiplicative": "--model rnn-multiplicative --hidden 12 --no-joint",
     "convolution": "--model convolution --hidden 12 --subword-dropout 0.2",
 }
@@ -121,12 +150,10 @@ OPTIONS = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "noise" else [pytest.mark.nightly]) for name in OPTIONS]
 )
-def test_the_same_command_goes_on(
-    table: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command_goes_on(table: Path, name: str, monkeypatch: pytest.MonkeyPatch, say: Say) -> None:
     """Ctrl-C in the middle of an update of the second epoch, and the command again: the same to the bit."""
     command = arguments(table, "--steps", "24", *OPTIONS[name].split())
-    assert cli.main(command) == 0
+    say(*command)
     whole, log = weights(table), (table / "run" / "log.jsonl").read_text()
     model = (table / "run" / "model.safetensors").read_bytes()
     loss, calls = TranslationModel.loss, [0]
@@ -140,24 +167,22 @@ def test_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(TranslationModel, "loss", interrupted)
         patch.setattr(sys, "argv", ["minigrad", "train", "--fresh", "--data", "x"])
-        assert cli.main([*command, "--fresh"]) == 130
-    assert re.search(r"To go on, give the same command:\n  .*\bminigrad train --data x\n", capsys.readouterr().out)
+        stopped = say(*command, "--fresh", status=130).out
+    assert "stopped; saved in" in stopped
+    assert re.search(r"To go on, give the same command:\n  .*\bminigrad train --data x\n", stopped)
     assert not same(whole, weights(table))
-    assert cli.main(command) == 0
+    say(*command)
     assert same(whole, weights(table))
     assert (table / "run" / "model.safetensors").read_bytes() == model
     times = re.compile(r'"seconds": [\d.]+')
     assert times.sub("", (table / "run" / "log.jsonl").read_text()) == times.sub("", log)
 
 
-def test_a_finished_run_is_not_trained_again_and_another_seed_is_another_training(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finished_run_stays_and_another_seed_gives_another_model(table: Path, trained: list[str], say: Say) -> None:
     before = weights(table)
-    assert cli.main(arguments(table, "--steps", "10")) == 0
-    assert "holds a finished training" in capsys.readouterr().err
+    assert "holds a finished training" in say(*arguments(table, "--steps", "10")).err
     assert same(before, weights(table))
-    assert cli.main(arguments(table, "--steps", "10", "--seed", "4", "--fresh")) == 0
+    say(*arguments(table, "--steps", "10", "--seed", "4", "--fresh"))
     assert not same(before, weights(table))
 
 
@@ -192,67 +217,42 @@ def test_kills_change_nothing(table: Path) -> None:
     assert all(same(weights(table, name), model) for name, model in zip(names, whole, strict=True))
 
 
-@pytest.mark.nightly
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
-def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
-    command = [sys.executable, "-m", "minigrad", *arguments(table, "--steps", "100000")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not (table / "run" / "best.safetensors").exists() and process.poll() is None:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "stopped; saved in" in out and "minigrad train --data" in out
-    assert read_checkpoint(table / "run" / "last.safetensors")["step"] >= 10
-
-
 @pytest.fixture
-def trained(table: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """A model, trained once; what tells a command where it is."""
+def trained(table: Path, say: Say) -> list[str]:
+    """A model, trained once; the option that tells a command where it is."""
     kept = table.with_name(f"{table.name}-trained")
     if kept.exists():
         shutil.copytree(kept, table / "run")
     else:
-        assert cli.main(arguments(table, "--steps", "10")) == 0
-        capsys.readouterr()
+        say(*arguments(table, "--steps", "10"))
         shutil.copytree(table / "run", kept)
     return ["--run", str(table / "run")]
 
 
-def test_files_and_pipes(
-    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_and_pipes(table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, say: Say) -> None:
     """A line for a line, an empty one for an empty one, the same from a file, a pipe and as arguments."""
     lines = ["one cat", "", "two dog and three cat", "   ", "四", "one"]
     (table / "in.txt").write_text("\n".join(lines), encoding="utf-8")
-    assert cli.main(["translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained]) == 0
+    say("translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained)
     found = (table / "out.txt").read_text(encoding="utf-8").splitlines()
     assert len(found) == len(lines) and not found[1] and not found[3] and all(found[i] for i in (0, 2, 5))
-    raw = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode()), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", raw)
-    assert cli.main(["translate", *trained]) == 0
-    assert capsys.readouterr().out.splitlines() == found
-    for written in (codecs.BOM_UTF8 + "\r\n".join(lines).encode(), "\r".join(lines).encode() + b"\r"):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written), encoding="utf-8"))
-        assert cli.main(["translate", *trained]) == 0
-        assert capsys.readouterr().out.splitlines() == found
-    assert cli.main(["translate", lines[0], lines[2], *trained]) == 0
-    assert capsys.readouterr().out.splitlines() == [found[0], found[2]]
+    windows, mac = codecs.BOM_UTF8 + "\r\n".join(lines).encode(), "\r".join(lines).encode() + b"\r"
+    for written in ("\n".join(lines).encode(), windows, mac):
+        monkeypatch.setattr(sys, "stdin", typed(written))
+        assert say("translate", *trained).out.splitlines() == found
+    assert say("translate", lines[0], lines[2], *trained).out.splitlines() == [found[0], found[2]]
 
 
-def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["translate", "one cat", "--n-best", "3", *trained]) == 0
-    scores = [float(line.split("\t")[0]) for line in capsys.readouterr().out.splitlines() if line]
+def test_n_best_and_samples(trained: list[str], say: Say) -> None:
+    best = say("translate", "one cat", "--n-best", "3", *trained).out
+    scores = [float(line.split("\t")[0]) for line in best.splitlines() if line]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
-    drawn = []
-    for seed in ("1", "1", "2"):
-        options = ["--sample", "2.0", "--top-k", "40", "--top-p", "0.9", "--seed", seed]
-        assert cli.main(["translate", "one cat and two dog", *options, *trained]) == 0
-        drawn.append(capsys.readouterr().out)
+    options = ["--sample", "2.0", "--top-k", "40", "--top-p", "0.9", *trained]
+    drawn = [say("translate", "one cat and two dog", *options, "--seed", seed).out for seed in ("1", "1", "2")]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_do_not_go_together(fails: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
         ("one --sample 1 --beam 2", "choose one"),
         ("one --sample 1 --mbr 2", "choose one"),
@@ -266,22 +266,21 @@ def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str]) -> 
         ("one --attention x.jpeg", "cannot save x.jpeg: the ending must be one of"),
         ("--graph x.html", "--graph draws one sentence"),
         ("one --graph x.svg", "its name ends in .html, not as x.svg"),
+        ("one --attention a.pdf --run nowhere", "pip install"),  # before anything is read
     ]
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     for options, message in rows:
-        assert message in failure(["translate", *options.split()], capsys), options
+        fails(message, "translate", *options.split())
 
 
-def test_a_file_is_replaced_when_all_is_done_and_has_notes(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_replaced_when_all_is_done_and_has_notes(table: Path, trained: list[str], say: Say) -> None:
     path = table / "text.txt"
     path.write_text("one\n四\n" + "四\n" * 12, encoding="utf-8")
-    assert cli.main(["translate", "--input", str(path), "--output", str(path), *trained]) == 0
+    err = say("translate", "--input", str(path), "--output", str(path), *trained).err
     assert len(path.read_text(encoding="utf-8").splitlines()) == 14
-    err = capsys.readouterr().err
     assert "note: line 2: the model has never seen: 四" in err and "and 3 notes like these" in err
     path.write_text("kept", encoding="utf-8")
-    assert cli.main(["translate", "--input", str(table / "none.txt"), "--output", str(path), *trained]) == 1
+    say("translate", "--input", str(table / "none.txt"), "--output", str(path), *trained, status=1)
     assert path.read_text(encoding="utf-8") == "kept"
 
 
@@ -301,22 +300,20 @@ def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> No
 
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
-@pytest.mark.parametrize(
-    ("sentences", "streams", "status", "out", "err"),
+@cases(
+    "sentences, streams, status, out, err",
     [
         ("", "<&-", 1, 0, "standard input is closed"),
         ("one", ">&-", 1, 0, "standard output is closed"),
         ("'one 猫'", "2>&-", 0, 1, ""),  # the note on the character is lost, and not a translation
         ("one", "<&- >&- 2>&-", 1, 0, ""),
-        ("one", "2>/dev/full >/dev/full", 1, 0, ""),
         ("one", ">/dev/full", 1, 0, "error: "),
     ],
 )
 def test_streams_that_are_closed_or_full(
     trained: list[str], sentences: str, streams: str, status: int, out: int, err: str
 ) -> None:
-    command = f"exec {sys.executable} -m minigrad translate {sentences} {' '.join(trained)} --beam 1 {streams}"
-    ran = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = shell(f"translate {sentences} {' '.join(trained)} --beam 1 {streams}")
     assert ran.returncode == status and len(ran.stdout.splitlines()) == out and "note:" not in ran.stdout
     assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
 
@@ -324,8 +321,7 @@ def test_streams_that_are_closed_or_full(
 @pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
 def test_results_that_would_go_nowhere() -> None:
     for command, advice in (("config", "closed"), ("evaluate --run .", "give --json FILE")):
-        script = f"exec {sys.executable} -m minigrad {command} >&-"
-        ran = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+        ran = shell(f"{command} >&-")
         assert ran.returncode == 1 and "standard output is closed" in ran.stderr and advice in ran.stderr, command
         assert len(ran.stderr.splitlines()) == 1, ran.stderr
 
@@ -333,39 +329,35 @@ def test_results_that_would_go_nowhere() -> None:
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
 def test_a_training_is_not_lost_with_its_streams(table: Path) -> None:
-    command = " ".join([sys.executable, "-m", "minigrad", *arguments(table, "--steps", "2")])
-    ran = subprocess.run(["sh", "-c", f"exec {command} <&- >&- 2>&-"], cwd=ROOT, check=False)
-    assert ran.returncode == 0 and (table / "run" / "model.safetensors").exists()
+    assert shell(" ".join([*arguments(table, "--steps", "2"), "<&- >&- 2>&-"])).returncode == 0
+    assert (table / "run" / "model.safetensors").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without an end")
-def test_a_line_without_an_end(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_an_end(table: Path, trained: list[str], fails: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/zero", encoding="utf-8") as zeros, monkeypatch.context() as patch:
         patch.setattr(sys, "stdin", zeros)
-        assert "standard input: line 1 has more than 1,000,000 bytes" in failure(["translate", *trained], capsys)
+        fails("standard input: line 1 has more than 1,000,000 bytes", "translate", *trained)
     path = table / "long.txt"
     path.write_text("one\n" + "o" * 1_000_001, encoding="utf-8")
-    assert "line 2 has more than 1,000,000 bytes: give one sentence per line" in failure(
-        ["translate", "--input", str(path), *trained], capsys
-    )
+    message = "line 2 has more than 1,000,000 bytes: give one sentence per line"
+    fails(message, "translate", "--input", str(path), *trained)
+
+
+SENTENCES = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
 
 
 def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
     translator = Translator.load(table / "run")
-    sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
-    plain = [translator.translate([s], 3, cached=False)[0] for s in sentences]
-    assert [t.text for t in translator.translate(sentences, 3)] == [t.text for t in plain]
-    assert [t.score for t in translator.translate(sentences, 3)] == pytest.approx([t.score for t in plain])
+    alone = [translator.translate([s], 3, cached=False)[0] for s in SENTENCES]
+    batch = translator.translate(SENTENCES, 3)
+    assert [t.text for t in batch] == [t.text for t in alone]
+    assert [t.score for t in batch] == pytest.approx([t.score for t in alone])
 
 
-def test_minimum_bayes_risk_chooses_from_the_beam(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_minimum_bayes_risk_chooses_from_the_beam(table: Path, trained: list[str], say: Say, fails: Say) -> None:
     translator = Translator.load(table / "run")
-    sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
-    likeliest, chosen = translator.translate(sentences, 6), translator.translate(sentences, 6, mbr=2.0)
+    likeliest, chosen = translator.translate(SENTENCES, 6), translator.translate(SENTENCES, 6, mbr=2.0)
     for plain, least_risk in zip(likeliest, chosen, strict=True):
         ids = [*translator.tokenizers.source.encode(plain.source), EOS]
         start = translator.model.begin(pad([ids]))
@@ -374,110 +366,94 @@ def test_minimum_bayes_risk_chooses_from_the_beam(
         assert [h.text for h in least_risk.beam] == expected
         assert least_risk.text == expected[0] and least_risk.score == least_risk.beam[0].score
     assert [t.text for t in likeliest] != [t.text for t in chosen]  # or else the test shows nothing
-    assert cli.main(["translate", *sentences, "--beam", "6", "--mbr", "2", *trained]) == 0
-    assert capsys.readouterr().out.splitlines() == [t.text for t in chosen]
-    assert "mbr is -1.0, and should be from 0" in failure(["translate", "one", "--mbr", "-1", *trained], capsys)
+    printed = say("translate", *SENTENCES, "--beam", "6", "--mbr", "2", *trained).out
+    assert printed.splitlines() == [t.text for t in chosen]
+    fails("mbr is -1.0, and should be from 0", "translate", "one", "--mbr", "-1", *trained)
 
 
-def test_a_beam_of_one_has_nothing_to_choose_from(trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_beam_of_one_has_nothing_to_choose_from(trained: list[str], say: Say) -> None:
     for option in ("mbr", "length-penalty", "coverage-penalty"):
-        for value, beam, status in (("0.5", "1", 1), ("0.5", "2", 0), ("0", "1", 0)):
-            assert cli.main(["translate", "one cat", f"--{option}", value, "--beam", beam, *trained]) == status, option
-        assert f"{option.replace('-', '_')} chooses among the texts of a beam" in capsys.readouterr().err
+        for value, beam, status in (("0.5", "2", 0), ("0", "1", 0), ("0.5", "1", 1)):
+            err = say("translate", "one cat", f"--{option}", value, "--beam", beam, *trained, status=status).err
+        assert f"{option.replace('-', '_')} chooses among the texts of a beam" in err
 
 
-def test_attention_and_graph_of_a_translation(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_attention_and_graph_of_a_translation(table: Path, trained: list[str], say: Say) -> None:
     found = Translator.load(table / "run").attention("one cat", "uno gatto")
     assert found.source[-1] == found.target[-1] == "⟨end⟩"
     assert found.weights.shape == (1, 2, len(found.target), len(found.source))
     assert found.weights.sum(-1) == pytest.approx(1, abs=1e-5)
-    assert cli.main(["translate", "one cat", "--attention", str(table / "a.html"), *trained]) == 0
-    assert capsys.readouterr().err == f"wrote {table / 'a.html'}\n"
-    assert (table / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert cli.main(["translate", "one cat", "--attention", str(table / "a.svg"), *trained]) == 0
-    svg = (table / "a.svg").read_text(encoding="utf-8")
+
+    def drawn(option: str, name: str) -> bytes:
+        assert say("translate", "one cat", option, str(table / name), *trained).err == f"wrote {table / name}\n"
+        return (table / name).read_bytes()
+
+    assert drawn("--attention", "a.html").startswith(b"<!doctype html>")
+    svg = drawn("--attention", "a.svg").decode()
     assert "Cross-attention · layer 0 · heads 0 to 1 (mean)" in svg and "⟨end⟩" in svg
-    assert cli.main(["translate", "one cat", "--graph", str(table / "g.html"), *trained]) == 0
-    assert '<main id="linked">' in (table / "g.html").read_text(encoding="utf-8")
+    assert b'<main id="linked">' in drawn("--graph", "g.html")
     pytest.importorskip("vl_convert")
-    assert cli.main(["translate", "one cat", "--attention", str(table / "a.png"), *trained]) == 0
-    assert (table / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert drawn("--attention", "a.png").startswith(b"\x89PNG")
 
 
-def test_a_picture_without_its_library(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told before anything is read, and what to install."""
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    assert "pip install" in failure(["translate", "one cat", "--attention", "a.pdf", "--run", "nowhere"], capsys)
-
-
-def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["evaluate", "--json", str(table / "report.json"), "--worst", "2", *trained]) == 0
-    told = capsys.readouterr().out
-    assert "words of the source" in told and "chrF2" in told and "lowest chrF" in told
+def test_evaluate(table: Path, trained: list[str], say: Say, fails: Say) -> None:
+    printed = say("evaluate", "--json", str(table / "report.json"), "--worst", "2", *trained).out
+    assert "words of the source" in printed and "chrF2" in printed and "lowest chrF" in printed
     report = json.loads((table / "report.json").read_text(encoding="utf-8"))
     assert report["sentences"] == 20 == len(report["translations"]) and len(report["worst"]) == 2
     (table / "test.en").unlink()
-    assert "holds no test.en with a test.it" in failure(["evaluate", "--data", str(table), *trained], capsys)
-    other = ["--data", str(table / "val.en"), str(table / "val.it")]
-    assert cli.main(["evaluate", *other, *trained]) == 0
-    assert "20 sentences" in capsys.readouterr().out
+    fails("holds no test.en with a test.it", "evaluate", "--data", str(table), *trained)
+    source, target = str(table / "val.en"), str(table / "val.it")
+    assert "20 sentences" in say("evaluate", "--data", source, target, *trained).out
     (table / "val.it").rename(table / "val.zh")
-    assert cli.main(["evaluate", *other[:2], str(table / "val.zh"), *trained]) == 0
-    assert "tok:zh" in capsys.readouterr().out
+    assert "tok:zh" in say("evaluate", "--data", source, str(table / "val.zh"), *trained).out
 
 
-def test_bad_sentences(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "the sentence is empty" in failure(["translate", " ", *trained], capsys)
+def test_bad_sentences(table: Path, trained: list[str], fails: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails("the sentence is empty", "translate", " ", *trained)
     long = Translator.load(table / "run")
     long.model.config.positions = 20  # translating a thousand tokens takes long
     (found,) = long.translate(["one " * 3000], beam=1)
-    assert any(re.fullmatch(r"the sentence has 3,000 tokens; only the first 19 are translated", n) for n in found.notes)
+    assert "the sentence has 3,000 tokens; only the first 19 are translated" in found.notes
     (found,) = long.translate(["猫が好きです ☃ <b>one</b>"], beam=1)
     assert "the model has never seen" in found.notes[0]
-    (table / "latin1.txt").write_bytes("caffè".encode("latin1"))
-    assert "line 1: not UTF-8" in failure(["translate", "--input", str(table / "latin1.txt"), *trained], capsys)
-    (table / "wide.txt").write_bytes("one\ntwo\n".encode("utf-16-le"))
-    assert "line 1: not text (NUL, the byte 0x00, at 1)" in failure(
-        ["translate", "--input", str(table / "wide.txt"), *trained], capsys
-    )
+    rows = [
+        ("caffè".encode("latin1"), "line 1: not UTF-8"),
+        ("one\ntwo\n".encode("utf-16-le"), "line 1: not text (NUL, the byte 0x00, at 1)"),
+    ]
+    for text, message in rows:
+        (table / "bad.txt").write_bytes(text)
+        fails(message, "translate", "--input", str(table / "bad.txt"), *trained)
     for line, wrong in ((b"caff\xe8\n", "not UTF-8 (byte 0xe8 at 4)"), (b"on\0e\n", "not text (NUL")):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n" + line)))
-        assert f"standard input, line 2: {wrong}" in failure(["translate", *trained], capsys)
+        monkeypatch.setattr(sys, "stdin", typed(b"one\n" + line))
+        fails(f"standard input, line 2: {wrong}", "translate", *trained)
 
 
-def test_models_and_checkpoints_that_are_none(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_models_and_checkpoints_that_are_none(table: Path, trained: list[str], fails: Say) -> None:
     path, last = table / "run" / "model.safetensors", table / "run" / "last.safetensors"
     whole = path.read_bytes()
-    for content in (b"", b"\x00" * 100, b"PK\x03\x04 something else", whole[: len(whole) // 2]):
+    for content in (b"", b"PK\x03\x04 something else", whole[: len(whole) // 2]):
         path.write_bytes(content)
         for run in (path, path.parent):
-            err = failure(["translate", "one cat", "--run", str(run)], capsys)
-            assert err.startswith("error: ") and "model.safetensors is damaged" in err and "Traceback" not in err
+            fails("model.safetensors is damaged", "translate", "one cat", "--run", str(run))
     mg.save({"weight": mg.zeros(2)}, path)
-    assert "is not a checkpoint of" in failure(["translate", "one cat", *trained], capsys)
-    assert "there is no model in" in failure(["translate", "one cat", "--run", str(table)], capsys)
+    fails("is not a checkpoint of", "translate", "one cat", *trained)
+    fails("there is no model in", "translate", "one cat", "--run", str(table))
     last.write_bytes(last.read_bytes()[:1000])
-    assert "last.safetensors is damaged" in failure(arguments(table, "--steps", "10"), capsys)
+    fails("last.safetensors is damaged", *arguments(table, "--steps", "10"))
     assert len(last.read_bytes()) == 1000
 
 
-def test_a_run_of_other_settings_or_text(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_other_settings_or_text(table: Path, trained: list[str], fails: Say) -> None:
     before = contents(table / "run")
-    err = failure(arguments(table, "--steps", "10", "--dropout", "0.5"), capsys)
-    assert "dropout (0.25 there, 0.5 now)" in err and "--fresh" in err
+    fails("dropout (0.25 there, 0.5 now)", *arguments(table, "--steps", "10", "--dropout", "0.5"))
     text = (table / "train.it").read_text(encoding="utf-8")
     (table / "train.it").write_text(text.replace("gatto", "micio"), encoding="utf-8")
-    assert "the text of the corpus" in failure(arguments(table, "--steps", "10"), capsys)
+    fails("the text of the corpus", *arguments(table, "--steps", "10"))
     assert contents(table / "run") == before
 
 
-def test_bad_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_corpora(tmp_path: Path, fails: Say) -> None:
     rows = [
         (b"", b"", "no sentence pairs"),
         (b"a\nb\n", b"a\n", "has 2 lines and"),
@@ -491,39 +467,44 @@ def test_bad_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for source, target, message in rows:
         (tmp_path / "a").write_bytes(source)
         (tmp_path / "b").write_bytes(target)
-        assert message in failure([*command, str(tmp_path / "a"), str(tmp_path / "b")], capsys)
-    assert "there is no" in failure([*command, str(tmp_path / "missing")], capsys)
+        fails(message, *command, str(tmp_path / "a"), str(tmp_path / "b"))
+    fails("there is no", *command, str(tmp_path / "missing"))
 
 
-def test_corpora_that_are_odd_but_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def on_pairs(folder: Path, pairs: list[str], *options: str) -> list[str]:
+    """The command that trains on a table of pairs."""
+    (folder / "c.tsv").write_text("\n".join(pairs), encoding="utf-8")
+    return ["train", "--data", str(folder / "c.tsv"), "--run", str(folder / "run"), *SMALL.split(), *options]
+
+
+def test_corpora_that_are_odd_but_can_be_used(tmp_path: Path, say: Say) -> None:
     """One word over and over; a line of ten thousand words; a vocabulary larger than the text allows."""
     pairs = ["hello\tciao"] * 40 + ["word " * 10_000 + "\tparola", "\t"]
-    (tmp_path / "c.tsv").write_text("\n".join(pairs), encoding="utf-8")
-    command = ["train", "--data", str(tmp_path / "c.tsv"), "--run", str(tmp_path / "run"), *SMALL.split()]
-    assert cli.main([*command, "--vocabulary", "5000", "--steps", "3", "--warm-up", "1"]) == 0
-    streams = capsys.readouterr()
+    streams = say(*on_pairs(tmp_path, pairs, "--vocabulary", "5000", "--steps", "3", "--warm-up", "1"))
     assert "1 pairs with an empty side left out" in streams.err and "40 sentence pairs" in streams.out
     assert "1 pairs longer than 256 tokens left out" in streams.err
 
 
-def test_options(capsys: pytest.CaptureFixture[str], table: Path) -> None:
-    for command in cli.COMMANDS:
-        with pytest.raises(SystemExit) as stop:
-            cli.main([command.name, "--help"])
-        assert stop.value.code == 0
-    assert "--r-drop" in capsys.readouterr().out
-    for wrong in (["train", "--steps", "x"], ["train", "--preset", "toy", "--config", "x.toml"]):
-        with pytest.raises(SystemExit) as stop:
-            cli.main(wrong)
-        assert stop.value.code == 2
-    for wrong, message in (
-        (arguments(table, "--device", "gpu"), "'gpu' is not a device"),
-        (["train", "--steps", "0"], "steps is 0"),
-        (["train", "--preset", "multi30k", "--ranks", "1"], "Give --data DIR"),
-        (["train", "--config", str(table / "none.toml")], "none.toml"),
-        (arguments(table, "--run", str(table / "train.en" / "run")), str(table / "train.en")),
+def test_options(capsys: pytest.CaptureFixture[str], table: Path, fails: Say) -> None:
+    commands = [(0, [command.name, "--help"]) for command in cli.COMMANDS]
+    for status, words in (
+        *commands,
+        (2, ["train", "--steps", "x"]),
+        (2, ["train", "--preset", "toy", "--config", "x.toml"]),
     ):
-        assert message in failure(wrong, capsys)
+        with pytest.raises(SystemExit) as stop:
+            cli.main(words)
+        assert stop.value.code == status, words
+    assert "--r-drop" in capsys.readouterr().out
+    rows = [
+        ("'gpu' is not a device", arguments(table, "--device", "gpu")),
+        ("steps is 0", ["train", "--steps", "0"]),
+        ("Give --data DIR", ["train", "--preset", "multi30k", "--ranks", "1"]),
+        ("none.toml", ["train", "--config", str(table / "none.toml")]),
+        (str(table / "train.en"), arguments(table, "--run", str(table / "train.en" / "run"))),
+    ]
+    for message, words in rows:
+        fails(message, *words)
 
 
 IMPOSSIBLE = (
@@ -541,46 +522,35 @@ IMPOSSIBLE = (
 )
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_start_that_is_refused_touches_nothing(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+    table: Path, trained: list[str], say: Say, fails: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(table)
     for i, wrong in enumerate(IMPOSSIBLE):
         fresh = ["--fresh"] if i % 4 else []
-        assert cli.main(arguments(table, "--steps", "10", *fresh, *wrong.split())) == 1, wrong
+        say(*arguments(table, "--steps", "10", *fresh, *wrong.split()), status=1)
         assert contents(table) == before, wrong
-    capsys.readouterr()
-
-
-def test_a_start_in_a_folder_that_another_process_holds(
-    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
     monkeypatch.setattr(lock, "PATIENCE", 0.0)
-    before = contents(table)
     with lock.locked(table / "run"):
         for more in ((), ("--fresh",)):
-            assert "another process is training" in failure(arguments(table, "--steps", "10", *more), capsys)
+            fails("another process is training", *arguments(table, "--steps", "10", *more))
             assert contents(table) == before
 
 
 def test_fresh_keeps_the_old_run_under_another_name(
-    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, say: Say
 ) -> None:
     monkeypatch.setattr(data, "ON_DISK", 100)  # token ids in files, too
     (table / "run" / "notes.txt").write_text("mine")
     before = contents(table / "run")
     for count in (1, 2):
-        assert cli.main(arguments(table, "--steps", "2", "--fresh")) == 0
-        assert f"the earlier run is now in {table / 'run'}.old-{count}" in capsys.readouterr().err
+        err = say(*arguments(table, "--steps", "2", "--fresh")).err
+        assert f"the earlier run is now in {table / 'run'}.old-{count}" in err
         assert (table / "run" / "corpus" / "encoded.bin").exists()
     del before["notes.txt"]
     assert contents(table / "run.old-1") == before
     assert (table / "run" / "notes.txt").exists() and not list((table / "run").glob(".fresh*"))
-    assert cli.main(["translate", "one", "--run", str(table / "run.old-1")]) == 0
+    say("translate", "one", "--run", str(table / "run.old-1"))
 
 
 def test_a_run_that_cannot_be_renamed_stays(table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -606,28 +576,15 @@ def test_a_training_of_an_earlier_version_goes_on(table: Path, trained: list[str
     assert cli.main(arguments(table, "--steps", "10")) == 0
 
 
-def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"one {w} {i}\tuno {WORDS[w]} {i}" for i in range(100) for w in ("cat", "dog")]
-    (tmp_path / "c.tsv").write_text("\n".join(rows), encoding="utf-8")
-    command = [
-        "train",
-        "--data",
-        str(tmp_path / "c.tsv"),
-        "--run",
-        str(tmp_path / "run"),
-        *SMALL.split(),
-        "--steps",
-        "5",
-    ]
-    assert cli.main(command) == 0
-    told = capsys.readouterr()
-    assert "180 sentence pairs" in told.out and "test: " in told.out and "validation: " in told.out
-    assert "200 pairs: 180 to learn from, 10 to watch the training with, 10 to test with at the end" in told.out
-    assert "by so few, the share among others" in told.out
-    assert cli.main(["evaluate", "--run", str(tmp_path / "run")]) == 0
-    assert "10 sentences" in capsys.readouterr().out
-    assert cli.main([*command, "--held-out", "0", "--fresh"]) == 0
-    assert "200 sentence pairs" in capsys.readouterr().out
+def test_pairs_are_held_out_of_a_table(tmp_path: Path, say: Say) -> None:
+    pairs = [f"one {w} {i}\tuno {WORDS[w]} {i}" for i in range(100) for w in ("cat", "dog")]
+    command = on_pairs(tmp_path, pairs, "--steps", "5")
+    out = say(*command).out
+    assert "180 sentence pairs" in out and "test: " in out and "validation: " in out
+    assert "200 pairs: 180 to learn from, 10 to watch the training with, 10 to test with at the end" in out
+    assert "by so few, the share among others" in out
+    assert "10 sentences" in say("evaluate", "--run", str(tmp_path / "run")).out
+    assert "200 sentence pairs" in say(*command, "--held-out", "0", "--fresh").out
 
 
 @pytest.mark.nightly

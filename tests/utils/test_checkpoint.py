@@ -19,6 +19,7 @@ from minigrad.utils.checkpoint import (
     get_device_states,
     set_device_states,
 )
+from tests.support.cases import raises
 
 
 class Block(nn.Module):
@@ -107,8 +108,7 @@ def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
         return x.sin() if len(calls) == 1 else x.cos()
 
     x = minigrad.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="op 0 was sin and is cos"):
-        checkpoint(fickle, x).sum().backward()
+    raises(RuntimeError, "op 0 was sin and is cos", lambda: checkpoint(fickle, x).sum().backward())
     assert x.grad is None
 
 
@@ -116,8 +116,7 @@ def test_sequential() -> None:
     model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)])
     x = minigrad.randn(2, 4)
     assert checkpoint_sequential(model, 2, x, use_reentrant=False).equal(model(x))
-    with pytest.raises(ValueError, match="6 segments"):
-        checkpoint_sequential(model, 6, x)
+    raises(ValueError, "6 segments", lambda: checkpoint_sequential(model, 6, x))
 
 
 def test_the_random_state_may_be_left_alone() -> None:
@@ -138,8 +137,7 @@ def test_what_a_hand_written_checkpoint_needs() -> None:
     x = minigrad.ones(2, requires_grad=True) * 2
     leaf, constant, number = detach_variable((x, minigrad.ones(1), 3))
     assert leaf.is_leaf and leaf.requires_grad and not constant.requires_grad and number == 3
-    with pytest.raises(RuntimeError, match="a tuple is needed"):
-        detach_variable([x])  # type: ignore[arg-type]
+    raises(RuntimeError, "a tuple is needed", lambda: detach_variable([x]))
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         check_backward_validity([constant])
     check_backward_validity([x])
@@ -160,8 +158,7 @@ def test_a_second_run_that_fails_may_be_tried_again() -> None:
 
     x = minigrad.ones(2, requires_grad=True)
     y = checkpoint(unsteady, x).sum()
-    with pytest.raises(OSError, match="for once"):
-        y.backward()
+    raises(OSError, "for once", y.backward)
     assert x.grad is None
     y.backward()
     expected = x.detach().requires_grad_()

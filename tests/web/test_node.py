@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support.cases import raises
 from web import node
 
 
@@ -44,8 +45,7 @@ def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Npm:
 
 def test_without_npm_it_says_what_is_needed(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(SystemExit, match=r"needs Node\.js .* npm"):
-        node.install()
+    raises(SystemExit, r"needs Node\.js .* npm", node.install)
     assert npm.commands == [] and not node.STAMP.exists()
 
 
@@ -59,8 +59,7 @@ def test_what_is_locked_is_installed_without_scripts_of_others(npm: Npm) -> None
 
 def test_a_failed_installation_is_told_and_tried_again(npm: Npm) -> None:
     npm.code = 1
-    with pytest.raises(SystemExit, match="npm could not install"):
-        node.install()
+    raises(SystemExit, "npm could not install", node.install)
     assert not node.STAMP.exists()
     npm.code = 0
     node.install()
@@ -73,7 +72,5 @@ def test_a_program_that_fails_is_told(npm: Npm, tmp_path: Path) -> None:
     assert npm.commands[0] == [str(node.MODULES / ".bin" / "esbuild"), "a.js", "--bundle"]
     assert npm.commands[1][1:] == [str(node.HERE / "node.mjs"), str(tmp_path), str(tmp_path / "precompile.py"), "one"]
     npm.code = 1
-    with pytest.raises(SystemExit, match="esbuild has failed"):
-        node.run("esbuild")
-    with pytest.raises(SystemExit, match=r"precompile\.py has failed"):
-        node.run_python(tmp_path, tmp_path / "precompile.py")
+    raises(SystemExit, "esbuild has failed", lambda: node.run("esbuild"))
+    raises(SystemExit, r"precompile\.py has failed", lambda: node.run_python(tmp_path, tmp_path / "precompile.py"))

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,9 +76,7 @@ def test_nothing_outside_the_folder_is_given(running: ThreadingHTTPServer) -> No
         assert status == 404 and content != b"secret", path
 
 
-def test_the_command_says_so(
-    running: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_so(running: ThreadingHTTPServer, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     port = str(running.server_address[1])
     monkeypatch.setattr(sys, "argv", ["web", "--no-build", "--serve", "--port", port, "--out", str(tmp_path)])
     assert command.main() == 1

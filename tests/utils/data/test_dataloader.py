@@ -21,6 +21,7 @@ import pytest
 import minigrad
 from minigrad.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 from minigrad.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+from tests.support.cases import raises
 from tests.support.parity import torch
 from tests.support.ranks import begun, is_running, until
 
@@ -166,8 +167,7 @@ def test_attributes() -> None:
     for name in ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset"):
         with pytest.raises(ValueError, match=f"{name} attribute should not be set"):
             setattr(loader, name, getattr(loader, name))
-    with pytest.raises(NotImplementedError, match="cannot be pickled"):
-        iter(DataLoader(range(5))).__getstate__()  # type: ignore[attr-defined]
+    raises(NotImplementedError, "cannot be pickled", lambda: iter(DataLoader(range(5))).__getstate__())
 
 
 def test_tensors_and_a_collate_fn_of_ones_own() -> None:
@@ -190,8 +190,7 @@ def test_lengths_of_streams() -> None:
     assert len(DataLoader(Stream(5, told=5), batch_size=2)) == 3
     assert len(DataLoader(Stream(5, told=5), batch_size=2, drop_last=True)) == 2
     assert len(DataLoader(Stream(5, told=5), batch_size=None)) == 5
-    with pytest.raises(TypeError, match="no length"):
-        len(DataLoader(Stream(5)))
+    raises(TypeError, "no length", lambda: len(DataLoader(Stream(5))))
     loader = DataLoader(Stream(3, told=2))
     assert len(loader) == 2
     with pytest.warns(UserWarning, match="says that it has 2 examples, 2 batches, but 3"):
@@ -358,8 +357,7 @@ def test_a_worker_that_is_killed_within_a_message() -> None:
     assert worker.connection.poll(60)  # more than the pipe takes follows
     worker.process.kill()
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=killed(0, worker.process.pid)):
-            next(iterator)
+        raises(RuntimeError, killed(0, worker.process.pid), lambda: next(iterator))
     assert len(list(loader)) == 4  # by new workers
 
 
@@ -369,16 +367,14 @@ def test_a_persistent_worker_that_is_killed_between_two_passes() -> None:
     process = loader._iterator._workers[1].process  # type: ignore[union-attr]
     process.kill()
     process.join()
-    with pytest.raises(RuntimeError, match=killed(1, process.pid)):
-        list(loader)
+    raises(RuntimeError, killed(1, process.pid), lambda: list(loader))
     assert [plain(list(loader)) for _ in range(2)] == [[[0], [1], [2], [3]]] * 2
 
 
 def test_timeout() -> None:
     loader = DataLoader(Examples(2, lambda i: time.sleep(3600)), num_workers=1, timeout=0.2)
     iterator = iter(loader)
-    with pytest.raises(RuntimeError, match=r"timed out after 0.2 seconds"):
-        next(iterator)
+    raises(RuntimeError, r"timed out after 0.2 seconds", lambda: next(iterator))
     iterator._workers[0].process.kill()  # type: ignore[attr-defined]
 
 

@@ -20,6 +20,7 @@ from minigrad.utils.data import (
     TensorDataset,
     random_split,
 )
+from tests.support.cases import raises
 from tests.support.parity import torch
 
 
@@ -61,12 +62,9 @@ class Told(Count):
 
 
 def test_a_dataset_says_what_is_missing() -> None:
-    with pytest.raises(NotImplementedError, match="should implement __getitem__"):
-        Dataset[int]()[0]
-    with pytest.raises(TypeError, match="has no len"):
-        len(Dataset[int]())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="abstract"):
-        IterableDataset[int]()  # type: ignore[abstract]
+    raises(NotImplementedError, "should implement __getitem__", lambda: Dataset[int]()[0])
+    raises(TypeError, "has no len", lambda: len(Dataset[int]()))
+    raises(TypeError, "abstract", IterableDataset[int])
 
 
 def test_tensor_dataset() -> None:
@@ -75,8 +73,7 @@ def test_tensor_dataset() -> None:
     assert len(dataset) == 3 and dataset.tensors == (x, y)
     assert [part.tolist() for part in dataset[1]] == [[2, 3], 2.0]
     assert [part.tolist() for part in dataset[1:]] == [[[2, 3], [4, 5]], [2.0, 3.0]]
-    with pytest.raises(AssertionError, match="Size mismatch between tensors"):
-        TensorDataset(x, y[:2])
+    raises(AssertionError, "Size mismatch between tensors", lambda: TensorDataset(x, y[:2]))
 
 
 def test_concat_dataset() -> None:
@@ -86,24 +83,18 @@ def test_concat_dataset() -> None:
     assert both[-1] == 9 and both[-7] == 0 and both.cumulative_sizes == [3, 7]
     empty_inside = ConcatDataset([Squares(0), Squares(2), Squares(0), Squares(1)])
     assert [empty_inside[i] for i in range(3)] == [0, 1, 0]
-    with pytest.raises(ValueError, match="should not exceed dataset length"):
-        both[-8]
-    with pytest.raises(IndexError):
-        both[7]
-    with pytest.raises(AssertionError, match="empty"):
-        ConcatDataset([])
-    with pytest.raises(AssertionError, match="does not support IterableDataset"):
-        ConcatDataset([Squares(2), Count(2)])
+    raises(ValueError, "should not exceed dataset length", lambda: both[-8])
+    raises(IndexError, None, lambda: both[7])
+    raises(AssertionError, "empty", lambda: ConcatDataset([]))
+    raises(AssertionError, "does not support IterableDataset", lambda: ConcatDataset([Squares(2), Count(2)]))
 
 
 def test_chain_dataset() -> None:
     chain = Count(2) + Count(3)
     assert isinstance(chain, ChainDataset) and list(chain) == [0, 1, 0, 1, 2]
     assert len(ChainDataset([Told(2), Told(3)])) == 5
-    with pytest.raises(TypeError, match="has no len"):
-        len(chain)
-    with pytest.raises(AssertionError, match="only supports IterableDataset"):
-        list(ChainDataset([Squares(2)]))
+    raises(TypeError, "has no len", lambda: len(chain))
+    raises(AssertionError, "only supports IterableDataset", lambda: list(ChainDataset([Squares(2)])))
 
 
 def test_stack_dataset() -> None:
@@ -112,12 +103,9 @@ def test_stack_dataset() -> None:
     assert len(named) == 3 and named[1] == {"a": 1, "b": 8}
     assert StackDataset(Many(3), [7, 8, 9]).__getitems__([1, 2]) == [(-1, 8), (-4, 9)]
     assert StackDataset(a=Many(3)).__getitems__([2]) == [{"a": -4}]
-    with pytest.raises(ValueError, match="At least one"):
-        StackDataset()
-    with pytest.raises(ValueError, match="Size mismatch"):
-        StackDataset([1], [1, 2])
-    with pytest.raises(ValueError, match="not both"):
-        StackDataset([1], a=[1])
+    raises(ValueError, "At least one", StackDataset)
+    raises(ValueError, "Size mismatch", lambda: StackDataset([1], [1, 2]))
+    raises(ValueError, "not both", lambda: StackDataset([1], a=[1]))
 
 
 def test_subset() -> None:
@@ -142,10 +130,8 @@ def test_random_split_is_pytorchs() -> None:
 
 
 def test_random_split_refuses() -> None:
-    with pytest.raises(ValueError, match="does not equal"):
-        random_split(Squares(5), [3, 3])
-    with pytest.raises(ValueError, match="index 0 is not between"):
-        random_split(Squares(5), [1.5, -0.5])
+    raises(ValueError, "does not equal", lambda: random_split(Squares(5), [3, 3]))
+    raises(ValueError, "index 0 is not between", lambda: random_split(Squares(5), [1.5, -0.5]))
     with pytest.warns(UserWarning, match="index 0 is 0"):
         assert [len(part) for part in random_split(Squares(5), [0.0, 1.0])] == [0, 5]
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.cases import raises
 from tests.support.parity import torch
 
 ROOT = Path(__file__).parents[3]
@@ -51,8 +52,7 @@ def test_scalars(writer: Any) -> None:
     assert found.Scalars("loss/train")[0].wall_time == 12.0
     assert found.Tensors("wide")[0].tensor_proto.double_val[0] == 0.1
     assert found.Tensors("new")[0].tensor_proto.float_val[0] == 0.5
-    with pytest.raises(ValueError, match=r"'many' has shape \(2,\)"):
-        writer.add_scalar("many", minigrad.zeros(2))
+    raises(ValueError, r"'many' has shape \(2,\)", lambda: writer.add_scalar("many", minigrad.zeros(2)))
 
 
 def test_scalars_in_one_chart(writer: Any) -> None:
@@ -107,8 +107,7 @@ def test_histograms(writer: Any) -> None:
     assert (value.min, value.max, value.num) == (0.1, 0.9, 3)
     joined = found.Histograms("joined")[0].histogram_value
     assert (joined.bucket_limit, joined.bucket) == ([0, 0.5, 1], [0, 2, 1])
-    with pytest.raises(ValueError, match="no element"):
-        writer.add_histogram("empty", minigrad.zeros(0))
+    raises(ValueError, "no element", lambda: writer.add_histogram("empty", minigrad.zeros(0)))
 
 
 PICTURE = np.arange(24, dtype=np.uint8).reshape(3, 2, 4) * 10  # channels, height, width
@@ -167,8 +166,7 @@ def test_sounds(writer: Any) -> None:
 def test_hyperparameters(writer: Any) -> None:
     given = {"lr": 0.1, "bias": True, "name": "a", "layers": 3, "seed": None}
     writer.add_hparams(given, {"accuracy": 0.75}, {"layers": [2.0, 3.0]}, run_name="row", global_step=4)
-    with pytest.raises(TypeError, match="'bad'"):
-        writer.add_hparams({"bad": [1, 2]}, {})
+    raises(TypeError, "'bad'", lambda: writer.add_hparams({"bad": [1, 2]}, {}))
     from tensorboard.plugins.hparams import metadata
 
     found = read(Path(writer.log_dir) / "row")
@@ -208,8 +206,7 @@ def test_purge_step(tmp_path: Path) -> None:
 def test_what_is_refused_says_what_instead(writer: Any) -> None:
     with pytest.raises(NotImplementedError, match=r"add_graph is not provided.*add_text\('model'"):
         writer.add_graph(minigrad.nn.Linear(1, 1), minigrad.zeros(1))
-    with pytest.raises(NotImplementedError, match="add_embedding is not provided"):
-        writer.add_embedding(minigrad.zeros(2, 2))
+    raises(NotImplementedError, "add_embedding is not provided", lambda: writer.add_embedding(minigrad.zeros(2, 2)))
 
 
 def test_without_tensorboard_the_import_says_what_to_install() -> None:
