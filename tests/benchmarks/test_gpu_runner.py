@@ -65,14 +65,11 @@ def test_after_a_process_that_dies_another_goes_on(tmp_path: Path) -> None:
     assert "ended with code 3" in result.rows[1]["failed"]
 
 
-def test_garbage_is_reported(tmp_path: Path) -> None:
+def test_garbage_and_a_stage_that_does_not_begin_are_reported(tmp_path: Path) -> None:
     result = ran(tmp_path, "writes garbage")
     assert result.status == "failed"
     assert len([row for row in result.rows if "no row of a stage" in row.get("failed", "")]) == 3
     assert ends(result)["writes garbage"] == ends(result)["works, too"] == "values"
-
-
-def test_a_stage_that_does_not_begin(tmp_path: Path) -> None:
     result = ran(tmp_path, "broken")
     assert (result.status, result.rows) == ("failed", [])
     assert result.tail[-1] == "RuntimeError: this stage does not even begin"

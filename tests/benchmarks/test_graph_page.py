@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import graph_page
-from benchmarks.graph_page import main, measure, missed, table
+from benchmarks.graph_page import measure, missed, table
 from benchmarks.process import Missing
 
 GOOD: dict[str, Any] = {
@@ -53,21 +53,3 @@ def test_bars() -> None:
         assert [miss.split()[0] for miss in missed({**GOOD, name: figure})] == [name]
         assert f"small: {name}" in table([{**GOOD, name: figure}]).text()
     assert missed({**GOOD, "drawn": 2.0}) == []
-
-
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[tuple[str, Any]] = []
-
-    def answer(function: str, library: str, **given: Any) -> dict[str, Any]:
-        asked.append((function.split(":")[1], given))
-        return {"missing": "no Chromium"} if function.endswith("browse") else dict(GOOD)
-
-    monkeypatch.setattr(graph_page, "ask", answer)
-    assert main(["--browser", "--folder", str(tmp_path), "--run", "runs/toy"]) == 0
-    assert [what for what, _ in asked] == ["measure", "browse"] * 2
-    assert asked[0][1]["file"] == asked[1][1]["file"] == str(tmp_path.resolve() / "translator.html")
-    assert Path(asked[0][1]["run"]).is_absolute()
-    assert "no browser: no Chromium" in capsys.readouterr().out
-    monkeypatch.setitem(GOOD, "clicks", 4)
-    assert main([]) == 1
-    assert "bar" in capsys.readouterr().out

@@ -19,8 +19,3 @@ def test_table(torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = import_time.table(2).written()
     assert rows[:2] == [["numpy", "100.0", "1.00", "–"], ["minigrad", "120.0", "1.20", "1.4"]]
     assert rows[2:] == ([["torch", "1000.0", "10.00", "–"]] if torch else [])
-
-
-def test_an_import_takes_time(tmp_path: Any) -> None:
-    of_numpy, of_both = import_time.milliseconds("json", str(tmp_path))
-    assert 0 < of_numpy < of_both < 60_000

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import large_corpus
-from benchmarks.large_corpus import main, measure, write_corpus
+from benchmarks.large_corpus import measure, write_corpus
 
 
 def test_measure(tmp_path: Path) -> None:
@@ -35,18 +34,3 @@ def test_the_command(tmp_path: Path) -> None:
     name, seconds, held, most = found["row"]
     assert seconds > 0 and 0 < held <= most + 1 and "command" in name
     assert (tmp_path / "run" / "model.safetensors").exists()
-
-
-@pytest.mark.parametrize(("most", "status", "told"), [(2000.0, 0, "fits"), (2100.0, 1, "TOO MUCH")])
-def test_the_limit(most: float, status: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def answer(function: str, library: str, folder: str, updates: int) -> dict[str, object]:
-        if function == "benchmarks.large_corpus:command":
-            return {"row": ["command", 1.0, 10.0, 1500.0]}
-        assert function == "benchmarks.large_corpus:measure"
-        assert len((Path(folder) / "train.y").read_text(encoding="utf-8").splitlines()) == 9
-        stages = [["read", 1.0, 10.0, 20.0], ["train", float(updates), 10.0, most]]
-        return {"pairs": 9, "tokens": 99, "batches": 2, "losses": [2.0, 1.0], "stages": stages}
-
-    monkeypatch.setattr(large_corpus, "ask", answer)
-    assert main(["--pairs", "9", "--updates", "3"]) == status
-    assert f"{most:,.0f} MiB of 2,048: {told}" in capsys.readouterr().out

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from benchmarks import kernels, layers, steps
 from benchmarks.layers import LAYERS
-
-EVERY = range(len(LAYERS))
 
 
 def little(number: int) -> tuple[int, ...]:
@@ -31,18 +27,3 @@ def test_every_layer_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     times = layers.measure("minigrad", 1e-6)["times"]
     assert len(times) == len(LAYERS)
     assert all(0 < time < 10_000 for time in times)
-
-
-@pytest.mark.parametrize("torch_is_there", [True, False])
-def test_table(torch_is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-        if library == "torch" and not torch_is_there:
-            return {"missing": "not installed"}
-        if function.endswith("check"):
-            return {"found": [1.0, 2.0, 3.0]}
-        return {"times": [(1.0 if library == "minigrad" else 4.0) * (i + 1) for i in EVERY]}
-
-    monkeypatch.setattr(layers, "ask", answer)
-    written = layers.table(rounds=2, seconds=1.0).written()
-    assert [row[0] for row in written] == [layer.name for layer in LAYERS]
-    assert written[1][2:] == (["2.00", "8.00", "0.25", "1.00"] if torch_is_there else ["2.00", "–", "–", "1.00"])

@@ -27,17 +27,10 @@ def test_every_op_is_timed() -> None:
     assert all(0 < time < 1e6 for times in results.values() for time in times)
 
 
-@pytest.mark.parametrize("wrong", [False, True])
-def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-        ours = library == "minigrad"
-        numbers = [1.0, 1.0 + (wrong and ours)] if function.endswith("check") else [1.0 if ours else 2.0] * 3
-        return {"results": {op.name: numbers for op in overhead.OPS}}
+        return {"results": {op.name: [1.0 if library == "minigrad" else 2.0] * 3 for op in overhead.OPS}}
 
     monkeypatch.setattr(overhead, "ask", answer)
-    if wrong:
-        with pytest.raises(Differ, match="add on 8 elements"):
-            overhead.table(rounds=1, seconds=1.0)
-    else:
-        rows = overhead.table(rounds=1, seconds=1.0).written()
-        assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"] * 3] * len(overhead.OPS)
+    with pytest.raises(Differ, match="add on 8 elements"):
+        overhead.table(rounds=1, seconds=1.0)

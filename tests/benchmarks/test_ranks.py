@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,31 +12,6 @@ from benchmarks import ranks
 from benchmarks.process import Differ, Failed, Missing
 
 PARTS = {"forward": 1.0, "backward": 2.0, "update": 0.5}
-
-
-def answers(ms: dict[str, float]) -> dict[str, list[dict[str, Any]]]:
-    """What ``measured`` would say: two rounds of each mode."""
-    return {mode: [{"ms": time}, {"ms": 1.02 * time}] for mode, time in ms.items()}
-
-
-def reduced(library: str, us: float) -> list[dict[str, Any]]:
-    """What ``reductions`` would say of a library: two rounds."""
-    times = {str(size): us * size for size in (4, 2**20)}
-    found = {"mpi": times} | ({"minigrad": {size: 2 * t for size, t in times.items()}} if library == "minigrad" else {})
-    return [{"rank": 0, "us": found, "version": f"{library} 1.0, built"}] * 2
-
-
-def test_table_of_steps() -> None:
-    found = {"tiny": answers({"alone": 90.0, "together": 100.0, "apart": 95.0, "shared": 60.0})}
-    (row,) = ranks.steps_table(found, 2).written()
-    assert row[1:] == ["90.9", "101.0", "0.900", "0.900–0.900", "96.0", "0.947", "0.950", "60.6", "0.750"]
-
-
-def test_table_of_reductions() -> None:
-    found = {"minigrad": reduced("minigrad", 1.0), ranks.OPEN_MPI: reduced("Open MPI", 4.0)}
-    table = ranks.reductions_table(found, 2, (4, 2**20))
-    assert table.written()[0] == ["4 B", "8.0", "4.0", "2.00", "16.0", "0.50", "0.00"]
-    assert table.written()[1][0] == "1 MiB" and "Open MPI: Open MPI 1.0" in table.text()
 
 
 @pytest.mark.parametrize("mode", ["together", "shared", "apart"])

@@ -40,22 +40,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 WRITING = ("save_file", "write", "replace", "mkdir")
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("halfway", [False, True])
-def test_a_disk_that_is_full_for_a_while(tmp_path: Path, capfd: pytest.CaptureFixture[str], halfway: bool) -> None:
-    """Training goes on with a warning, and the files are in the end what they would have been."""
-    trainer(tmp_path / "whole", steps=13).fit()
-    whole, moments = contents(tmp_path / "whole"), random.Random(1)
-    for run in range(12):
-        with pytest.MonkeyPatch.context() as patch:
-            first, length = 8 + moments.randrange(40), 1 + moments.randrange(30)
-            disk = Disk(patch, full, first, length, halfway, WRITING)
-            assert trainer(tmp_path / str(run), steps=13, retry_seconds=60.0).fit().reason == "steps"
-        assert disk.count > first
-        assert "No space left on device" in capfd.readouterr().err
-        assert differences(contents(tmp_path / str(run)), whole) == [], (run, first, length)
-
-
 def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
     """In the end there is an error, and the run goes on from the last good checkpoint."""
     message = r"cannot (save .*(last|best|\d+)\.safetensors|write .*log\.jsonl): No space left"

@@ -70,14 +70,6 @@ def test_the_updates_are_those_of_one_process(tmp_path: Path, case: str) -> None
 
 
 @pytest.mark.nightly
-def test_a_dtype_stays(tmp_path: Path) -> None:
-    pytest.importorskip("ml_dtypes")
-    assert on_ranks(2, tmp_path / "2", dtype="bfloat16").status == 0
-    model = read_checkpoint(tmp_path / "2" / "last.safetensors")["model"]
-    assert {x.dtype for x in model.values()} == {minigrad.bfloat16}
-
-
-@pytest.mark.nightly
 def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "optimizer": "Zero"}
     whole = train(2, tmp_path / "whole", **case)

@@ -105,14 +105,6 @@ def test_a_metric_that_is_to_be_large_and_one_that_is_missing(tmp_path: Path) ->
     raises(ValueError, r"gives loss, nan, but not 'bleu'", lambda: trainer(tmp_path, metric="bleu", steps=6).fit())
 
 
-def test_with_another_metric_the_best_is_looked_for_anew(tmp_path: Path) -> None:
-    evaluate = lambda model: {"loss": 1.0, "error": 5.0}
-    assert trainer(tmp_path, evaluate=evaluate, steps=12).fit().best_step == 6
-    outcome = trainer(tmp_path, evaluate=evaluate, metric="error", mode="max", steps=24).fit()
-    assert (outcome.best, outcome.best_step) == (5.0, 18)
-    assert read_checkpoint(tmp_path / "best.safetensors")["step"] == 18
-
-
 def test_without_evaluation(tmp_path: Path) -> None:
     outcome = trainer(tmp_path, evaluate=None, keep_snapshots=0, ema_decay=None).fit()
     assert outcome.best is None
@@ -156,14 +148,6 @@ def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixt
     assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())
     assert again.averaged is not None and first.averaged is not None
     assert numbers(again.averaged.state_dict()) == numbers(first.averaged.state_dict())
-
-
-def test_evaluation_changes_nothing(tmp_path: Path) -> None:
-    trainer(tmp_path / "often", evaluate_every=1, snapshot_every=6).fit()
-    trainer(tmp_path / "never", evaluate=None, snapshot_every=6).fit()
-    often, never = (contents(tmp_path / name)["last.safetensors"] for name in ("often", "never"))
-    for name in ("model", "optimizer", "random", "averaged"):
-        assert often[name] == never[name], name
 
 
 @pytest.mark.parametrize("fails", [False, True])

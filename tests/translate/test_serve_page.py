@@ -10,7 +10,7 @@ import pytest
 
 from minigrad.translate.serve import Server
 from tests.support.browser import browser as browser
-from tests.support.browser import contrast, texts
+from tests.support.browser import texts
 from tests.support.translator import Reversing, served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
@@ -295,15 +295,3 @@ def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..
     page.press("#text", "Enter")
     page.wait_for_selector("#error:visible")
     assert "Is its program still running?" in page.inner_text("#error")
-
-
-def test_light_and_dark(open_page: Callable[..., Any]) -> None:
-    for scheme in ("light", "dark"):
-        page = open_page(color_scheme=scheme)
-        translate(page, SOURCE)
-        page.hover("#target .word >> nth=2")
-        assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
-        for selector in ("body", "#about", "#told", "#keys", ".score", "#map th"):
-            assert contrast(page, selector) >= 4.5, (scheme, selector)
-        buttons = [page.locator("#list button").nth(i) for i in range(2)]  # the chosen one, and another
-        assert len({button.evaluate("node => getComputedStyle(node).color") for button in buttons}) == 1

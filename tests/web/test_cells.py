@@ -9,7 +9,6 @@ from typing import Any
 from .conftest import until
 
 Visit = Callable[..., Any]
-IDLE = "!window.minigradCells.runner.busy"
 RUN_ALL = """async () => {
   const failed = [];
   for (const cell of window.minigradCells.cells)
@@ -51,30 +50,6 @@ def test_a_changed_block_shows_its_error_and_completes_names(visit: Visit) -> No
     page.keyboard.press("Control+Space")
     page.locator(".cm-tooltip-autocomplete").wait_for()
     assert "Linear" in page.locator(".cm-tooltip-autocomplete").inner_text()
-
-
-def test_a_loop_is_stopped_at_once_and_names_are_kept(visit: Visit) -> None:
-    page = visit("index.html")
-    run = "async (code) => { window.going = window.minigradCells.runner.run(code); return (await window.going).error }"
-    assert page.evaluate(run, "kept = 7") is None
-    page.evaluate(
-        "void (window.going = window.minigradCells.runner.run('import minigrad as mg\\nwhile True: mg.ones(9).sum()'))"
-    )
-    page.wait_for_timeout(500)
-    error = page.evaluate("async () => { await window.minigradCells.runner.stop(); return (await window.going).error }")
-    assert error["kind"] == "KeyboardInterrupt"
-    assert page.evaluate(run, "assert kept == 7") is None
-
-
-def test_reset_forgets(visit: Visit) -> None:
-    page = visit("index.html")
-    page.locator(".run-bar").nth(0).get_by_text("Run").click()
-    until(page, "window.minigradCells.cells[0].done")
-    page.locator(".run-bar").nth(0).get_by_text("Reset").click()
-    until(page, "!window.minigradCells.cells[0].done")
-    until(page, IDLE)
-    error = page.evaluate("async () => (await window.minigradCells.runner.run('adam')).error")
-    assert error["kind"] == "NameError"
 
 
 def test_every_block_of_every_page_runs(site: Path, visit: Visit) -> None:

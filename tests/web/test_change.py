@@ -66,18 +66,6 @@ def test_the_rest_follows_and_goes_back(visit: Visit) -> None:
     assert frame.locator("#undo").is_hidden()
 
 
-def test_what_is_no_number_is_told(visit: Visit) -> None:
-    page = opened(visit)
-    frame = drawn(page)
-    before = number(frame, "f")
-    type_in(frame, "a", "many")
-    assert "could not convert" in frame.evaluate(STATE)
-    assert number(frame, "f") == before
-    page.evaluate("window.playground.runner.ask('reset')")
-    type_in(frame, "a", "1")
-    assert "run the program again" in frame.evaluate(STATE)
-
-
 def test_a_frame_of_a_program_reaches_no_more_than_its_numbers(visit: Visit) -> None:
     page = opened(visit)
     forged = "parent.postMessage({ viz: { change: { node: '__class__', at: {}, text: [1] } } }, '*')"

@@ -81,19 +81,3 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("modules")
 def test_numpy_goes_along_without_what_no_page_imports() -> None:
     assert list(packs.numpy_files()) == [("numpy/__init__.py", b"abc"), ("numpy/b.so", b"abc")]
-
-
-@pytest.mark.usefixtures("modules")
-def test_packs_are_written_then_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[tuple[str, list[str]]] = []
-
-    def run(folder: Path, program: Path) -> None:
-        ran.append((program.name, sorted(path.name for path in folder.iterdir())))
-
-    folder = tmp_path / "packs"
-    folder.mkdir()
-    monkeypatch.setattr(packs, "run_python", run)
-    monkeypatch.setitem(packs.PACKS, "minigrad", lambda: iter([("minigrad/__init__.py", b"")]))
-    packs.build(folder)
-    assert ran == [("precompile.py", ["minigrad.tar", "numpy.tar", packs.LIBRARY])]
-    assert list(unpacked((folder / "numpy.tar").read_bytes())) == ["numpy/__init__.py", "numpy/b.so"]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from web.documents import ROOT
 from web.scripts import examples
 
 from .conftest import until
@@ -93,27 +90,3 @@ def test_programs_are_taken_along(visit: Visit, tmp_path: Path) -> None:
     program = Path(download.value.path()).read_text(encoding="utf-8")
     shorter = program.replace("range(200)", "range(2)")
     exec(compile(shorter, "program.py", "exec"), {"__name__": "__main__"})
-
-
-def test_the_picture_of_the_documents(site: Path, tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image", reason="Pillow writes the picture: pip install pillow")
-    pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
-    script, made = ROOT / "docs" / "site_picture.py", tmp_path / "page.png"
-    subprocess.run([sys.executable, str(script), "--site", str(site), "--output", str(made)], check=True)
-    for path in (made, script.with_name("site.png")):
-        picture = image.open(path)
-        assert (picture.format, picture.width) == ("PNG", 1180)
-        assert path.stat().st_size <= 80 * 1024
-
-
-def test_a_program_can_be_stopped_before_python_has_started(visit: Visit) -> None:
-    page = visit(HERE)
-    until(page, "Boolean(window.playground?.editor)")
-    page.evaluate("window.playground.editor.text = 'print(6 * 7)'")
-    button = page.locator(".play button.main")
-    button.click()
-    assert button.is_disabled()  # a second click would run it twice
-    page.locator(".play-bar button:text-is('Stop')").click()
-    until(page, "!window.playground.busy")
-    assert "stopped" in page.locator("#panel-output").inner_text()
-    assert "42" in run(page)

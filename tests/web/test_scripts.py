@@ -47,9 +47,3 @@ def test_an_example_runs_and_its_panels_show_something(path: Path, capsys: pytes
         value = eval(expression, names)
         shown = capsys.readouterr().out if panel == "explain" else value.html()
         assert len(shown) > 100, panel
-
-
-def test_the_frames_script_can_stand_in_a_page() -> None:
-    """It is put between <script> and </script> as it is."""
-    text = (scripts.SOURCES / "frame.js").read_text(encoding="utf-8").lower()
-    assert "</script" not in text and "<!--" not in text
