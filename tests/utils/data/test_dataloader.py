@@ -21,7 +21,7 @@ import pytest
 import minigrad
 from minigrad.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 from minigrad.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
-from tests.support.cases import raises
+from tests.support.cases import cases, each, raises
 from tests.support.parity import torch
 from tests.support.ranks import begun, is_running, until
 
@@ -129,33 +129,33 @@ def test_same_seed_same_batches() -> None:
         assert batches_of(minigrad, *way) == batches_of(torch, *way), way
 
 
-@pytest.mark.parametrize(
-    ("workers", "shared", "batch"),
-    [
-        (0, False, {"batch_size": 3}),
-        (0, False, {"batch_size": None}),
-        (2, True, {"batch_size": 3}),
-        (2, False, {"batch_size": 3, "drop_last": True}),
-        (2, True, {"batch_size": None}),
-        (3, True, {"batch_size": 3, "drop_last": True}),
-    ],
-)
+STREAMS: list[tuple[int, bool, dict[str, Any]]] = [
+    (0, False, {"batch_size": 3}),
+    (0, False, {"batch_size": None}),
+    (2, True, {"batch_size": 3}),
+    (2, False, {"batch_size": 3, "drop_last": True}),
+    (2, True, {"batch_size": None}),
+    (3, True, {"batch_size": 3, "drop_last": True}),
+]
+
+
+@cases("workers, shared, batch", STREAMS)
 def test_streams_are_pytorchs(workers: int, shared: bool, batch: dict[str, Any]) -> None:
     def batches(library: Any) -> list[Any]:
         info = library.utils.data.get_worker_info
 
         class OneStream(library.utils.data.IterableDataset):  # type: ignore[misc]
             def __iter__(self) -> Iterator[int]:
-                told = info()
-                return iter(range(*((told.id, 20, told.num_workers) if told and shared else (20,))))
+                worker = info()
+                return iter(range(*((worker.id, 20, worker.num_workers) if worker and shared else (20,))))
 
         loader = library.utils.data.DataLoader(OneStream(), num_workers=workers, **batch)
         return [plain(b) for _ in range(2) for b in loader]
 
-    found, expected = batches(minigrad), batches(torch)
+    ours, theirs = batches(minigrad), batches(torch)
     if workers == 3:  # PyTorch's order then depends on which worker ends first
-        found, expected = sorted(found, key=repr), sorted(expected, key=repr)
-    assert found == expected
+        ours, theirs = sorted(ours, key=repr), sorted(theirs, key=repr)
+    assert ours == theirs
 
 
 def test_attributes() -> None:
@@ -170,20 +170,34 @@ def test_attributes() -> None:
     raises(NotImplementedError, "cannot be pickled", lambda: iter(DataLoader(range(5))).__getstate__())
 
 
-def test_tensors_and_a_collate_fn_of_ones_own() -> None:
+class Many(Examples):
+    """Examples that are given many at once, as negative numbers."""
+
+    def __getitems__(self, indices: list[int]) -> list[int]:
+        return [-i for i in indices]
+
+
+class Loader:
+    """A loader of another kind, as fastai's: it has PyTorch's attributes."""
+
+    _dataset_kind, _auto_collation, drop_last, generator = _DatasetKind.Iterable, False, False, None
+    _IterableDataset_len_called, num_workers, dataset = None, 0, ["a", "b"]
+    _index_sampler = range(5)
+
+    @staticmethod
+    def collate_fn(example: str) -> str:
+        return example * 2
+
+
+def test_what_batches_are_put_together_of() -> None:
     x = minigrad.arange(6.0).reshape(3, 2)
-    batches = list(DataLoader(TensorDataset(x, minigrad.arange(3)), batch_size=2))
-    assert [[part.tolist() for part in batch] for batch in batches] == [[[[0, 1], [2, 3]], [0, 1]], [[[4, 5]], [2]]]
+    pairs = [[[[0, 1], [2, 3]], [0, 1]], [[[4, 5]], [2]]]
+    assert plain(list(DataLoader(TensorDataset(x, minigrad.arange(3)), batch_size=2))) == pairs
     assert list(DataLoader(range(5), batch_size=2, collate_fn=sum)) == [1, 5, 4]
-
-
-def test_datasets_that_give_many_at_once() -> None:
-    class Many(Examples):
-        def __getitems__(self, indices: list[int]) -> list[int]:
-            return [-i for i in indices]
-
     assert plain(list(DataLoader(Many(3), batch_size=2))) == [[0, -1], [-2]]
     assert plain(list(DataLoader(Many(2), batch_size=None))) == [0, 1]
+    loader: Any = Loader()
+    assert list(_SingleProcessDataLoaderIter(loader)) == ["aa", "bb"]
 
 
 def test_lengths_of_streams() -> None:
@@ -219,9 +233,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 
 def test_arguments_that_exclude_each_other() -> None:
-    for options, error, text in WRONG:
-        with pytest.raises(error, match=text):
-            DataLoader(**{"dataset": range(3), **options})
+    each(WRONG, lambda row: raises(row[1], row[2], lambda: DataLoader(**{"dataset": range(3), **row[0]})))
 
 
 def test_worker_info() -> None:
@@ -262,7 +274,7 @@ def test_batches_larger_than_a_pipe_come_back_whole() -> None:
         assert small.tolist() == [[2 * i, 2 * i + 1, 2 * i + 2], [2 * i + 1, 2 * i + 2, 2 * i + 3]]
 
 
-@pytest.mark.parametrize("in_order", [True, False])
+@cases("in_order", [True, False])
 def test_a_slow_worker(in_order: bool) -> None:
     """The first example waits until another has come: in order, until the other worker is further on."""
     event = multiprocessing.Event()
@@ -281,7 +293,7 @@ def test_a_slow_worker(in_order: bool) -> None:
     assert not in_order or rest == sorted(rest)
 
 
-@pytest.mark.parametrize("error", [KeyError, StopAsyncIteration])
+@cases("error", [KeyError, StopAsyncIteration])
 def test_an_exception_in_a_worker(error: type[Exception]) -> None:
     def example(i: int) -> int:
         if i == 2:
@@ -298,31 +310,15 @@ def test_an_exception_in_a_worker(error: type[Exception]) -> None:
     assert next(loader) == 3  # the others go on
 
 
-def test_exceptions_that_cannot_be_made_again() -> None:
-    class TwoError(Exception):
-        def __init__(self, a: int, b: int) -> None:
-            super().__init__(a, b)
+class TwoError(Exception):
+    """A class that an error's text alone cannot make again."""
 
-    def example(i: int) -> int:
-        raise TwoError(1, 2)
-
-    with pytest.raises(RuntimeError, match="Caught TwoError in DataLoader worker process 0"):
-        list(DataLoader(Examples(1, example), num_workers=1))
-    with pytest.raises(Exception, match=r"(?s)in DataLoader worker process 0.*pickle"):
-        list(DataLoader(Examples(1, lambda i: lambda: i), num_workers=1, batch_size=None))
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(a, b)
 
 
-def test_a_worker_init_fn_that_fails_or_is_killed() -> None:
-    def fail(worker: int) -> None:
-        raise OSError(f"no file for {worker}")
-
-    for dataset in (Examples(4), Stream(4)):
-        with pytest.raises(OSError, match="no file for 0"):
-            list(DataLoader(dataset, num_workers=2, worker_init_fn=fail))
-    with pytest.raises(RuntimeError, match=killed(1)):
-        list(
-            DataLoader(Examples(8), num_workers=2, worker_init_fn=lambda number: end_by_kill() if number == 1 else None)
-        )
+def fail(error: BaseException) -> Any:
+    raise error
 
 
 def killed(number: int | str, pid: Any = r"\d+") -> str:
@@ -335,18 +331,37 @@ def end_by_kill() -> None:
     time.sleep(3600)
 
 
-@pytest.mark.parametrize(("index", "in_order"), [(1, True), (3, True), (9, False)])
-def test_a_worker_that_is_killed_at_an_example(index: int, in_order: bool) -> None:
-    """At its first, while others wait for it, and at the end of the pass."""
-    dataset = Examples(10, lambda i: end_by_kill() if i == index else i)
-    with pytest.raises(RuntimeError, match=killed(1 if in_order else "[01]")):
-        list(DataLoader(dataset, num_workers=2, in_order=in_order))
+def ending(index: int, end: Callable[[], Any]) -> Examples:
+    """Ten examples, of which one ends its worker."""
+    return Examples(10, lambda i: end() if i == index else i)
 
 
-def test_a_worker_that_ends_itself() -> None:
-    for end in (lambda: sys.exit(3), lambda: os._exit(3)):
-        with pytest.raises(RuntimeError, match=r"\(pid\(s\) \d+\) .*worker 1 \(process \d+\) ended with exit code 3$"):
-            list(DataLoader(Examples(8, lambda i, end=end: end() if i == 3 else i), num_workers=2))
+def no_file(worker: int) -> None:
+    raise OSError(f"no file for {worker}")
+
+
+ENDED = r"\(pid\(s\) \d+\) .*worker 1 \(process \d+\) ended with exit code 3$"
+FAILURES: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+    (Examples(1, lambda i: fail(TwoError(1, 2))), {}, RuntimeError, "Caught TwoError in DataLoader worker process 0"),
+    (Examples(1, lambda i: lambda: i), {"batch_size": None}, Exception, r"(?s)in DataLoader worker process 0.*pickle"),
+    (Examples(4), {"worker_init_fn": no_file}, OSError, "no file for 0"),
+    (Stream(4), {"worker_init_fn": no_file}, OSError, "no file for 0"),
+    (Examples(8), {"worker_init_fn": lambda number: number and end_by_kill()}, RuntimeError, killed(1)),
+    (ending(1, end_by_kill), {}, RuntimeError, killed(1)),  # at its first example
+    (ending(3, end_by_kill), {}, RuntimeError, killed(1)),  # while others wait for it
+    (ending(9, end_by_kill), {"in_order": False}, RuntimeError, killed("[01]")),  # at the end of the pass
+    (ending(3, lambda: sys.exit(3)), {}, RuntimeError, ENDED),
+    (ending(3, lambda: os._exit(3)), {}, RuntimeError, ENDED),
+    (Examples(2, lambda i: time.sleep(3600)), {"timeout": 0.2}, RuntimeError, "timed out after 0.2 seconds"),
+]
+
+
+@cases("dataset, options, error, text", FAILURES)
+def test_a_worker_that_fails_is_named(dataset: Any, options: dict[str, Any], error: Any, text: str) -> None:
+    loader: Any = iter(DataLoader(dataset, num_workers=2, **options))
+    raises(error, text, lambda: list(loader))
+    for worker in loader._workers if "timeout" in options else ():
+        worker.process.kill()
 
 
 def test_a_worker_that_is_killed_within_a_message() -> None:
@@ -369,13 +384,6 @@ def test_a_persistent_worker_that_is_killed_between_two_passes() -> None:
     process.join()
     raises(RuntimeError, killed(1, process.pid), lambda: list(loader))
     assert [plain(list(loader)) for _ in range(2)] == [[[0], [1], [2], [3]]] * 2
-
-
-def test_timeout() -> None:
-    loader = DataLoader(Examples(2, lambda i: time.sleep(3600)), num_workers=1, timeout=0.2)
-    iterator = iter(loader)
-    raises(RuntimeError, r"timed out after 0.2 seconds", lambda: next(iterator))
-    iterator._workers[0].process.kill()  # type: ignore[attr-defined]
 
 
 def test_persistent_workers_are_the_same_processes() -> None:
@@ -467,19 +475,3 @@ def test_a_dataset_that_is_its_own_iterator_is_begun_once() -> None:
     for workers in (0, 1):
         batches = [batch.tolist() for batch in DataLoader(Countdown(), batch_size=2, num_workers=workers)]
         assert batches == [[4, 3], [2, 1], [0]]
-
-
-def test_an_iterator_takes_a_loader_of_another_kind() -> None:
-    """As fastai's, which has PyTorch's attributes."""
-
-    class Loader:
-        _dataset_kind, _auto_collation, drop_last, generator = _DatasetKind.Iterable, False, False, None
-        _IterableDataset_len_called, num_workers, dataset = None, 0, ["a", "b"]
-        _index_sampler = range(5)
-
-        @staticmethod
-        def collate_fn(example: str) -> str:
-            return example * 2
-
-    loader: Any = Loader()
-    assert list(_SingleProcessDataLoaderIter(loader)) == ["aa", "bb"]
