@@ -9,7 +9,6 @@ import ast
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ class Threes(Batches):
 
 
 class Broken(Batches):
-    """The second batch of the fifth update is not what it should be on rank 1, or ends it; or all wait."""
+    """The second batch of the fifth update is not what it should be on rank 1, or ends it."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -73,12 +72,10 @@ class Broken(Batches):
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
         """As they should be, but for one."""
         for i, batch in enumerate(super().epoch(number, start), start):
-            if self.what != "slow" and number == 1 and i == 5 and distributed.get_rank() == 1:
+            if number == 1 and i == 5 and distributed.get_rank() == 1:
                 if self.what == "killed":
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield "no batch"
-            if self.what == "slow":
-                time.sleep(float(os.environ.get("SECONDS_OF_A_BATCH", "0")))
             yield batch
 
 
@@ -97,7 +94,6 @@ BATCHES: dict[str, Any] = {
     "threes": Threes,
     "broken": lambda: Broken("broken"),
     "killed": lambda: Broken("killed"),
-    "slow": lambda: Broken("slow"),
     "by a worker": lambda: LoaderBatches(list(map(minigrad.tensor, rows)), 5, seed=2, num_workers=1),
     "noisy": lambda: LoaderBatches(Drawn(), 5, seed=2),
 }

@@ -206,34 +206,29 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
-    raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(tmp_path / "none.safetensors"))
-    minigrad.save({"model": {}}, tmp_path / "other.safetensors")
-    with pytest.raises(RuntimeError, match=r"other\.safetensors is not a checkpoint of minigrad\.training"):
-        read_checkpoint(tmp_path / "other.safetensors")
-    write_checkpoint(tmp_path / "new.safetensors", {"model": {}, "version": 99})
-    with pytest.raises(RuntimeError, match="version 99, this program reads version 1"):
-        read_checkpoint(tmp_path / "new.safetensors")
-    minigrad.save({"program": "minigrad.training", "model": {}}, tmp_path / "none.safetensors")
-    with pytest.raises(RuntimeError, match="version unknown, this program reads version 1"):
-        read_checkpoint(tmp_path / "none.safetensors")
+    path, own = tmp_path / "other.safetensors", {"program": "minigrad.training", "model": {}}
+    raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(path))
+    rows: list[tuple[dict[str, Any], str]] = [
+        ({"model": {}}, r"other\.safetensors is not a checkpoint of minigrad\.training"),
+        ({**own, "version": 99}, "version 99, this program reads version 1"),
+        (own, "version unknown, this program reads version 1"),
+    ]
+    for content, message in rows:
+        minigrad.save(content, path)
+        with pytest.raises(RuntimeError, match=message):
+            read_checkpoint(path)
 
 
-def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path) -> None:
-    made = trainer(tmp_path)
+def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, replace = trainer(tmp_path), os.replace
     made.extra["own"] = random.Random
     raises(TypeError, "not plain data", made.fit)
-    assert not RunFolder(tmp_path).last.exists()
 
-
-def test_a_disk_that_gives_back_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The data was plain: it is not to blame."""
-    replace = os.replace
-
-    def cut(source: Any, target: Any) -> None:
+    def cut(source: Any, target: Any) -> None:  # a disk that gives back something else: the data is not to blame
         os.truncate(source, 100)
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", cut)
-    told = r"last\.safetensors is damaged: it is truncated: [^:]*\. What to do: [^:]*$"  # one advice alone
-    raises(RuntimeError, told, lambda: trainer(tmp_path).fit())
+    advice = r"last\.safetensors is damaged: it is truncated: [^:]*\. What to do: [^:]*$"  # one alone
+    raises(RuntimeError, advice, lambda: trainer(tmp_path).fit())
     assert not RunFolder(tmp_path).last.exists()

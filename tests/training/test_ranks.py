@@ -13,7 +13,7 @@ import pytest
 import minigrad
 from minigrad.training import read_checkpoint
 from minigrad.training.ranks import Ranks
-from tests.support.ranks import Ran, begun, finished, launcher, until
+from tests.support.ranks import Ran, begun, finished, launcher
 from tests.training.shared_updates import Model, loss, trainer, weights
 
 pytest.importorskip("mpi4py")
@@ -78,20 +78,6 @@ def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) 
     assert equal(whole, train(2, tmp_path / "same", **case))
     assert near(whole, alone(tmp_path / "fewer", **case))
     assert near(whole, train(3, tmp_path / "more", **case))
-
-
-@pytest.mark.nightly
-def test_a_signal_finishes_the_update_and_saves(tmp_path: Path) -> None:
-    case = {"dropout": 0.3, "steps": 60, "batches": "slow"}
-    folder = tmp_path / "run"
-    process = begun(launcher(2, *PROGRAM, folder, *options(case)), tmp_path, SECONDS_OF_A_BATCH="0.2")
-    until(lambda: (folder / "log.jsonl").exists() and (folder / "log.jsonl").read_text().count("\n") > 3, "steps")
-    process.send_signal(signal.SIGTERM)
-    ran = finished(process)
-    assert ran.status == 130, ran.err
-    step = read_checkpoint(folder / "last.safetensors")["step"]
-    assert 3 < step < 60
-    assert equal(train(2, tmp_path / "whole", **case), train(2, folder, **case))
 
 
 @pytest.mark.nightly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import math
 import os
@@ -105,14 +106,6 @@ def test_a_metric_that_is_to_be_large_and_one_that_is_missing(tmp_path: Path) ->
     raises(ValueError, r"gives loss, nan, but not 'bleu'", lambda: trainer(tmp_path, metric="bleu", steps=6).fit())
 
 
-def test_without_evaluation(tmp_path: Path) -> None:
-    outcome = trainer(tmp_path, evaluate=None, keep_snapshots=0, ema_decay=None).fit()
-    assert outcome.best is None
-    assert contents(tmp_path)["files"] == ["last.safetensors", "log.jsonl"]
-    with pytest.raises(ValueError, match="patience counts evaluations, and there are none"):
-        trainer(tmp_path, evaluate=None, patience=3)
-
-
 def test_minutes_and_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now, saved = [0.0], []
     monkeypatch.setattr("time.monotonic", lambda: now[0])
@@ -179,24 +172,6 @@ def test_an_evaluation_leaves_modes_gradients_and_random_numbers(tmp_path: Path,
     with pytest.raises(KeyError, match="in the evaluation") if fails else nullcontext():
         run.fit()
     assert look() == before
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_modes_are_those_that_were_given(tmp_path: Path, whole: bool) -> None:
-    """A part in eval mode stays so, from the first update on; a model that was evaluated is trained."""
-    seen: list[tuple[bool, bool, bool]] = []
-
-    def loss(model: Any, batch: Any) -> Any:
-        seen.append((model.training, model.dropout.training, model.normed.training))
-        return program.loss(model, batch)
-
-    for steps in (3, 8):
-        made = trainer(tmp_path, loss=loss, steps=steps, accumulate=1)
-        (made.model if whole else made.model.normed).eval()
-        made.fit()
-    assert seen == [(True, True, whole)] * 8
-    tracked = read_checkpoint(tmp_path / "last.safetensors")["model"]["normed.num_batches_tracked"]
-    assert int(tracked) == 8 * whole
 
 
 def test_the_moving_average_is_what_is_evaluated(tmp_path: Path) -> None:
@@ -333,19 +308,6 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
     raises(ValueError, r"carried \(None there, 'given' now\)", lambda: carrying(tmp_path / "none", 20).fit())
 
 
-def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
-    model = minigrad.nn.Linear(2, 2)
-    optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
-    parts: Any = (model, optimizer, None, None)
-    rows: list[tuple[Any, str]] = [
-        (lambda e: 1.0, r"LambdaLR\(optimizer, function\)"),
-        (ReduceLROnPlateau(optimizer), "ReduceLROnPlateau cannot be the schedule: it steps with a metric"),
-    ]
-    for schedule, message in rows:
-        with pytest.raises(TypeError, match=message):
-            Trainer(*parts, folder=tmp_path, settings=Settings(1), schedule=schedule)
-
-
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -367,20 +329,44 @@ def test_tensorboard(tmp_path: Path) -> None:
     assert [event.value for event in read.Scalars("training/loss")] == pytest.approx(found, rel=1e-6)
 
 
-def test_settings_that_make_no_sense() -> None:
-    rows: list[tuple[str, Any]] = [
-        *(("steps", value) for value in (0, 1.5)),
-        ("accumulate", 0),
-        ("clip", 0.0),
-        ("minutes", -1),
-        *(("patience", value) for value in (0, True)),
-        ("ema_decay", 1.0),
-        ("mode", "least"),
-        *(("keep_snapshots", value) for value in (-1, True, 1.5)),
-        ("save_seconds", 0),
-        ("snapshot_every", 0),
-        ("log_every", True),
-    ]
-    for name, value in rows:
+@pytest.mark.parametrize("whole", [False, True])
+def test_modes_are_those_that_the_program_has_set(tmp_path: Path, whole: bool) -> None:
+    """A part in eval mode stays so, from the first update on; a model that was evaluated is trained."""
+    seen: list[tuple[bool, bool, bool]] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        seen.append((model.training, model.dropout.training, model.normed.training))
+        return program.loss(model, batch)
+
+    for steps in (3, 8):
+        made = trainer(tmp_path, loss=loss, steps=steps, accumulate=1)
+        (made.model if whole else made.model.normed).eval()
+        made.fit()
+    assert seen == [(True, True, whole)] * 8
+
+
+def test_without_evaluation(tmp_path: Path) -> None:
+    assert trainer(tmp_path, evaluate=None, keep_snapshots=0, ema_decay=None).fit().best is None
+    assert contents(tmp_path)["files"] == ["last.safetensors", "log.jsonl"]
+
+
+WRONG = "steps=0 steps=1.5 accumulate=0 clip=0.0 minutes=-1 patience=0 patience=True ema_decay=1.0 mode='least' "
+WRONG += "keep_snapshots=-1 keep_snapshots=True keep_snapshots=1.5 save_seconds=0 snapshot_every=0 log_every=True"
+
+
+def test_settings_that_make_no_sense(tmp_path: Path) -> None:
+    for words in WRONG.split():
+        name, _, value = words.partition("=")
         with pytest.raises(ValueError, match=name):
-            program.settings(**{name: value})
+            program.settings(**{name: ast.literal_eval(value)})
+    unused = "patience counts evaluations, and there are none"
+    raises(ValueError, unused, lambda: trainer(tmp_path, evaluate=None, patience=3))
+    model = minigrad.nn.Linear(2, 2)
+    optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
+    rows: list[tuple[Any, str]] = [
+        (lambda e: 1.0, r"LambdaLR\(optimizer, function\)"),
+        (ReduceLROnPlateau(optimizer), "ReduceLROnPlateau cannot be the schedule: it steps with a metric"),
+    ]
+    for schedule, message in rows:
+        with pytest.raises(TypeError, match=message):
+            Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1), schedule=schedule)

@@ -69,9 +69,6 @@ def test_a_file_that_claims_something_else() -> None:
         for change, message in rows:
             with pytest.raises(ValueError, match=message):
                 restored(name, model.config.as_dict() | change, model.state_dict())
-
-
-def test_a_file_of_another_model() -> None:
     gru, transformer = translator("gru").model, translator("transformer").model
     with pytest.raises(ValueError, match="which there is not"):
         restored("transformer", gru.config.as_dict(), gru.state_dict())

@@ -72,13 +72,10 @@ def test_splits_share_no_sentence_on_either_side() -> None:
             assert {getattr(p, side) for p in one}.isdisjoint(getattr(p, side) for p in other)
 
 
-def test_a_seed_gives_the_same_pairs_and_another_seed_others() -> None:
+def test_the_seed_alone_decides_what_the_corpus_has() -> None:
     for split in SPLITS:
         first = load(split, size=50, seed=3)
         assert first == load(split, size=80, seed=3)[:50] != load(split, size=50, seed=4)
-
-
-def test_the_corpus_does_not_hang_on_the_hash_seed() -> None:
     code = "from minigrad.translate.english_italian import load; print(load(size=200, seed=1))"
     path = ":".join(sys.path)
     environment = {"PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1", "PYTHONPATH": path}
@@ -136,13 +133,6 @@ def test_every_test_sentence_holds_a_held_out_pair_and_no_training_sentence_does
     assert seen["train"] > 14_000
 
 
-def test_each_word_of_the_test_split_is_often_in_training() -> None:
-    source, target = training_words()
-    for pair in corpus()["test"]:
-        assert min(source[t] for t in tokenize(pair.source)) >= 40, pair
-        assert min(target[t] for t in tokenize(pair.target)) >= 15, pair
-
-
 def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
     """Those that people will try first."""
     cats, tomatoes = (noun_phrase("", NOUNS[name], True) for name in ("cat", "tomato"))
@@ -161,23 +151,15 @@ def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
     assert {likes, *(pair.source for pair in short)}.isdisjoint(pair.source for pair in corpus()["train"])
 
 
-def test_vocabulary_is_large_and_every_form_is_common() -> None:
+def test_the_vocabulary_is_large_and_each_word_is_often_in_training() -> None:
+    """Those of the lexicon and of the test split as well."""
     source, target = training_words()
-    assert len(source) >= 400
-    assert len(target) >= 800
-    assert sum(n >= 100 for n in source.values()) / len(source) > 0.97
-    assert sum(n >= 100 for n in target.values()) / len(target) > 0.80
-    assert sum(n >= 40 for n in target.values()) / len(target) > 0.98
-    assert min(source.values()) >= 40
-    assert min(target.values()) >= 15
-
-
-def test_every_word_of_the_lexicon_is_used() -> None:
-    used = set(training_words()[0])
     words = {n for noun in NOUNS.values() for n in (noun.english, noun.english_plural)}
-    words |= set(ADJECTIVES)
-    words |= {v.base.split()[0] for v in VERBS.values()}
-    assert not words - used - {""}
+    words |= {*ADJECTIVES, *(verb.base.split()[0] for verb in VERBS.values())}
+    assert words - {""} <= source.keys() and len(source) >= 400 and len(target) >= 800
+    assert min(source.values()) >= 40 and min(target.values()) >= 15
+    for pair in corpus()["test"]:
+        assert {*tokenize(pair.source)} <= source.keys() and {*tokenize(pair.target)} <= target.keys(), pair
 
 
 def test_detokenize_undoes_tokenize_on_the_whole_corpus() -> None:
@@ -188,8 +170,6 @@ def test_detokenize_undoes_tokenize_on_the_whole_corpus() -> None:
 
 def test_tokenize() -> None:
     rows: list[tuple[str, list[str]]] = [
-        ("I like cats.", ["I", "like", "cats", "."]),
-        ("i like cats", ["I", "like", "cats"]),
         ("The cat sees Maria's dog.", ["the", "cat", "sees", "Maria", "'s", "dog", "."]),
         ("I gatti mangiano l'arancia.", ["i", "gatti", "mangiano", "l'", "arancia", "."]),
         ("Mi piacciono i miei libri.", ["mi", "piacciono", "i", "miei", "libri", "."]),
@@ -203,7 +183,6 @@ def test_tokenize() -> None:
         ("   ", []),
         ("猫が好き", ["猫が好き"]),
         ("Κι έτσι", ["κι", "έτσι"]),
-        ("a--b", ["a", "-", "-", "b"]),
         ("''", ["'", "'"]),
     ]
     for text, tokens in rows:
@@ -213,15 +192,11 @@ def test_tokenize() -> None:
 def test_normalize() -> None:
     rows = [
         ("i like cats", "I like cats."),
-        ("I like cats", "I like cats."),
         ("  i   like cats . ", "I like cats."),
-        ("I like cats!", "I like cats."),
         ("I like cats...", "I like cats."),
         ("do you like cats", "Do you like cats?"),
-        ("Do you like cats", "Do you like cats?"),
         ("do you like cats?!", "Do you like cats?"),
         ("where is my cat", "Where is my cat?"),
-        ("do not open the door", "Do not open the door."),
         ("don't open the door", "Do not open the door."),
         ("I don’t like cats", "I do not like cats."),
         ("he can't swim", "He cannot swim."),
@@ -229,14 +204,10 @@ def test_normalize() -> None:
         ("they won't go", "They will not go."),
         ("i'm tired", "I am tired."),
         ("she's tired", "She is tired."),
-        ("they're tired", "They are tired."),
         ("i'd like some bread", "I would like some bread."),
         ("i'll go on monday", "I will go on Monday."),
         ("maria's cat is black", "Maria's cat is black."),
         ("where am i", "Where am I?"),
-        ("I love you very much", "I love you very much."),
-        ("xyzzy", "Xyzzy."),
-        ("", ""),
         ("  ", ""),
         ("...", "..."),
     ]

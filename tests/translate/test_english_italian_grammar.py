@@ -266,36 +266,9 @@ def test_the_corpus_is_correct() -> None:
     wrong = [(pair, errors) for pair in sample() if (errors := italian_errors(pair.target))]
     wrong += [(pair, errors) for pair in sample() if (errors := english_errors(pair.source))]
     assert not wrong[:10]
-
-
-def test_the_checker_knows_the_nouns_of_the_corpus() -> None:
-    """Whatever stands after an article is a noun of the table, or the check would be empty."""
-    after: dict[str, int] = {}
-    for pair in sample():
-        words = words_of(pair.target)
-        for one, two in pairwise(words):
-            if one in ("il", "lo", "la", "gli", "una", "uno", "un'", "dei", "delle", "nella"):
-                after[two] = after.get(two, 0) + (two in FEATURES)
-    known = sum(count > 0 for count in after.values())
-    assert known >= 100
-
-
-def test_participles_agree_with_unsaid_subjects() -> None:
-    for english, ending in {"She": "a", "He": "o", "I": "o", "You": "o", "We": "i", "They": "i"}.items():
-        pattern = re.compile(rf"^{english} (?:went|arrived|returned)\b")
-        pairs = [pair for pair in sample() if pattern.match(pair.source)]
-        assert len(pairs) >= 10, english
-        for pair in pairs:
-            match = re.match(r"(?:Sono|Sei|È|Siamo) (?:andat|arrivat|tornat)(\w)\b", pair.target)
-            assert match and match.group(1) == ending, pair
-
-
-def test_pronouns_take_up_their_noun() -> None:
-    for source, clitic in (("and ate them", "l[ie] "), ("and ate it", "l'"), ("but he does not find", "l[oaie] ")):
-        pairs = [pair for pair in sample() if source in pair.source]
-        assert len(pairs) >= 5, source
-        for pair in pairs:
-            assert re.search(rf"\b(?:e|ma non) {clitic}", pair.target), pair
+    neighbours = (pairwise(words_of(pair.target)) for pair in sample())
+    known = {two for words in neighbours for one, two in words if one in DETERMINERS and two in FEATURES}
+    assert len(known) >= 100  # or the check would be empty
 
 
 def test_clitics_have_the_gender_and_number_of_their_noun() -> None:
@@ -324,6 +297,12 @@ def test_constructions() -> None:
         (r" never ", r" mai\b"),
         (r" years old", r" anni\b"),
         (r"^I would like ", r"(?i)\bvorrei "),
+        (r"^She (?:went|arrived|returned)\b", r"^È (?:andat|arrivat|tornat)a\b"),
+        (r"^(?:He|I|You) (?:went|arrived|returned)\b", r"^(?:È|Sono|Sei) (?:andat|arrivat|tornat)o\b"),
+        (r"^(?:We|They) (?:went|arrived|returned)\b", r"^(?:Siamo|Sono) (?:andat|arrivat|tornat)i\b"),
+        (r"and ate them", r"\be l[ie] "),
+        (r"and ate it", r"\be l'"),
+        (r"but he does not find", r"\bma non l[oaie] "),
     ]
     drawn = sample() + english_italian.load("test", size=3_000, seed=8)
     for english, italian in rows:

@@ -49,9 +49,6 @@ def test_the_breakdown_has_each_sentence_once() -> None:
     assert rows[1].bleu == bleu(FOUND[1:2], REFERENCES[1:2]).value
     assert [row.length_ratio for row in rows] == pytest.approx([4 / 7, 1, 20 / 31])
     assert by_length([]) == []
-
-
-def test_the_ends_of_the_rows() -> None:
     for words in (5, 6, 10, 11, 15, 16, 20, 21, 30, 31):
         (row,) = report(["a b"], ["a b"], [" ".join("w" * words)]).by_length
         first, *_, last = row.words.replace("up to", "0 to").split()
@@ -82,6 +79,9 @@ def test_what_is_missing_for_one_score_is_a_note(monkeypatch: pytest.MonkeyPatch
     assert told.moses is None and "pip install" in told.notes[0]
     assert "note: no BLEU in Moses' tokens: " in told.text()
     assert "language" in report(["a"], ["a"], ["a"], language="2").notes[0]
+    monkeypatch.setattr("minigrad.translate.evaluation.MOST_RESAMPLED", 4)  # a very large set
+    told = report(FOUND, REFERENCES, SOURCES)
+    assert told.bleu.interval is None and "no confidence interval" in told.notes[0]
 
 
 def test_the_text_shows_all_of_it() -> None:
@@ -94,12 +94,6 @@ def test_the_text_shows_all_of_it() -> None:
     assert "lowest chrF" not in report(FOUND, REFERENCES, SOURCES, worst=0).text()
     long = report(["a" * 5000], ["b"], ["c " * 5000]).text()
     assert max(len(line) for line in long.splitlines()) < 320
-
-
-def test_no_interval_for_a_very_large_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minigrad.translate.evaluation.MOST_RESAMPLED", 4)
-    told = report(FOUND, REFERENCES, SOURCES)
-    assert told.bleu.interval is None and "no confidence interval" in told.notes[0]
 
 
 def test_what_cannot_be_measured() -> None:

@@ -34,15 +34,17 @@ def test_the_parts_and_the_words_that_are_new() -> None:
     assert "unknown to the model" in said("words", train=TRAIN, **held_out)[2]
 
 
-def test_characters_that_no_pair_to_learn_from_has() -> None:
-    found = said(train=TRAIN, test=[("a ß ñ", "uno")])
-    assert found[1] == "note: only pairs that are held out have ß, ñ, which the model cannot know"
-
-
-def test_few_pairs_and_none_held_out() -> None:
+def test_advice_on_few_pairs() -> None:
     parts, few = said(train=TRAIN[:20])
     assert parts == "20 pairs, all to learn from: none is held out to test with"
     assert few.startswith("note: so few pairs are learned by heart")
+    many = [(f"a {i % 9}", f"uno {i % 9}") for i in range(6000)]
+    assert not [line for line in said(train=many) if "so few" in line]
+
+
+def test_characters_that_no_pair_to_learn_from_has() -> None:
+    found = said(train=TRAIN, test=[("a ß ñ", "uno")])
+    assert found[1] == "note: only pairs that are held out have ß, ñ, which the model cannot know"
 
 
 def test_what_stands_twice() -> None:
@@ -50,8 +52,3 @@ def test_what_stands_twice() -> None:
     found = said(train=[*TRAIN, *TRAIN[:2], ("a, 9 b", "nove")])
     assert found[1] == "note: another copy of 2 pairs was found; what stands twice counts twice"
     assert found[2].startswith("note: 1 sentence with several translations")
-
-
-def test_many_pairs_need_no_advice() -> None:
-    rows = [(f"a {i % 9}", f"uno {i % 9}") for i in range(6000)]
-    assert not [line for line in said(train=rows) if "so few" in line]

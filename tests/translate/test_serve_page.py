@@ -268,19 +268,7 @@ def test_html_is_text(open_page: Callable[..., Any]) -> None:
     assert page.evaluate(made) == 0 and page.title() in (before, "English to Italian")
 
 
-def test_errors_are_told_and_gone_with_the_next_translation(open_page: Callable[..., Any]) -> None:
-    page = open_page()
-    for text, message in (("x" * 70_000, "at most 65,536"), ("a bug", "its terminal shows where")):
-        page.fill("#text", text)
-        page.press("#text", "Enter")
-        page.wait_for_selector("#error:visible")
-        assert message in page.inner_text("#error") and not page.is_visible("#result")
-        assert page.get_attribute("#error", "role") == "alert"
-        translate(page, "one two")
-        assert not page.is_visible("#error")
-
-
-def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..., Any], server: Server) -> None:
+def test_while_it_translates_and_when_the_server_fails(open_page: Callable[..., Any], server: Server) -> None:
     page = open_page()
     translate(page, "one two")
     with server.lock:  # as if another translation was under way
@@ -291,6 +279,13 @@ def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..
         page.fill("#text", "five six")  # the newest text wins
         page.press("#text", "Enter")
     expect(page.locator("#target")).to_have_text("six five end")
+    for text, message in (("x" * 70_000, "at most 65,536"), ("a bug", "its terminal shows where")):
+        page.fill("#text", text)
+        page.press("#text", "Enter")
+        page.wait_for_selector("#error:visible")
+        assert message in page.inner_text("#error") and not page.is_visible("#result")
+        translate(page, "one two")
+        assert not page.is_visible("#error")
     page.route("**/translate", lambda call: call.abort())
     page.press("#text", "Enter")
     page.wait_for_selector("#error:visible")

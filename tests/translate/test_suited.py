@@ -38,6 +38,8 @@ def test_what_is_given_holds_and_the_rest_follows(table: Path) -> None:
     assert (found.training.steps, found.model.layers, found.data.tokenizer) == (30, 1, "words")
     assert 0 < found.training.warm_up < 30 and found.training.evaluate_every <= 30
     assert not found.data.split_digits
+    with pytest.raises(FileNotFoundError, match="there is no"):
+        suited(given(table.with_name("none.tsv")))
 
 
 def test_more_pairs_take_more_updates_up_to_the_recipes() -> None:
@@ -55,8 +57,3 @@ def test_the_sizes_fit_each_other_for_any_number_of_pairs_or_updates() -> None:
     for steps in (1, 2, 9):
         schedule = schedule_of(preset(RECIPE).changed(sizes(100, {"steps": steps})).training)
         assert 0 < schedule(0) <= 1
-
-
-def test_pairs_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no"):
-        suited(given(tmp_path / "none.tsv"))

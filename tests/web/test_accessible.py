@@ -223,18 +223,3 @@ def test_tab_goes_through_the_playground_as_the_eye_does(visit: Visit) -> None:
     for before, stop in pairwise(own):
         assert is_after(stop["box"], before["box"]), (before, stop)
     assert page.evaluate(UNSEEN) == []
-
-
-def test_the_editor_can_be_left_by_keyboard_and_says_how(visit: Visit) -> None:
-    page = opened(visit)
-    editor = page.locator(".cm-content")
-    assert "Escape, then Tab" in editor.get_attribute("aria-description")
-    text = page.evaluate("window.playground.editor.text")
-    editor.focus()
-    page.keyboard.press("Tab")
-    assert page.evaluate("window.playground.editor.text") == "    " + text  # it indents
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Shift+Tab")
-    assert page.evaluate("document.activeElement.textContent") == ".ipynb"
-    assert page.evaluate("window.playground.editor.text") == text

@@ -115,6 +115,7 @@ def test_subset() -> None:
     assert Subset(Many(9), [5, 3]).__getitems__([0]) == [-25]
     rows = Subset(TensorDataset(minigrad.arange(5)), [4, 2])
     assert rows[[0, 1]][0].tolist() == [4, 2]  # type: ignore[index]
+    assert Subset(np.arange(5), [4])[0] == 4  # type: ignore[arg-type]
 
 
 def parts(library: Any, lengths: list[float], own: bool) -> list[list[int]]:
@@ -134,7 +135,3 @@ def test_random_split_refuses() -> None:
     raises(ValueError, "index 0 is not between", lambda: random_split(Squares(5), [1.5, -0.5]))
     with pytest.warns(UserWarning, match="index 0 is 0"):
         assert [len(part) for part in random_split(Squares(5), [0.0, 1.0])] == [0, 5]
-
-
-def test_numpy_arrays_are_datasets() -> None:
-    assert Subset(np.arange(5), [4])[0] == 4  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad.utils import data
+from tests.support.cases import each, raises
 from tests.support.parity import torch
 
 Make = Callable[[Any, Any], Any]
@@ -80,9 +81,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 
 def test_wrong_arguments() -> None:
-    for call, error, text in WRONG:
-        with pytest.raises(error, match=text):
-            call()
+    each(WRONG, lambda row: raises(row[1], row[2], row[0]))
 
 
 def test_a_sampler_of_an_earlier_pytorch() -> None:
