@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from minigrad.commands import cli
+from tests.support.cases import cases
 
 PROGRAM = """
 import sys
@@ -35,19 +36,16 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_profile_is_a_table_and_a_trace(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_is_a_table_by_op_or_module_and_a_trace(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = program.with_name("trace.json")
     assert cli.main(["profile", "--rows", "3", "--trace", str(trace), str(program), "--lr", "1"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("said ['--lr', '1'] __main__\n") and "Self CPU" in told.out
     assert told.err == f"wrote {trace}\n"
-    assert any(event["name"] == "linear" for event in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"])
-
-
-def test_a_profile_by_module(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["profile", "--by", "module", "--memory", str(program)]) == 0
-    told = capsys.readouterr().out
-    assert "\nLinear " in told and "Kept" in told
+    by_module = capsys.readouterr().out
+    assert "\nLinear " in by_module and "Kept" in by_module
+    assert any(event["name"] == "linear" for event in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"])
 
 
 def test_the_status_is_the_programs_and_the_table_comes_in_any_case(program: Path, capsys: Any) -> None:
@@ -60,7 +58,7 @@ def test_the_status_is_the_programs_and_the_table_comes_in_any_case(program: Pat
     assert told.err.splitlines()[1].strip().startswith(f'File "{program}"')
 
 
-@pytest.mark.parametrize("command", ["profile", "compat"])
+@cases("command", ["profile", "compat"])
 def test_a_program_that_is_not_there(command: str, program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([command, "nonesuch.py"]) == 1
     assert capsys.readouterr().err == "error: cannot read nonesuch.py\n"

@@ -39,19 +39,14 @@ def test_a_run_is_drawn_to_a_file_and_scaled(run: Path, capsys: pytest.CaptureFi
     assert sizes[1] == 2 * sizes[0]
 
 
-def test_runs_are_compared(run: Path) -> None:
-    second = run.with_name("second")
+def test_runs_are_compared_and_shown_without_a_file(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    second, shown = run.with_name("second"), list[View]()
     second.mkdir()
     (second / "log.jsonl").write_bytes((run / "log.jsonl").read_bytes())
-    view = view_of([str(run), str(second / "log.jsonl")])
+    monkeypatch.setattr(View, "show", shown.append)
+    assert cli.main(["viz", str(run), str(second / "log.jsonl")]) == 0
+    (view,) = shown
     assert isinstance(view, TrainingView) and [one.name for one in view.runs] == ["first", "second"]
-
-
-def test_without_a_file_it_is_shown(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[View] = []
-    monkeypatch.setattr(View, "show", lambda view: shown.append(view))
-    assert cli.main(["viz", str(run)]) == 0
-    assert len(shown) == 1 and isinstance(shown[0], TrainingView)
 
 
 def test_a_sentence_is_translated_and_its_attention_drawn(run: Path, monkeypatch: Any, capsys: Any) -> None:

@@ -76,6 +76,19 @@ def test_backward_accumulates_into_the_parameters() -> None:
         assert p.grad.equal(e)
 
 
+def test_the_random_state_may_be_left_alone() -> None:
+    drawn: list[Any] = []
+
+    def draw(x: Any) -> Any:
+        drawn.append(minigrad.rand(2).tolist())
+        return (x * 2).exp()
+
+    for preserve in (True, False):
+        checkpoint(draw, minigrad.ones(2, requires_grad=True), preserve_rng_state=preserve).sum().backward()
+        first, second = drawn[-2:]
+        assert (first == second) is preserve
+
+
 def test_memory_is_that_of_the_regions_ends() -> None:
     layers = [lambda x: (x.tanh().exp() * x.sin()).cos() for _ in range(8)]
 
@@ -112,28 +125,7 @@ def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
     assert x.grad is None
 
 
-def test_sequential() -> None:
-    model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)])
-    x = minigrad.randn(2, 4)
-    assert checkpoint_sequential(model, 2, x, use_reentrant=False).equal(model(x))
-    raises(ValueError, "6 segments", lambda: checkpoint_sequential(model, 6, x))
-
-
-def test_the_random_state_may_be_left_alone() -> None:
-    drawn: list[Any] = []
-
-    def draw(x: Any) -> Any:
-        drawn.append(minigrad.rand(2).tolist())
-        return x * 2
-
-    for preserve in (True, False):
-        drawn.clear()
-        x = minigrad.ones(2, requires_grad=True)
-        checkpoint(lambda x: draw(x).exp(), x, preserve_rng_state=preserve).sum().backward()
-        assert (drawn[0] == drawn[1]) is preserve
-
-
-def test_what_a_hand_written_checkpoint_needs() -> None:
+def test_sequential_and_what_a_hand_written_checkpoint_needs() -> None:
     x = minigrad.ones(2, requires_grad=True) * 2
     leaf, constant, number = detach_variable((x, minigrad.ones(1), 3))
     assert leaf.is_leaf and leaf.requires_grad and not constant.requires_grad and number == 3
@@ -141,6 +133,9 @@ def test_what_a_hand_written_checkpoint_needs() -> None:
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         check_backward_validity([constant])
     check_backward_validity([x])
+    model, x = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)]), minigrad.randn(2, 4)
+    assert checkpoint_sequential(model, 2, x, use_reentrant=False).equal(model(x))
+    raises(ValueError, "6 segments", lambda: checkpoint_sequential(model, 6, x))
     assert get_device_states(x, 3) == ([], [])
     set_device_states([], [])
 

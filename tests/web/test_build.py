@@ -91,8 +91,3 @@ def test_a_folder_that_is_no_site_is_left_alone(steps: Steps, tmp_path: Path, mo
             builder.build(Path(out))
     assert content(tmp_path) == {"work/thesis.txt": "all of it"}
     assert steps.done == []
-
-
-def test_the_translators_page_has_the_policy_of_all_pages() -> None:
-    template = (builder.ROOT / "web" / "overrides" / "main.html").read_text(encoding="utf-8")
-    assert f'content="{builder.POLICY}"' in template

@@ -59,14 +59,18 @@ def test_no_request_leaves(where: str, page: Any, visit: Visit, address: str) ->
     visit.wrong.clear()  # type: ignore[attr-defined]
 
 
+def run_first(page: Any, code: str) -> None:
+    """Run a program in place of the first block's."""
+    page.evaluate("async () => { await window.minigradCells.cells[0].edit() }")
+    page.evaluate("(code) => { window.minigradCells.cells[0].editor.text = code }", code)
+    page.locator(".run-bar").nth(0).get_by_text("Run").click()
+
+
 def test_messages_of_its_own_change_nothing_but_its_output(page: Any, visit: Visit) -> None:
     """A program can speak to the page as worker.js does; all that it can say is text."""
     evil = {"type": "out", "stream": "stdout", "text": "<img src=x onerror=alert(1)>"}
-    page.locator(".run-bar").nth(0).get_by_text("Edit").click()
-    until(page, "Boolean(window.minigradCells.cells[0].editor)")
     code = f"import _page, json\n_page.say(json.dumps({evil!r}))\nprint('<script>alert(2)</script><b>bold</b>')"
-    page.evaluate("(code) => { window.minigradCells.cells[0].editor.text = code }", code)
-    page.locator(".run-bar").nth(0).get_by_text("Run").click()
+    run_first(page, code)
     until(page, "window.minigradCells.cells[0].done")
     assert page.evaluate(f"{OUTPUT}.querySelectorAll('img, script, b').length") == 0
     assert "<b>bold</b>" in page.locator(".run-output").nth(0).inner_text()
@@ -77,9 +81,7 @@ def test_html_of_a_program_stands_in_an_origin_of_its_own(page: Any, visit: Visi
         "<script>try { parent.document.title = 'reached' } catch { document.title = 'kept out' }</script><h1>mine</h1>"
     )
     code = f"class Evil:\n    def _repr_html_(self):\n        return {html!r}\nEvil()"
-    page.evaluate("async () => { await window.minigradCells.cells[0].edit() }")
-    page.evaluate("(code) => { window.minigradCells.cells[0].editor.text = code }", code)
-    page.locator(".run-bar").nth(0).get_by_text("Run").click()
+    run_first(page, code)
     until(page, f"{OUTPUT}.querySelector('iframe')")
     assert page.evaluate(f"{OUTPUT}.querySelector('iframe').getAttribute('sandbox')") == "allow-scripts allow-downloads"
     page.wait_for_timeout(500)
