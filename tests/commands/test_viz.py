@@ -43,7 +43,7 @@ def test_runs_are_compared_and_shown_without_a_file(run: Path, monkeypatch: pyte
     second, shown = run.with_name("second"), list[View]()
     second.mkdir()
     (second / "log.jsonl").write_bytes((run / "log.jsonl").read_bytes())
-    monkeypatch.setattr(View, "show", shown.append)
+    monkeypatch.setattr(View, "show", lambda view: shown.append(view))  # a function, which binds
     assert cli.main(["viz", str(run), str(second / "log.jsonl")]) == 0
     (view,) = shown
     assert isinstance(view, TrainingView) and [one.name for one in view.runs] == ["first", "second"]

@@ -98,11 +98,6 @@ def rows(batch: Batch) -> list[tuple[list[int], list[int]]]:
     return list(zip(*sides, strict=True))
 
 
-def test_without_data_or_words_it_asks_for_data() -> None:
-    with pytest.raises(ValueError, match="which sentence pairs"):
-        data.read(Settings().data)
-
-
 @pytest.mark.parametrize("table", [True, False])
 def test_the_first_pairs_alone(tmp_path: Path, table: bool) -> None:
     """What is validated and tested with stays as it is."""
@@ -121,6 +116,8 @@ def test_the_first_pairs_alone(tmp_path: Path, table: bool) -> None:
     assert list(few["train"].target) == list(whole["train"].target)[:7] and few["train"].skipped == 1
     for split in ("validation", "test"):
         assert list(few[split].source) == list(whole[split].source) != []
+    with pytest.raises(ValueError, match="which sentence pairs"):
+        data.read(Settings().data)
     many = data.read(settings.changed({"pairs": 10**6}).data)
     assert list(many["train"].source) == list(whole["train"].source)
 
@@ -146,8 +143,5 @@ def test_no_sentence_that_is_held_out_is_learned() -> None:
         assert validation and test and not (train & validation or train & test or validation & test)
         assert len(splits["train"].source) == copies * len(train)
     assert list(held_out(["Thank you."] * 300)) == ["train"]
-
-
-def test_what_stands_often_is_learned() -> None:
     splits = held_out(["Thank you."] * 300 + [f"s{i}" for i in range(100)])
     assert splits["train"].source.count("Thank you.") == 300 and len(splits["test"].source) == 20

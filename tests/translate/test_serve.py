@@ -60,6 +60,10 @@ REQUEST = (
 )
 
 
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.server_port), timeout=60)
+
+
 def ask(
     server: Server, method: str, path: str, body: bytes | None = None, headers: dict[str, str | None] | None = None
 ) -> Answer:
@@ -82,7 +86,7 @@ def post(server: Server, path: str, **request: Any) -> Answer:
     return ask(server, "POST", path, json.dumps(request).encode())
 
 
-def test_the_files_of_the_page(server: Server) -> None:
+def test_the_files_of_the_page_and_what_each_answer_forbids(server: Server) -> None:
     rows = [
         ("/", "html", b"<!doctype html>"),
         ("/page.css", "css", b"#map"),
@@ -100,11 +104,7 @@ def test_the_files_of_the_page(server: Server) -> None:
         assert answer.status == head.status == 200 and inside in answer.body and head.body == b"", path
         assert answer.headers["Content-Type"].partition("/")[2] == f"{kind}; charset=utf-8", path
         assert head.headers["Content-Length"] == str(len(answer.body)), path
-
-
-def test_every_answer_forbids_what_the_page_does_not_need(server: Server) -> None:
-    answers = ask(server, "GET", "/"), ask(server, "GET", "/none"), post(server, "/translate", text="one")
-    for answer in answers:
+    for answer in (ask(server, "GET", "/"), ask(server, "GET", "/none"), post(server, "/translate", text="one")):
         policy = answer.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy
         assert "unsafe" not in policy and "http" not in policy and "*" not in policy
@@ -127,6 +127,12 @@ def test_what_model_it_is_and_how_it_chooses(server: Server) -> None:
     assert ask(server, "GET", "/about").json == about
     server.translator = Reversing(mbr=8.0)
     assert ask(server, "GET", "/about").json["mbr"] is True
+    for beam, expected in ((1, 5), (4, 4), (50, WIDEST_BEAM)):  # the model's own, or five
+        server.translator = Reversing(beam=beam)
+        assert ask(server, "GET", "/about").json["beam"] == expected
+        (sentence,) = post(server, "/translate", text="one").json["sentences"]
+        assert len(sentence["beam"]) == expected
+    assert [h["score"] for h in sentence["beam"]][:6] == [-0.5, -1.5, -2.5, -3.5, None, None]  # JSON has no -inf
 
 
 def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
@@ -142,15 +148,6 @@ def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
             "notes": ["the model has never seen: zebra"],
         }
     ]
-
-
-def test_the_models_own_beam_or_five(server: Server) -> None:
-    for beam, expected in ((1, 5), (4, 4), (50, WIDEST_BEAM)):
-        server.translator = Reversing(beam=beam)
-        assert ask(server, "GET", "/about").json["beam"] == expected
-        (sentence,) = post(server, "/translate", text="one").json["sentences"]
-        assert len(sentence["beam"]) == expected
-    assert [h["score"] for h in sentence["beam"]][:6] == [-0.5, -1.5, -2.5, -3.5, None, None]  # JSON has no -inf
 
 
 def test_a_text_is_translated_sentence_by_sentence(server: Server) -> None:
@@ -315,7 +312,7 @@ def test_who_has_gone_while_waiting_is_not_translated_for(server: Server, capsys
 def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"
     for sent, resets in ((b"", False), (head, False), (b"G", True), (b"GET / HTTP/1.1\r\nHost", True), (head, True)):
-        with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as connection:
+        with connected(server) as connection:
             connection.sendall(sent)
             if resets and os.name == "posix":  # no goodbye, while a thread reads
                 until(lambda: threads_of_requests() > 0, "a thread for the request")
@@ -333,8 +330,7 @@ def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypat
     """The time is for the whole: each byte comes long before it is over."""
     monkeypatch.setattr(Handler, "timeout", 0.3)
     deadline = time.monotonic() + 30
-    address = ("127.0.0.1", server.server_port)
-    with socket.create_connection(address, timeout=60) as connection, pytest.raises(OSError):
+    with connected(server) as connection, pytest.raises(OSError):
         while time.monotonic() < deadline:
             connection.sendall(b"G")
             time.sleep(0.02)
@@ -358,15 +354,14 @@ def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
     ]
     for data, status in rows:
-        with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as connection:
+        with connected(server) as connection:
             connection.sendall(data)
             answer = connection.makefile("rb").readline()
         assert answer.startswith(b"HTTP/1.0 %d " % status), (data[:30], answer)
 
 
 def test_slow_clients_hold_neither_threads_nor_others_up(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    address = ("127.0.0.1", server.server_port)
-    waiting = [socket.create_connection(address, timeout=60) for _ in range(MOST_CLIENTS + 20)]
+    waiting = [connected(server) for _ in range(MOST_CLIENTS + 20)]
     for connection in waiting:
         with suppress(OSError):  # given up for a later one
             connection.sendall(b"G")

@@ -58,13 +58,10 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
         ("[model]\nsteps = 3", r"\[model\] has no setting 'steps'; do you mean 'steps' in \[training\]\?"),
         ("[traning]\nsteps = 3", r"no section \[traning\]; there are data, model, training, decoding"),
         ("steps = 3", r"no section \[steps\]"),
-        ("[model]\ndropout = 'much'", "dropout is 'much', and should be of type float"),
         ("[model]\nlayers = 2.0", "layers is 2.0, and should be of type int"),
         ("[model]\nnorm_first = 1", "norm_first is 1, and should be of type bool"),
         ("[data]\ndata = 'a'", "data is 'a', and should be of type list of strings"),
         ("[data]\nvocabulary = 1000000000", r"vocabulary is 1000000000, and should be from 1 to 1e\+06"),
-        ("[training]\naccumulate = 1000000000", "accumulate is 1000000000, and should be from 1 to 10000"),
-        ("[training]\nranks = 1000000000", "ranks is 1000000000, and should be from 1 to 1024"),
         ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
         ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
@@ -82,6 +79,17 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
         assert str(path) in str(caught.value)
     with pytest.raises(ValueError, match="no preset 'huge'; there are base, multi30k, multi30k-gru, toy"):
         settings.preset("huge")
+
+
+def test_each_number_has_a_limit_and_the_free_settings_may_change_in_a_training_that_goes_on() -> None:
+    numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
+    assert len(numbers) > 30 and set(FIELDS) >= FREE
+    for name in numbers:
+        with pytest.raises(ValueError, match=rf"^{name} is 1000000000000000000, and should be from"):
+            Settings().changed({name: 10**18})
+    start = Settings()
+    assert start.fixed() == start.changed({"device": "cuda", "minutes": 3.0, "beam": 2}).fixed()
+    assert start.fixed() != start.changed({"dropout": 0.2}).fixed()
 
 
 def given(*arguments: str) -> Settings:
@@ -140,13 +148,6 @@ def test_languages_of_files(tmp_path: Path) -> None:
     assert given("--preset", "base", "--data", str(tmp_path)).data.source == "en"
 
 
-def test_what_may_change_in_a_training_that_goes_on() -> None:
-    assert set(FIELDS) >= FREE
-    start = Settings()
-    assert start.fixed() == start.changed({"device": "cuda", "minutes": 3.0, "beam": 2}).fixed()
-    assert start.fixed() != start.changed({"dropout": 0.2}).fixed()
-
-
 def test_runs_have_names(tmp_path: Path) -> None:
     def folder(*arguments: str) -> str:
         options = parser().parse_args(["train", *arguments])
@@ -157,11 +158,3 @@ def test_runs_have_names(tmp_path: Path) -> None:
     assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
     assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
     assert folder("--run", "here") == "here"
-
-
-def test_no_number_is_without_a_limit() -> None:
-    numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
-    assert len(numbers) > 30
-    for name in numbers:
-        with pytest.raises(ValueError, match=rf"^{name} is 1000000000000000000, and should be from"):
-            Settings().changed({name: 10**18})
