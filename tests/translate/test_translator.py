@@ -1,18 +1,21 @@
-"""A translator's search: what its settings ask for is what it does."""
+"""A translator: it searches as its settings ask, and shows examples of what it has learned."""
 
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.models.transformer import Config, Transformer
-from minigrad.text import TokenizerPair, WordTokenizer
+from minigrad.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad.text.tokenizer import BOS, EOS
+from minigrad.translate import run
+from minigrad.translate.examples import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Translator
 
-WORDS = ("one", "two", "three")
+THREE = ("one", "two", "three")
 
 
 class Sure:
@@ -35,7 +38,7 @@ class Sure:
 
 def test_the_beam_finds_what_is_likeliest() -> None:
     """With early stopping, the first two that end are the result, however unlikely they are."""
-    words = WordTokenizer(list(WORDS))
+    words = WordTokenizer(list(THREE))
     translator = Translator(
         Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32)), TokenizerPair(words, words), preset("toy")
     )
@@ -51,3 +54,35 @@ def test_the_beam_finds_what_is_likeliest() -> None:
 def test_presets_search_as_their_results_were_measured() -> None:
     assert preset("multi30k").decoding.early_stopping and preset("multi30k-gru").decoding.early_stopping
     assert not preset("toy").decoding.early_stopping
+
+
+def test_sentences_are_held_out_and_words_are_learned() -> None:
+    train = Pairs(["a dog", "a cat, a dog"], ["x", "y"])
+    validation = Pairs(["a bird", "a big bird", "a bird"], ["x", "y", "x"])
+    found = examples_of({"train": train, "validation": validation})
+    assert found == {"sentences": ["a big bird", "a bird"], "words": ["a", "dog", "cat"]}
+    assert examples_of({"train": train})["sentences"] == ["a cat, a dog", "a dog"]
+
+
+def test_there_are_not_too_many() -> None:
+    """Of a file that somebody else has written, too."""
+    found = limited({"sentences": [f"{i} " + "x" * i for i in range(200)], "words": [f"w{i}" for i in range(5000)]})
+    assert len(found["sentences"]) == SENTENCES and len(found["words"]) == WORDS
+    assert max(map(len, found["sentences"])) <= LONGEST
+
+
+def test_they_come_with_the_one_file(tmp_path: Path) -> None:
+    """A file of an earlier version has none; if its model learned the shipped corpus, that is there."""
+    words = WordTokenizer(["one", "two"])
+    model, tokenizers = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32)), TokenizerPair(words, words)
+    own: Examples = {"sentences": ["one two"], "words": ["two", "one"]}
+
+    def loaded(examples: Examples | None, *data: str) -> Examples:
+        settings = preset("toy").changed({"data": data})
+        path = run.write_model(tmp_path, model.state_dict(), 1, run.extra(model, tokenizers, settings, {}, examples))
+        (tmp_path / "alone").mkdir(exist_ok=True)
+        return Translator.load(path.rename(tmp_path / "alone" / "any.safetensors")).examples
+
+    assert loaded(own, "x.tsv") == own
+    assert loaded(None, "x.tsv") == {"sentences": [], "words": []}
+    assert len(loaded(None)["sentences"]) == SENTENCES and "the" in loaded(None)["words"]

@@ -1,4 +1,4 @@
-"""The site's pages: links lead on, every public name is there, and no page asks another host for anything.
+"""The site's pages: links lead on, every public name is there with examples, and no page asks another host for anything.
 
 Those of the whole site need npm and MkDocs (web/requirements.txt), and are skipped without them.
 """
@@ -18,7 +18,7 @@ import pytest
 
 import minigrad
 from tests.support.documents import blocks
-from web import build, docstrings, documents, hooks, notebooks, pages, public, reference, sources
+from web import build, docstrings, documents, hooks, notebooks, pages, public, reference, sources, usage
 from web.documents import ROOT, relaid, relink
 
 POLICY = (
@@ -225,3 +225,28 @@ def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
             text = path.read_text(encoding="utf-8")
             assert f'content="{POLICY}"' in text, name
             assert re.search(r'<script type="module" src="[./]*/?scripts/cells.js">', text), name
+
+
+def calls(code: str, aliases: dict[str, str] | None = None) -> dict[str, str]:
+    """The names that a program calls, each with its line."""
+    found = usage._calls(code, "a.md", 10, {} if aliases is None else aliases)
+    return {name: f"{use.line} {use.code}" for name, use in found}
+
+
+def test_names_are_whole_however_they_are_imported() -> None:
+    code = "import minigrad as mg\nfrom minigrad import nn\nfrom minigrad.nn import functional as F\n\n"
+    code += "x = mg.ones(2)\nlayer = nn.init.ones_(x)\ny = F.relu(x)\n"
+    assert calls(code) == {
+        "minigrad.ones": "15 x = mg.ones(2)",
+        "minigrad.nn.init.ones_": "16 layer = nn.init.ones_(x)",
+        "minigrad.nn.functional.relu": "17 y = F.relu(x)",
+    }
+
+
+def test_each_example_stands_where_it_says() -> None:
+    for name, use in usage.uses().items():
+        if use.file.endswith(".ipynb"):
+            continue
+        row = (ROOT / use.file).read_text(encoding="utf-8").splitlines()[use.line - 1]
+        assert row.strip() == use.code, name
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b|\(", use.code)
