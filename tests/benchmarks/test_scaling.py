@@ -14,7 +14,6 @@ from benchmarks import step_model as model
 from benchmarks.step_model import Machine, Network, Step
 from benchmarks.workloads import SIZES, build
 
-FREE = Network("free", 0.0, 1e30)
 HERE = Machine("2 cores", 2, Network("shared memory", 4e-6, 2e9), 2**33, 1e-10, 7e-5, 0.02, 0.3)
 
 

@@ -326,6 +326,15 @@ def threads_of_requests() -> int:
     return sum("process_request_thread" in thread.name for thread in threading.enumerate())
 
 
+def test_a_client_that_has_sent_all_it_will_gets_its_answer(server: Server) -> None:
+    for version in (b"HTTP/1.0", b"HTTP/1.1"):
+        with connected(server) as connection:
+            connection.sendall(REQUEST.replace(b"HTTP/1.1", version))
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.makefile("rb").read()
+        assert b'"one"' in answer and b" 200 OK" in answer, version
+
+
 def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is for the whole: each byte comes long before it is over."""
     monkeypatch.setattr(Handler, "timeout", 0.3)

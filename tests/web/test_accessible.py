@@ -123,19 +123,6 @@ def test_documents(path: str, visit: Visit) -> None:
     assert_nothing(wrong_in_all_looks(page, path), page)
 
 
-def test_a_block_that_has_run(visit: Visit) -> None:
-    page = visit("docs/viz.html", **STILL)
-    until(page, "window.minigradCells?.cells.length > 0")
-    page.locator(".run-bar").first.get_by_text("Edit").click()
-    page.locator(".cm-content").first.wait_for()
-    long = "'''a docstring that is wider than the window is''' + str(None) * 400"
-    program = f"import sys\n\nprint('out')  # written\nprint('err', file=sys.stderr)\n{long}\n1 / 0"
-    page.evaluate("(text) => (window.minigradCells.cells[0].editor.text = text)", program)
-    page.locator(".run-bar").first.get_by_text("Run").click()
-    page.locator(".run-error").wait_for()
-    assert_nothing(wrong_in_all_looks(page, "a block that has run"), page)
-
-
 def test_the_playground(visit: Visit) -> None:
     page = opened(visit)
     wrong = violations(page)

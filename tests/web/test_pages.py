@@ -1,4 +1,4 @@
-"""The site's pages: links lead on, every public name is there with examples, and no page asks another host for anything.
+"""The site's pages: links lead on, every public name is there with examples, and no page asks another host for a file.
 
 Those of the whole site need npm and MkDocs (web/requirements.txt), and are skipped without them.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import os
 import re
 from html.parser import HTMLParser
@@ -227,20 +228,11 @@ def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
             assert re.search(r'<script type="module" src="[./]*/?scripts/cells.js">', text), name
 
 
-def calls(code: str, aliases: dict[str, str] | None = None) -> dict[str, str]:
-    """The names that a program calls, each with its line."""
-    found = usage._calls(code, "a.md", 10, {} if aliases is None else aliases)
-    return {name: f"{use.line} {use.code}" for name, use in found}
-
-
-def test_names_are_whole_however_they_are_imported() -> None:
-    code = "import minigrad as mg\nfrom minigrad import nn\nfrom minigrad.nn import functional as F\n\n"
-    code += "x = mg.ones(2)\nlayer = nn.init.ones_(x)\ny = F.relu(x)\n"
-    assert calls(code) == {
-        "minigrad.ones": "15 x = mg.ones(2)",
-        "minigrad.nn.init.ones_": "16 layer = nn.init.ones_(x)",
-        "minigrad.nn.functional.relu": "17 y = F.relu(x)",
-    }
+def test_names_and_documents_can_be_searched_for(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {entry["location"] for entry in index["docs"]}
+    assert {"reference/minigrad.html#minigrad.relu", "docs/viz.html#graph"} <= found
+    assert not [place for place in found if place.startswith("source/")]
 
 
 def test_each_example_stands_where_it_says() -> None:
