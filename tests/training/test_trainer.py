@@ -252,8 +252,8 @@ def test_twice_is_at_once(tmp_path: Path) -> None:
     assert trainer(tmp_path).fit().finished
 
 
-@pytest.mark.parametrize("what", ["loss", "norm of the gradient"])
-def test_numbers_that_are_not_finite(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("name", ["loss", "norm of the gradient"])
+def test_numbers_that_are_not_finite(tmp_path: Path, name: str) -> None:
     made = trainer(tmp_path, steps=30, accumulate=1)
     weights: list[Any] = []
 
@@ -261,11 +261,11 @@ def test_numbers_that_are_not_finite(tmp_path: Path, what: str) -> None:
         value, weight = program.loss(model, batch)
         if made.state.step == 12:
             weights.append(numbers(dict(model.named_parameters())))
-            value = value * math.inf if what == "loss" else value + (value * 0).sqrt()
+            value = value * math.inf if name == "loss" else value + (value * 0).sqrt()
         return value, weight
 
     made.loss = loss
-    raises(RuntimeError, rf"the {what} is (inf|nan) in step 13; .* lower learning rate", made.fit)
+    raises(RuntimeError, rf"the {name} is (inf|nan) in step 13; .* lower learning rate", made.fit)
     assert numbers(dict(made.model.named_parameters())) == weights[0]
     assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 12
 

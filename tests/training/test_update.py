@@ -61,16 +61,11 @@ def test_one_batch_is_the_usual_loop_to_the_bit(device: str) -> None:
         assert p.numpy(force=True).tobytes() == q.numpy(force=True).tobytes()
 
 
-def test_the_norm_is_of_the_gradient_before_it_is_clipped() -> None:
+def test_the_norm_is_of_the_gradient_before_it_is_clipped_and_a_weight_is_positive() -> None:
     model, x, y = model_and_data("cpu", minigrad.float64)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.0)
     done = update(model, optimizer, loss, [(x, y)], 1e-3, 1)
     clipped = np.sqrt(sum(float((p.grad**2).sum()) for p in model.parameters()))
     assert done.norm > 0.01 and clipped == pytest.approx(1e-3, rel=1e-2)
-
-
-def test_a_weight_must_be_positive() -> None:
-    model, x, y = model_and_data("cpu", minigrad.float64)
-    optimizer = minigrad.optim.SGD(model.parameters(), lr=0.0)
     with pytest.raises(ValueError, match="in step 7 the loss has the weight 0"):
         update(model, optimizer, lambda m, b: (loss(m, b)[0], 0.0), [(x, y)], None, 7)

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad.utils import _pytree as ours
+from tests.support.cases import raises
 from tests.support.parity import torch
 
 Point = namedtuple("Point", "x y")
@@ -142,7 +143,5 @@ def test_wrong_leaves() -> None:
     for leaves in ([1], [1, 2, 3]):
         with pytest.raises(ValueError, match=f"has length {len(leaves)} but the spec .* holds 2 items"):
             ours.tree_unflatten(leaves, spec)
-    with pytest.raises(TypeError, match="TreeSpec"):
-        ours.tree_unflatten([1], 3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="callable"):
-        ours.tree_map_only(3, str, [1])  # type: ignore[arg-type]
+    raises(TypeError, "TreeSpec", lambda: ours.tree_unflatten([1], 3))
+    raises(TypeError, "callable", lambda: ours.tree_map_only(3, str, [1]))

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad.utils.data import default_collate, default_convert
 from minigrad.utils.data._utils.collate import collate, default_collate_fn_map
+from tests.support.cases import each, raises
 from tests.support.parity import torch
 
 Point = namedtuple("Point", "x y")
@@ -22,12 +22,6 @@ class Tagged(dict[str, Any]):
     """A dict with something of its own."""
 
     tag = "none"
-
-
-def tagged(tag: str, **values: Any) -> Tagged:
-    made = Tagged(values)
-    made.tag = tag
-    return made
 
 
 BATCHES: dict[str, Callable[[Any], list[Any]]] = {
@@ -81,16 +75,13 @@ def test_batches_are_pytorchs() -> None:
         assert converted[0] == converted[1], name
 
 
-def test_a_mapping_keeps_what_it_knows() -> None:
-    batch = default_collate([tagged("first", x=1), tagged("second", x=2)])
-    assert isinstance(batch, Tagged) and batch.tag == "first" and batch["x"].tolist() == [1, 2]
-
-
-def test_stacking_makes_memory_of_its_own() -> None:
-    array = np.zeros(2)
-    batch = default_collate([array])
+def test_a_mapping_keeps_what_it_knows_and_stacking_makes_memory_of_its_own() -> None:
+    first, array = Tagged(x=1), np.zeros(2)
+    first.tag = "first"
+    batch, stacked = default_collate([first, Tagged(x=2)]), default_collate([array])
     array[0] = 5
-    assert batch.tolist() == [[0.0, 0.0]]
+    assert isinstance(batch, Tagged) and batch.tag == "first" and batch["x"].tolist() == [1, 2]
+    assert stacked.tolist() == [[0.0, 0.0]]
 
 
 class Own:
@@ -123,6 +114,4 @@ WRONG: list[tuple[list[Any], type[Exception], str]] = [
 
 
 def test_what_cannot_be_put_together() -> None:
-    for batch, error, text in WRONG:
-        with pytest.raises(error, match=text):
-            default_collate(batch)
+    each(WRONG, lambda row: raises(row[1], row[2], lambda: default_collate(row[0])))
