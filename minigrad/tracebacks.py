@@ -110,7 +110,7 @@ def border(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            if met(*args, *kwargs.values()):
+            if met(*args, *kwargs.values(), error=error):
                 return bordered(*args, **kwargs)
             if text := no_tensor(function, args, kwargs, error):
                 raise TypeError(text) from None
@@ -221,11 +221,11 @@ def is_ours(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == PACKAGE
 
 
-def met(*values: Any) -> bool:
-    """Whether a class that answers for functions is among those of arguments that a function has refused, for the first
-    time. From then on functions ask: call it again."""
-    flat = (v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,)))
-    return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met()
+def met(*values: Any, error: Exception | None = None) -> bool:
+    """Whether a function refused arguments only because it did not ask the class of one of them, as no such class had
+    come up before: call it again, functions ask now."""
+    flat = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
+    return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met(flat, error)
 
 
 # Warnings ---------------------------------------------------------------------------------------------------

@@ -331,6 +331,7 @@ class _Asking:
         except Exception as error:
             if self.is_operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
                 return NotImplemented  # Python asks the other operand
+            error._asked = True  # type: ignore[attr-defined]
             shorten(error)
             raise
 
@@ -431,12 +432,13 @@ def _open(**more: int) -> None:
         _counts.update(counts)
 
 
-def met() -> bool:
-    """A class that answers for functions has come up. Whether functions have not asked before."""
-    first = not _counts["classes"]
-    if first:
+def met(values: Iterable[Any], error: Exception | None) -> bool:
+    """A class that answers for functions has come up. Whether the call that refused it has not asked: no call asked
+    before, or another thread met the first class while this one ran."""
+    if not _counts["classes"]:
         _open(classes=1)
-    return first
+        return True
+    return has_torch_function(values) and not hasattr(error, "_asked")
 
 
 # What there is --------------------------------------------------------------------------------------------

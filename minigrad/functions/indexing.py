@@ -169,7 +169,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
             index = _kept(index, input)
         return apply(i.getitem, (input, index))
     except Exception as error:
-        if met(key):
+        if met(key, error=error):
             return input[key]
         shorten(error)
         raise

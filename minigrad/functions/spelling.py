@@ -54,7 +54,7 @@ def spelled(function: Function) -> Function:
             result = function(*args, **named)
             return result if out is None else _written(result, out, [*args, *named.values()])
         except Exception as error:
-            if met(*args, *kwargs.values()):
+            if met(*args, *kwargs.values(), error=error):
                 return with_spellings(*args, **kwargs)
             if text := no_tensor(function, args, _respelled(function, kwargs), error):
                 raise TypeError(text) from None

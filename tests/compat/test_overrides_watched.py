@@ -259,6 +259,25 @@ def test_threads_meet_the_first_class_at_once(monkeypatch: pytest.MonkeyPatch) -
     assert sorted(results) == ["Sub"] * 4 + ["add"] * 4
 
 
+def test_another_thread_meets_the_first_class_while_a_call_runs() -> None:
+    """A call that began before functions asked is repeated if another thread has met a class meanwhile."""
+
+    class Late(Duck):
+        @property
+        def array(self) -> Any:
+            overrides._open(classes=1)  # as the other thread does
+            raise AttributeError
+
+    for call in ("t.add(x, D)", "x + D", "x[D]", "t.cat([x, D])"):
+        forget_classes()
+        assert evaluate(call, t=minigrad, x=minigrad.ones(2), D=Late())[0].__name__ in (
+            "add",
+            "getitem",
+            "__getitem__",
+            "cat",
+        )
+
+
 def test_modes_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
     class Twice(overrides.TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
