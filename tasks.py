@@ -125,7 +125,9 @@ def clean(_python: str, _args: list[str]) -> int:
 
 
 TASKS = {
-    "translate": Task("train a small translator and talk to it (minigrad/translate)", translate, "fast,translate"),
+    "translate": Task(
+        "train a small translator and talk to it (models/minigrad_models/translation)", translate, "fast,translate"
+    ),
     "test": Task(
         "run the library's tests, or the slow ones (--nightly); paths and pytest options choose among them",
         test,

@@ -3,7 +3,7 @@
     python -m benchmarks.data_parallel [--updates 60] [--rounds 3]
 
 Both train the transformer of the preset multi30k (4 + 4 layers of width 128, 6,000 tokens) with
-minigrad.training, each update of as many batches as there are cores. With one rank these come one after
+minigrad_models.training, each update of as many batches as there are cores. With one rank these come one after
 another, and each operation is shared by all threads; with several each rank has a batch of its own.
 """
 
@@ -21,8 +21,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.distributed.launch import launch
-from minigrad.models.transformer import Config, Transformer
-from minigrad.training import Settings, Trainer, read_log
+from minigrad_models.training import Settings, Trainer, read_log
+from minigrad_models.translation.transformer import Config, Transformer
 
 from .machine import describe
 from .process import Answer, Failed, ask, progress

@@ -1,7 +1,7 @@
 """Greedy and beam decoding of the first workload's model: with the cache, without, and on PyTorch.
 
-minigrad decodes as minigrad/models/transformer.py does. PyTorch has no cache: its ``nn.Transformer`` of the same
-weights is fed with all tokens so far at each step, the source being encoded once. The tokens must be equal.
+minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache: its ``nn.Transformer`` of the
+same weights is fed with all tokens so far at each step, the source being encoded once. The tokens must be equal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 BEAM, BATCHES = 4, (1, 32)
 WAYS = ("greedy", "beam")
 LIBRARIES = ("minigrad", "without cache", "torch")
-PAD, BOS, EOS = 0, 1, 2  # as in minigrad/models/transformer.py
+PAD, BOS, EOS = 0, 1, 2  # as in models/minigrad_models/translation/transformer.py
 GOAL = 1.5
 PROJECTIONS = ("query", "key", "value")
 ATTENTIONS = {
@@ -38,7 +38,7 @@ ATTENTIONS = {
 
 
 def weights(work: Work) -> dict[str, Array]:
-    """Fixed numbers by the names of minigrad/models/transformer.py.
+    """Fixed numbers by the names of models/minigrad_models/translation/transformer.py.
 
     All logits of the end symbol are 0, far below the largest of the others: no sentence ends before its time.
     """
@@ -76,7 +76,7 @@ def source(work: Work, batch: int, length: int) -> Array:
 def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callable[[], Array]]:
     """Functions that decode, and one that is told what to decode."""
     import minigrad
-    from minigrad.models.transformer import Config, Transformer
+    from minigrad_models.translation.transformer import Config, Transformer
 
     sizes = (work.vocabulary, work.width, work.heads, work.layers, work.hidden)
     model = Transformer(Config(*sizes, positions=work.length + tokens))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.drawing [--rounds 5] [--seconds 4]
 
-In each round four processes train the default translator of minigrad.translate, in turns, a step each.
+In each round four processes train the default translator of minigrad_models.translation, in turns, a step each.
 Halfway one of them imports minigrad.viz; another does so, too, and draws a graph, a playback and an attention
 of its model, which it drops; two do nothing. In each turn the time of a process is taken relative to that of
 the first, which did nothing, and the median of that afterwards relative to the median before: so a machine
@@ -51,12 +51,12 @@ class Training:
 
     def __init__(self, rows: int = ROWS, **sizes: Any) -> None:
         import minigrad as mg
-        from minigrad.models.transformer import Transformer
-        from minigrad.translate.architectures import configuration
-        from minigrad.translate.data import Batch
-        from minigrad.translate.loss import loss_of
-        from minigrad.translate.settings import preset
-        from minigrad.translate.training import optimizer_of
+        from minigrad_models.translation.architectures import configuration
+        from minigrad_models.translation.train_translator import optimizer_of
+        from minigrad_models.translation.transformer import Transformer
+        from minigrad_models.translation.translation_data import Batch
+        from minigrad_models.translation.translation_loss import loss_of
+        from minigrad_models.translation.translation_settings import preset
 
         mg.manual_seed(0)
         settings = preset("toy")
@@ -69,7 +69,7 @@ class Training:
 
     def step(self) -> None:
         """An update."""
-        from minigrad.training.update import update
+        from minigrad_models.training.update import update
 
         update(self.model, self.optimizer, self.loss, [self.batch], self.settings.clip, self.steps)
         self.steps += 1

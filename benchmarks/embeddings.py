@@ -13,7 +13,7 @@ import numpy as np
 
 from examples.embeddings.analogies import relations, score
 from examples.embeddings.text import BREAK, Corpus, Language, shipped
-from examples.embeddings.training import Settings, train
+from examples.embeddings.train_embeddings import Settings, train
 from examples.embeddings.vectors import Vectors
 
 from .machine import describe

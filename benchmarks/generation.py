@@ -70,7 +70,7 @@ def prompts(size: Size, batch: int) -> Array:
 def ours(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
     """For each way a function that writes, with minigrad's cache."""
     import minigrad
-    from minigrad.models.gpt2 import GPT2, Config
+    from minigrad_models.gpt.gpt2 import GPT2, Config
 
     model = GPT2(Config(size.vocabulary, positions(size), size.width, size.heads, size.layers)).eval()
     model.fill({name: minigrad.from_numpy(value) for name, value in weights(size).items()}, Path("weights"))

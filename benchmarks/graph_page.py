@@ -58,10 +58,12 @@ class Call(NamedTuple):
 
 def translator(run: str | None) -> Call:
     """The loss of a sentence pair."""
-    from minigrad.models.translation import pad
-    from minigrad.text.tokenizer import BOS, EOS
-    from minigrad.translate import architectures, data, settings
-    from minigrad.translate.run import load
+    from minigrad_models.text.tokenizer import BOS, EOS
+    from minigrad_models.translation import architectures
+    from minigrad_models.translation import translation_data as data
+    from minigrad_models.translation import translation_settings as settings
+    from minigrad_models.translation.encoder_decoder import pad
+    from minigrad_models.translation.translator_run import load
 
     if run is not None:
         model, words, chosen, _ = load(Path(run), "cpu")

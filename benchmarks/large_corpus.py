@@ -78,7 +78,7 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
         stages.append((name, time.perf_counter() - start, resident_mebibytes(), peak_mebibytes()))
         return found
 
-    from minigrad import text
+    from minigrad_models import text
 
     stage("import", lambda: None)
     pairs = stage("read", lambda: text.read_pairs([Path(folder)], "x", "y")["train"])
@@ -103,7 +103,7 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iterator[float]:
     """Train a transformer of Multi30k's size (2.6 million parameters); the loss at each update."""
     import minigrad as mg
-    from minigrad.models.transformer import Config, Transformer, pad
+    from minigrad_models.translation.transformer import Config, Transformer, pad
 
     mg.manual_seed(0)
     model = Transformer(Config(vocabulary, d_model=128, heads=4, layers=4, d_ff=256, dropout=0.3))
@@ -119,7 +119,7 @@ def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iter
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
     """``minigrad train`` on a folder's corpus: a row of the table."""
-    from minigrad.commands.cli import main as translate
+    from minigrad_models.commands.minigrad_command import main as translate
 
     start = time.perf_counter()
     options = ["--data", folder, "--source", "x", "--target", "y", "--run", str(Path(folder) / "run")]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import minigrad as mg
 from minigrad import viz
-from minigrad.models.gpt2 import GPT2, Config
+from minigrad_models.gpt.gpt2 import GPT2, Config
 
 from .browser import offline_page
 from .machine import describe

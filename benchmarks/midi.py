@@ -1,10 +1,10 @@
-"""How long MIDI files take to read and to write: minigrad.music, and the libraries mido and symusic alone.
+"""How long MIDI files take to read and to write: minigrad_models.music, and the libraries mido and symusic alone.
 
     python -m benchmarks.midi [FOLDER] [--notes 100000] [--rounds 3]
 
 FOLDER holds .mid files; without one only a file of that many notes, made here, is read. Of several rounds the best
-counts, since all else that a machine does only adds. minigrad.music reads with mido, and then pairs the notes, applies
-the pedal and computes seconds.
+counts, since all else that a machine does only adds. minigrad_models.music reads with mido, and then pairs the notes,
+applies the pedal and computes seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from minigrad.music import Note, decode, encode, read_midi, write_midi
+from minigrad_models.music import Note, decode, encode, read_midi, write_midi
 
 from .machine import describe
 from .process import Missing, library_module, progress
@@ -44,7 +44,7 @@ def invented(count: int) -> list[Note]:
 
 def readers() -> dict[str, Callable[[Path], Any]]:
     """What reads a file, of what is installed."""
-    found: dict[str, Callable[[Path], Any]] = {"minigrad.music": read_midi}
+    found: dict[str, Callable[[Path], Any]] = {"minigrad_models.music": read_midi}
     for name, reader in (("mido", "MidiFile"), ("symusic", "Score")):
         try:
             found[name] = getattr(library_module(name), reader)
@@ -63,7 +63,7 @@ def table(files: Sequence[Path], count: int, rounds: int) -> Table:
         songs = [read_midi(file).notes for file in files]
         work: list[tuple[str, Callable[[Any], Any], Sequence[Any], Any]]
         work = [(f"read, {name}", read, files, large) for name, read in readers().items()]
-        work += [("write, minigrad.music", lambda song: write_midi(again, song), songs, notes)]
+        work += [("write, minigrad_models.music", lambda song: write_midi(again, song), songs, notes)]
         work += [("events of notes", encode, songs, notes)]
         work += [("notes of events", decode, [encode(song) for song in songs], encode(notes))]
         for what, function, small, big in work:

@@ -66,7 +66,7 @@ def dates() -> list[Pair]:
 
 def english_italian() -> list[Pair]:
     """Everyday sentences, from the grammar of the corpus that ships with minigrad."""
-    from minigrad.translate import english_italian as corpus
+    from minigrad_models.translation import english_italian as corpus
 
     return [(pair.source, pair.target) for pair in corpus.load("train", size=30_000)]
 

@@ -46,8 +46,8 @@ def sentences(folder: Path, number: int) -> list[str]:
 
 
 def ours(folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
-    """The vectors (N, D) by minigrad/models/bert.py."""
-    from minigrad.models.bert import Bert
+    """The vectors (N, D) by models/minigrad_models/bert/bert.py."""
+    from minigrad_models.bert.bert import Bert
 
     model = Bert.from_pretrained(folder)
     return lambda: model.encode(texts, batch).numpy()

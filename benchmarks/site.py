@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from minigrad.translate import Translator
-from minigrad.translate.data import read_shipped
+from minigrad_models.translation import Translator
+from minigrad_models.translation.translation_data import read_shipped
 from web.build import ROOT
 from web.server import shown
 from web.translator import trained

@@ -27,17 +27,18 @@ sys.path.insert(0, str(ROOT))
 
 import minigrad as mg  # noqa: E402
 from minigrad import nn, viz  # noqa: E402
-from minigrad.models.gpt2 import GPT2  # noqa: E402
-from minigrad.models.gpt2 import Config as GPT2Config  # noqa: E402
-from minigrad.models.transformer import Config, Transformer, pad  # noqa: E402
-from minigrad.music.notes import Note, ordered  # noqa: E402
-from minigrad.text import WordTokenizer  # noqa: E402
-from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
-from minigrad.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
 from minigrad.viz.attention import AttentionView  # noqa: E402
 from minigrad.viz.embedding import Embedding  # noqa: E402
 from minigrad.viz.logit_lens import LogitLens  # noqa: E402
-from minigrad.viz.piano_roll import PianoRoll  # noqa: E402
+from minigrad_models import viz as model_viz  # noqa: E402
+from minigrad_models.gpt.gpt2 import GPT2  # noqa: E402
+from minigrad_models.gpt.gpt2 import Config as GPT2Config  # noqa: E402
+from minigrad_models.music.notes import Note, ordered  # noqa: E402
+from minigrad_models.text import WordTokenizer  # noqa: E402
+from minigrad_models.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
+from minigrad_models.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
+from minigrad_models.translation.transformer import Config, Transformer, pad  # noqa: E402
+from minigrad_models.viz.piano_roll import PianoRoll  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
 MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture,
@@ -203,7 +204,7 @@ def piano_roll_of_canon() -> PianoRoll:
     earlier = mg.ones(len(notes), len(notes)).tril(-1)
     weights = mg.stack([imitated, last]).masked_fill(earlier == 0, -1e9).softmax(-1) * earlier
     names = ["treble", "tenor", "bass"]
-    return viz.piano_roll(notes, attention=weights[None], tempo=TEMPO, tracks=names, title="A round")
+    return model_viz.piano_roll(notes, attention=weights[None], tempo=TEMPO, tracks=names, title="A round")
 
 
 def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dark: bool = False) -> bytes:
@@ -336,7 +337,7 @@ def training(translator: Translator) -> str:
     """The live model's own training."""
     translator.model  # noqa: B018  # is trained when it is asked for
     charts = ("loss", "exact", "learning rate", "gradient norm")
-    return viz.training(translator.run, names=["noun phrases"]).svg(charts, smoothing=4)
+    return model_viz.training(translator.run, names=["noun phrases"]).svg(charts, smoothing=4)
 
 
 def training_page(translator: Translator) -> bytes:
@@ -347,7 +348,7 @@ def training_page(translator: Translator) -> bytes:
         page.wait_for_selector("[data-ready]")
         page.click(".row:has-text('embedding.weight')")
 
-    return photograph(viz.training(translator.run, names=["noun phrases"]), (1400, 760), look, dark=True)
+    return photograph(model_viz.training(translator.run, names=["noun phrases"]), (1400, 760), look, dark=True)
 
 
 def graph(_: Translator) -> str:
@@ -389,7 +390,7 @@ def playback(_: Translator) -> bytes:
 
 def lecture(_: Translator) -> bytes:
     """Self-attention by hand, with the pointer on a cell."""
-    from examples.lectures.cli import make
+    from examples.lectures.lectures_command import make
 
     def point(page: Any) -> None:
         page.locator("section").nth(1).evaluate("node => node.scrollIntoView()")

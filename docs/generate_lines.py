@@ -35,7 +35,7 @@ ROOMS = [  # what to call it, the places, what it is
     ),
     (
         "`text/`, `music/`, `training/`",
-        ["minigrad/text", "minigrad/music", "minigrad/training"],
+        ["models/minigrad_models/text", "models/minigrad_models/music", "models/minigrad_models/training"],
         "subwords, decoding; MIDI; the loop",
     ),
     ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
@@ -43,7 +43,7 @@ ROOMS = [  # what to call it, the places, what it is
     ("`models/`", ["minigrad/models"], "complete architectures"),
     (
         "`programs/`, `translate/`",
-        ["minigrad/programs", "minigrad/translate"],
+        ["models/minigrad_models/programs", "models/minigrad_models/translation"],
         "what programs that train share; the translator",
     ),
     ("`examples/`", ["examples"], "programs: GPT, BERT, music, lectures, what came before the transformer"),

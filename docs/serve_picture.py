@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from minigrad.translate.serve import Server  # noqa: E402
-from minigrad.translate.serve.api import Translator as Asked  # noqa: E402
-from minigrad.translate.translator import Translator  # noqa: E402
+from minigrad_models.translation.serve import Server  # noqa: E402
+from minigrad_models.translation.serve.api import Translator as Asked  # noqa: E402
+from minigrad_models.translation.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."
 COLOURS = 160  # as many as the shades of attention need

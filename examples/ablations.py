@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.commands import cli as command
-from minigrad.training import read_log
-from minigrad.translate import cli
-from minigrad.translate.settings import FIELDS, Settings, preset_names
+from minigrad_models.commands import minigrad_command as command
+from minigrad_models.training import read_log
+from minigrad_models.translation import translation_command as cli
+from minigrad_models.translation.translation_settings import FIELDS, Settings, preset_names
 
 from .variants import FAILED, SPLITS, finished, slug, train_all, write
 

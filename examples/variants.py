@@ -74,7 +74,7 @@ def train_one(where: Path, options: list[str]) -> int:
 
 
 def call(arguments: list[str]) -> int:
-    """Run minigrad.translate, and wait for it after Ctrl-C, too, which it handles by saving."""
+    """Run minigrad_models.translation, and wait for it after Ctrl-C, too, which it handles by saving."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "minigrad", *arguments]

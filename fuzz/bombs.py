@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import minigrad as mg
-from minigrad.models.gpt2 import GPT2
-from minigrad.models.pretrained import read_config
-from minigrad.music import read_chorales
-from minigrad.text import SubwordTokenizer
-from minigrad.text.pretrained import read_tokenizer
-from minigrad.training import read_checkpoint, read_log
-from minigrad.translate import settings
+from minigrad_models.architectures.pretrained import read_config
+from minigrad_models.gpt.gpt2 import GPT2
+from minigrad_models.music import read_chorales
+from minigrad_models.text import SubwordTokenizer
+from minigrad_models.text.pretrained import read_tokenizer
+from minigrad_models.training import read_checkpoint, read_log
+from minigrad_models.translation import translation_settings as settings
 
 from . import seeds
 from .files import REFUSED, draw, play

@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from minigrad.commands import cli
-from minigrad.translate.settings import FIELDS
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.translation.translation_settings import FIELDS
 
 from . import seeds
 from .watch import Finding, watched

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import minigrad as mg
-from minigrad import music, viz
-from minigrad.commands import cli
-from minigrad.text import read_pairs
-from minigrad.training import read_checkpoint, read_log
-from minigrad.translate import settings
+from minigrad_models import music
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.text import read_pairs
+from minigrad_models.training import read_checkpoint, read_log
+from minigrad_models.translation import translation_settings as settings
+from minigrad_models.viz import training
 
 from . import seeds
 from .mutate import changed, safetensors, spoiled, text_of
@@ -98,7 +99,7 @@ def draw(path: Path) -> None:
     """The curves of a log, as a page and as a picture."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        view = viz.training(path)
+        view = training(path)
         view.page()
         view.svg()
         view.svg(log=True, smoothing=2)

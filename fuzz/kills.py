@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import minigrad as mg
-from minigrad.training import read_checkpoint
+from minigrad_models.training import read_checkpoint
 
 from . import seeds
 from .watch import Finding

@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from minigrad.translate.serve import Server
-from minigrad.translate.serve.server import MOST_CLIENTS
-from minigrad.translate.translator import Translator
+from minigrad_models.translation.serve import Server
+from minigrad_models.translation.serve.server import MOST_CLIENTS
+from minigrad_models.translation.translator import Translator
 
 from . import seeds
 from .mutate import changed, spoiled, text_of

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 import minigrad as mg
-from minigrad.commands import cli
-from minigrad.music import Note, write_midi
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.music import Note, write_midi
 
 PAIRS = "one cat\tun gatto\ntwo dogs\tdue cani\nthe «end»\tla fine\n"
 _SIZES = "--layers 1 --d-model 16 --d-ff 32 --heads 2 --vocabulary 80 --batch-tokens 100 --warm-up 1 --average 2"

@@ -83,7 +83,6 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import serialization as serialization
     from . import signal as signal
     from . import special as special
-    from . import text as text
     from . import utils as utils
     from .names import tensor as tensor  # the function, where pyright would take the module
     from .profiler.summary import summary as summary
@@ -98,11 +97,11 @@ short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
-_LAZY = {"nn", "optim", "cuda", "text", "utils", "distributed", "distributions", "profiler", "serialization"}
+_LAZY = {"nn", "optim", "cuda", "utils", "distributed", "distributions", "profiler", "serialization"}
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "linalg", "nn"}
-_ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils"}
+_ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}

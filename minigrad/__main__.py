@@ -1,10 +1,10 @@
-"""The command ``minigrad``, also as ``python -m minigrad``."""
+"""``python -m minigrad``: the command that the distribution installs, as ``minigrad`` where scripts are on PATH."""
 
 from __future__ import annotations
 
 import sys
-
-from .commands.cli import main
+from importlib.metadata import distribution
 
 if __name__ == "__main__":
-    sys.exit(main())
+    (command,) = distribution("minigrad-nn").entry_points.select(group="console_scripts", name="minigrad")
+    sys.exit(command.load()())

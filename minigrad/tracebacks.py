@@ -234,7 +234,7 @@ def met(*values: Any, error: Exception | None = None) -> bool:
 @cache
 def _is_between(module: str) -> bool:
     """Whether a module's calls stand between the user's and what happens."""
-    return module.partition(".")[0] in (PACKAGE, "numpy")  # ops run within a decorator of NumPy's
+    return module.partition(".")[0] in (PACKAGE, "numpy", "importlib")  # ops run within a decorator of NumPy's
 
 
 def user_frames() -> Iterator[FrameType]:

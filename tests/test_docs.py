@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 import tasks
-from minigrad.commands import cli
+from minigrad_models.commands import minigrad_command as cli
 from tests.support.cases import each, raises
 from tests.support.documents import Block, blocks
 

@@ -19,8 +19,8 @@ from minigrad.autograd.observer import Observer, observed
 from minigrad.backend.random import default_generator
 from minigrad.func import functional_call
 from minigrad.profiler.watched import untouched
-from minigrad.training.randomness import undisturbed
 from minigrad.viz.attention.record import in_evaluation
+from minigrad_models.training.randomness import undisturbed
 from tests.support.cases import each
 from tests.support.interrupts import Lines, modes
 

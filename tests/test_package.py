@@ -55,15 +55,21 @@ LAYERS: list[set[str]] = [
     {"minigrad.run"},
     {"minigrad.nn"},
     {"minigrad.optim", "minigrad.distributions"},
-    {"minigrad.serialization", "minigrad.utils", "minigrad.music", "minigrad.text", "minigrad.training"},
+    {
+        "minigrad.serialization",
+        "minigrad.utils",
+        "minigrad_models.music",
+        "minigrad_models.text",
+        "minigrad_models.training",
+    },
     {"minigrad.func", "minigrad.profiler"},
     {"minigrad.viz"},  # it times what it watches as a profile does
     {"minigrad.compat"},
     {"minigrad"},  # the roof: it imports all rooms, some of them when they are first used
-    {"minigrad.models"},
-    {"minigrad.programs"},
-    {"minigrad.translate"},
-    {"minigrad.commands"},
+    {"minigrad_models.architectures"},
+    {"minigrad_models.programs"},
+    {"minigrad_models.translation"},
+    {"minigrad_models.commands"},
     {"minigrad.__main__"},
     {"examples"},
 ]

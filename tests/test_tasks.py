@@ -68,7 +68,7 @@ def test_arguments_go_to_the_program(called: Recorder) -> None:
 
 
 def test_the_commands_of_the_translator_are_its_own() -> None:
-    from minigrad.translate import cli
+    from minigrad_models.translation import translation_command as cli
 
     assert set(tasks.TRANSLATE_COMMANDS) == {*(command.name for command in cli.COMMANDS), "-h", "--help"}
 

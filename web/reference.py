@@ -20,8 +20,13 @@ MODULES = {  # section: pages, each a module and those below it that belong ther
     "Tensors": ["minigrad", TENSOR, "minigrad.linalg", "minigrad.fft", "minigrad.special", "minigrad.masked"],
     "Gradients": ["minigrad.autograd", "minigrad.func", "minigrad.ops"],
     "Layers": ["minigrad.nn", "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.utils"],
-    "Training": ["minigrad.optim", "minigrad.optim.lr_scheduler", "minigrad.utils.data", "minigrad.training"],
-    "Models": ["minigrad.models", "minigrad.text", "minigrad.translate", "minigrad.music"],
+    "Training": ["minigrad.optim", "minigrad.optim.lr_scheduler", "minigrad.utils.data", "minigrad_models.training"],
+    "Models": [
+        "minigrad_models.architectures",
+        "minigrad_models.text",
+        "minigrad_models.translation",
+        "minigrad_models.music",
+    ],
     "Mathematics": ["minigrad.distributions", "minigrad.signal"],
     "Pictures and times": ["minigrad.viz", "minigrad.profiler"],
     "Files, machines, PyTorch": ["minigrad.serialization", "minigrad.utils", "minigrad.cuda", "minigrad.backend"],
@@ -32,7 +37,7 @@ BELOW = {
     "minigrad.backend": ("extras",),
     "minigrad.compat": ("amp", "backends", "hub", "library", "overrides", "profiler", "testing", "types", "weak"),
     "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
-    "minigrad.models": (
+    "minigrad_models.architectures": (
         *("autoencoder", "bert", "classifiers", "conv_seq2seq", "gpt2", "music_transformer", "seq2seq", "skip_gram"),
         *("transformer", "transformer_xl", "layers", "relative", "r_drop", "cache", "causal", "continuation"),
         *("decoding", "generation", "pretrained", "translation"),
@@ -43,8 +48,8 @@ BELOW = {
     "minigrad.optim": ("swa_utils",),
     "minigrad.profiler": ("summary",),
     "minigrad.signal": ("windows",),
-    "minigrad.text": ("generate", "pretrained", "risk", "scores", "word_pieces"),
-    "minigrad.translate": ("english_italian",),
+    "minigrad_models.text": ("generate", "pretrained", "risk", "scores", "word_pieces"),
+    "minigrad_models.translation": ("english_italian",),
     "minigrad.utils": ("checkpoint", "tensorboard", "bar"),
     "minigrad.viz": (
         *("attention", "attention.view", "graph", "graph.view", "playback", "playback.view", "piano_roll"),

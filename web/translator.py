@@ -1,6 +1,7 @@
 """The translator in the page: the toy translator's weights in half precision, and the page that `serve` shows.
 
-That page is the package's own (minigrad/translate/serve/page), whose requests translator.js answers in the browser.
+That page is the package's own (minigrad_models/translation/serve/page); translator.js answers its requests in the
+browser.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import sys
 from pathlib import Path
 
 import minigrad
-from minigrad.training.checkpoints import write_checkpoint
 from minigrad.viz.page import asset
+from minigrad_models.training.checkpoints import write_checkpoint
 
 from . import scripts
 

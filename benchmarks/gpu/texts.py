@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from minigrad.text import Pairs
-from minigrad.translate import data
-from minigrad.translate.settings import preset
+from minigrad_models.text import Pairs
+from minigrad_models.translation import translation_data as data
+from minigrad_models.translation.translation_settings import preset
 
 from .pack import data as carried
 from .place import Place

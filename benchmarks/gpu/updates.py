@@ -9,18 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import examples.gpt.settings
 import minigrad as mg
-from examples.gpt.architectures import ARCHITECTURES
-from examples.gpt.architectures import build as build_language_model
-from examples.gpt.tokens import learn
-from minigrad.programs.training import trainer_of
-from minigrad.training import Trainer
-from minigrad.translate import data, run
-from minigrad.translate.architectures import build
-from minigrad.translate.examples import examples_of
-from minigrad.translate.settings import preset
-from minigrad.translate.training import make_trainer
+from minigrad_models.gpt import gpt_settings
+from minigrad_models.gpt.architectures import ARCHITECTURES
+from minigrad_models.gpt.architectures import build as build_language_model
+from minigrad_models.gpt.tokens import learn
+from minigrad_models.programs.start_training import trainer_of
+from minigrad_models.training import Trainer
+from minigrad_models.translation import translation_data as data
+from minigrad_models.translation import translator_run as run
+from minigrad_models.translation.architectures import build
+from minigrad_models.translation.example_sentences import examples_of
+from minigrad_models.translation.train_translator import make_trainer
+from minigrad_models.translation.translation_settings import preset
 
 from .place import Place
 from .texts import plays, translations
@@ -83,7 +84,7 @@ def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any
     """The training of a causal model, whose evaluation does nothing."""
     text, of = plays(place)
     more = place.choose({}, {**TINY_MODEL, "context": 8, "batch": 2})
-    settings = examples.gpt.settings.Settings.preset(name).changed({**changes, **more})
+    settings = gpt_settings.Settings.preset(name).changed({**changes, **more})
     s, kind = settings.training, ARCHITECTURES[settings.model.model]
     tokens = learn(settings.data.tokenizer, text, text, settings.data.vocabulary)
     model = build_language_model(settings.model, len(tokens), s.device)

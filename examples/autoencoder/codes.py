@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
-from minigrad.models.autoencoder import Autoencoder, Config
+from minigrad_models.architectures.autoencoder import Autoencoder, Config
 
-from ..digits.data import SIDE, Digits, split
+from ..digits.digits_data import SIDE, Digits, split
 from ..lesson.blocks import Array, Block, Checked, Dense, Picture, Pictures, Plane, Section, Steps, Text
 from .baselines import Principal, agreement, principal, squared_error
 from .learning import PictureBatches, picture_loss, train

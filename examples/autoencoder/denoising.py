@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
-from minigrad.models.autoencoder import Autoencoder, Config, mask
+from minigrad_models.architectures.autoencoder import Autoencoder, Config, mask
 
-from ..digits.data import SIDE, Digits, split
+from ..digits.digits_data import SIDE, Digits, split
 from ..lesson.blocks import Array, Block, Chart, Checked, Choice, Pictures, Section, Series, Text
 from .baselines import least_squares, principal, squared_error
 from .codes import SHOWN, flat, picture, some

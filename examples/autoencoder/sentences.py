@@ -15,12 +15,12 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.models.seq2seq import Config, Seq2Seq
-from minigrad.models.translation import pad
-from minigrad.text import TokenBatches, WordTokenizer
-from minigrad.text.tokenizer import BOS, EOS, PAD, until_end
-from minigrad.translate import english_italian
 from minigrad.utils.bar import watched
+from minigrad_models.text import TokenBatches, WordTokenizer
+from minigrad_models.text.tokenizer import BOS, EOS, PAD, until_end
+from minigrad_models.translation import english_italian
+from minigrad_models.translation.encoder_decoder import pad
+from minigrad_models.translation.seq2seq import Config, Seq2Seq
 
 from ..lesson.blocks import Array, Chart, Checked, Matrix, Section, Series, Steps, Text
 from .learning import train

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from examples.lesson.blocks import Block, Chart, Checked, Lesson, Section, Series, Steps, Text
-from minigrad.text import Pairs
+from minigrad_models.text import Pairs
 
 from .measure import Result, groups, lengths
 from .sizes import KINDS

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.text import Pairs
-from minigrad.translate.translator import Translator
+from minigrad_models.text import Pairs
+from minigrad_models.translation.translator import Translator
 
 GROUPS = 4  # of sentences by length, of equal size or nearly
 TIMED = 50  # sentences, one at a time

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from minigrad.translate.architectures import configuration
-from minigrad.translate.settings import Settings
+from minigrad_models.translation.architectures import configuration
+from minigrad_models.translation.translation_settings import Settings
 
 WIDTHS = range(8, 2049, 2)  # that are tried
 

@@ -9,10 +9,10 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.models.classifiers import FullyConnected, PatchTransformer, Recurrent
+from minigrad_models.architectures.classifiers import FullyConnected, PatchTransformer, Recurrent
 
 from ..lesson.blocks import Checked
-from .data import SIDE, Array
+from .digits_data import SIDE, Array
 from .insight import feature_maps
 from .results import Results
 from .shifts import shifted

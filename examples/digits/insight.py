@@ -8,11 +8,11 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn, viz
-from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
+from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 
 from ..lesson.blocks import Picture, Pictures
-from .data import CLASSES, SIDE, Array, Digits
-from .training import read
+from .digits_data import CLASSES, SIDE, Array, Digits
+from .train_digits import read
 
 PATCH_SIDE = 16  # of the square of a patch, in pixels of the page: nine are as large as a digit
 UNITS = 24  # hidden units of the fully-connected network that are shown

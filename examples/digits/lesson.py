@@ -7,7 +7,7 @@ from . import insight
 from .checks import claims
 from .results import DISTANCES, Results
 from .shifts import lost
-from .training import BATCH, REACH, Trained
+from .train_digits import BATCH, REACH, Trained
 
 FEW = (0, 3, 7)  # digits whose way through a network is shown
 READS = {  # how each takes in a digit

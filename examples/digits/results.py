@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .data import split
-from .training import ARCHITECTURES, EPOCHS, REACH, Bar, Trained, accuracy, train, updates
+from .digits_data import split
+from .train_digits import ARCHITECTURES, EPOCHS, REACH, Bar, Trained, accuracy, train, updates
 
 DISTANCES = (0, 1, 2)  # pixels by which digits are shifted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .data import Array
+from .digits_data import Array
 
 DIRECTIONS = {"right": (0, 1), "left": (0, -1), "down": (1, 0), "up": (-1, 0)}
 

@@ -11,7 +11,7 @@ from minigrad import viz
 from ..lesson.blocks import Block, Chart, Checked, Lesson, Section, Series, Steps, Text
 from .analogies import Relation, Score, relations, score
 from .text import Corpus, Language
-from .training import Settings, Trained
+from .train_embeddings import Settings, Trained
 from .vectors import Vectors
 
 MAP = "embeddings-map.html"

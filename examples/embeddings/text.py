@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minigrad.translate import english_italian
 from minigrad.utils.bar import bar, watched
+from minigrad_models.translation import english_italian
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Texts = Iterable[list[str]]  # the words of one text after the other

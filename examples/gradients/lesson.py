@@ -12,7 +12,7 @@ import minigrad as mg
 from ..lesson.blocks import Chart, Checked, Choice, Lesson, Section, Series, Steps, Text, number, scientific
 from . import cliff, sequences
 from .measure import BIASES, DISTANCE, FACTORS, SIZES, Measured, Measurements, measure
-from .training import NETWORKS, Trained, train_all
+from .train_networks import NETWORKS, Trained, train_all
 
 LENGTHS = (5, 20, 80)
 UPDATES = 600

@@ -15,9 +15,9 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.models.layers import TransformerLayer
-from minigrad.models.transformer import Config, initialise, positional_encoding
 from minigrad.nn import functional as F
+from minigrad_models.architectures.layers import TransformerLayer
+from minigrad_models.translation.transformer import Config, initialise, positional_encoding
 
 from ..lesson.blocks import Array, Block, Checked, Choice, Equation, Lesson, Matrix, Section, Steps, Text, number
 

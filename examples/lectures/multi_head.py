@@ -1,7 +1,7 @@
 """Multi-head attention on "Your cat is a lovely cat": a real module, and the shapes at every step.
 
-The module is that of minigrad/models/transformer.py, with the sizes of the lectures: D = 512, H = 4 heads of width
-128. Its weights are as they are before training, drawn from a fixed seed.
+The module is that of minigrad_models.translation.transformer, with the sizes of the lectures: D = 512, H = 4 heads of
+width 128. Its weights are as they are before training, drawn from a fixed seed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.models.layers import MultiHeadAttention
-from minigrad.models.transformer import Config, initialise, positional_encoding
+from minigrad_models.architectures.layers import MultiHeadAttention
+from minigrad_models.translation.transformer import Config, initialise, positional_encoding
 
 from ..lesson.blocks import (
     Array,
@@ -94,8 +94,8 @@ def lesson() -> Lesson:
         "multi-head",
         "Multi-head attention: Your cat is a lovely cat",
         f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
-        f"transformer's own (minigrad/models/transformer.py), not yet trained. Its parts were run one after another, "
-        f"and all shapes and numbers are what they gave.",
+        f"transformer's own (minigrad_models/translation/transformer.py), not yet trained. Its parts were run one after "
+        f"another, and all shapes and numbers are what they gave.",
         (_shapes(computed), _input(computed), _heads(computed), _output(computed), _checks(computed)),
     )
 

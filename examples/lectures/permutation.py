@@ -14,8 +14,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.models.layers import TransformerLayer
-from minigrad.models.transformer import Config, initialise
+from minigrad_models.architectures.layers import TransformerLayer
+from minigrad_models.translation.transformer import Config, initialise
 
 from ..lesson.blocks import Checked, Choice, Equation, Lesson, Mark, Matrix, Section, Steps, Text, number, product, term
 from .counting import sines

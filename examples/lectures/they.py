@@ -19,7 +19,7 @@ import minigrad as mg
 from ..lesson.blocks import Array, Block, Checked, Choice, Lesson, Line, Matrix, Section, Steps, Text, number
 
 if TYPE_CHECKING:
-    from minigrad.translate.translator import Translator
+    from minigrad_models.translation.translator import Translator
 
 SENTENCE, WORD, RIVALS = "My friends like tomatoes because they are tasty", "they", ("friends", "tomatoes")
 ADJECTIVE = "tasty"
@@ -54,9 +54,9 @@ class Looked(NamedTuple):
 @mg.no_grad()
 def look(translator: Translator, sentence: str) -> Looked:
     """Translate a sentence, and note all attention on the way."""
-    from minigrad.models.transformer import pad
-    from minigrad.text.tokenizer import EOS
-    from minigrad.translate.serve.words import units
+    from minigrad_models.text.tokenizer import EOS
+    from minigrad_models.translation.serve.words import units
+    from minigrad_models.translation.transformer import pad
 
     (computed,) = translator.translate([sentence])
     cross = translator.attention(computed.source, computed.text)
@@ -117,7 +117,7 @@ def lesson(run: Path) -> Lesson:
     Raises:
         FileNotFoundError: there is no trained run. ValueError, RuntimeError: it is damaged.
     """
-    from minigrad.translate.translator import Translator
+    from minigrad_models.translation.translator import Translator
 
     translator = Translator.load(run)
     first, others = look(translator, SENTENCE), {text: look(translator, text) for text in OTHERS}

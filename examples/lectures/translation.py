@@ -17,11 +17,11 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.models.transformer import Config, Transformer, pad
 from minigrad.nn import functional as F
-from minigrad.text import WordTokenizer
-from minigrad.text.tokenizer import BOS, EOS, PAD
-from minigrad.training.progress import Progress
+from minigrad_models.text import WordTokenizer
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.training.progress import Progress
+from minigrad_models.translation.transformer import Config, Transformer, pad
 
 from ..lesson.blocks import Array, Block, Chart, Checked, Choice, Lesson, Matrix, Section, Series, Steps, Text, number
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from minigrad.programs.options import whole
 from minigrad.viz.page import written
+from minigrad_models.programs.options import whole
 
 from .blocks import Lesson
 from .plain import plain

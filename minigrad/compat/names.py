@@ -16,7 +16,7 @@ from typing import Any
 from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
-from . import backends, checks, foreach, library, native
+from . import backends, checks, foreach, library, moved, native
 from .absent import AbsentModule, absent, instead, names_in, refusal
 from .no_ops import no_ops
 
@@ -358,6 +358,9 @@ def find(place: str, name: str) -> Any:
         return no_ops(path)[name]
     if (full := _torch_name(place, name)) in MODULES:
         return import_module(f"{PACKAGE}.{full}")
+    if moved.place(full):
+        module = import_module(f"{PACKAGE}.{full}")
+        return getattr(module, name) if path == "viz" else module  # pictures are functions
     if instead(full):
         return absent(full)
     raise MissingName(place, name)
@@ -365,11 +368,13 @@ def find(place: str, name: str) -> Any:
 
 def has_module(path: str) -> bool:
     """Whether a path, written with "minigrad.", is in a table."""
-    return _path(path) in MODULES or bool(instead(_path(path)))
+    return _path(path) in MODULES or bool(moved.place(_path(path)) or instead(_path(path)))
 
 
 def load(path: str) -> ModuleType:
     """The module that a path, written with "minigrad.", is another spelling of."""
+    if place := moved.place(_path(path)):
+        return moved.Moved(path, place)
     if _path(path) not in MODULES:
         return AbsentModule(path, refusal(_path(path)))
     sources = MODULES[_path(path)]

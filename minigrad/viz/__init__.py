@@ -1,4 +1,4 @@
-"""Pictures of graphs, gradients, attention and training: one line each, files that open without a network.
+"""Pictures of graphs, gradients and attention: one line each, files that open without a network.
 
     from minigrad import viz
 
@@ -7,36 +7,33 @@
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.linked(model, source, target)     attention and graph on one page, each a way to the other
-    viz.training("runs/first")            curves and weights over the steps
     viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
     viz.embedding(weight, words)          words near each other
     viz.logit_lens(model, tokens)         what a language model would say after each layer
-    viz.piano_roll("song.mid")            notes over time, to see and to hear, and what each looked at
     viz.trace(model, x)                   every intermediate value by its name: to read, replace, cut and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
 ``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
-side by side; ``training``, ``positional_encoding``, ``embedding``, ``logit_lens`` and ``piano_roll`` stand alone, and
-``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file,
-with scripts and styles from assets/), ``view`` (what can be saved and shown), ``show`` (in a notebook or browser),
-``vector`` and ``sizes`` (SVG), ``convert`` (PNG and PDF), ``lines`` and ``axes`` (charts), ``numbers`` (arrays),
-``letters`` (how wide they are), ``texts`` (of tokens) and ``palette`` (colours).
+side by side; ``positional_encoding``, ``embedding`` and ``logit_lens`` stand alone, and ``trace`` gives values in place
+of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file, with scripts and styles from
+assets/), ``view`` (what can be saved and shown), ``show`` (in a notebook or browser), ``vector`` and ``sizes`` (SVG),
+``convert`` (PNG and PDF), ``lines`` and ``axes`` (charts), ``numbers`` (arrays), ``letters`` (how wide they are),
+``texts`` (of tokens) and ``palette`` (colours). ``minigrad_models.viz`` draws trainings and music by them.
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
+
 from .attention import attention
 from .embedding import embedding
 from .explain import explain
 from .graph import graph
 from .linked import linked
 from .logit_lens import logit_lens
-from .piano_roll import piano_roll
 from .playback import playback
 from .positional_encoding import positional_encoding
 from .trace import trace
-from .training import training
 
 __all__ = [
     "attention",
@@ -45,11 +42,9 @@ __all__ = [
     "graph",
     "linked",
     "logit_lens",
-    "piano_roll",
     "playback",
     "positional_encoding",
     "trace",
-    "training",
 ]
 
 

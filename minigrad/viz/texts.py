@@ -17,8 +17,8 @@ _UNREADABLE = "\ufffd"  # of bytes that are no whole character
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
     """The texts of a tokenizer's ids; None for what is no tokenizer.
 
-    Tokenizers of ``minigrad.text`` have ``token``; those of the tokenizers library and of transformers ``decode``,
-    which gives " cat" where the vocabulary has "Ġcat". A part of a character is named as in the vocabulary.
+    A tokenizer has ``token``; those of the tokenizers library and of transformers have ``decode``, which gives " cat"
+    where the vocabulary has "Ġcat". A part of a character is named as in the vocabulary.
     """
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))

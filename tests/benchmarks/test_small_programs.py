@@ -26,7 +26,7 @@ from benchmarks import (
 from benchmarks.drawing import DRAW, IMPORT, NOTHING, Worker
 from benchmarks.process import Failed
 from examples.embeddings.text import shipped
-from minigrad.music import write_midi
+from minigrad_models.music import write_midi
 from tests.support.cases import raises
 
 
@@ -122,7 +122,7 @@ def test_table_of_midi(tmp_path: Path) -> None:
     pytest.importorskip("mido")
     file = write_midi(tmp_path / "x.mid", midi.invented(20))
     rows = {row[0]: row[1:] for row in midi.table([file], 30, 1).rows}
-    assert {"read, minigrad.music", "read, mido", "write, minigrad.music", "events of notes"} <= set(rows)
+    assert {"read, minigrad_models.music", "read, mido", "write, minigrad_models.music", "events of notes"} <= set(rows)
     assert all(seconds is not None for row in rows.values() for seconds in row)
     assert {row[1] for row in midi.table([], 30, 1).rows} == {None}
     raises(SystemExit, None, lambda: midi.main([str(tmp_path / "empty")]))

@@ -8,9 +8,10 @@ import sys
 import numpy
 import pytest
 
-from minigrad.commands import cli, version
-from minigrad.programs import typed
 from minigrad.version import project
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.commands import version
+from minigrad_models.programs import typed
 
 
 def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,18 +34,27 @@ def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 
 
 def test_telling_of_the_commands_loads_neither_models_nor_pictures() -> None:
-    program = "import sys; from minigrad.commands import cli; cli.parser().format_help(); print(*sys.modules)"
+    program = "import sys; from minigrad_models.commands import cli; cli.parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
-    late = ("minigrad.viz", "minigrad.models", "minigrad.compat", "minigrad.translate.translator", "tqdm", "shtab")
-    assert "minigrad.translate.cli" in loaded and not [name for name in loaded if name.startswith(late)]
+    late = (
+        "minigrad.viz",
+        "minigrad_models.architectures",
+        "minigrad.compat",
+        "minigrad_models.translation.translator",
+        "tqdm",
+        "shtab",
+    )
+    assert "minigrad_models.translation.translation_command" in loaded and not [
+        name for name in loaded if name.startswith(late)
+    ]
 
 
 def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(typed.TYPED, raising=False)
     monkeypatch.setattr(typed, "is_on_path", lambda name: True)
-    assert typed.command("minigrad.translate", "train", "--run", "a b") == "minigrad train --run 'a b'"
-    assert typed.command("examples.gpt", "train") == "python -m examples.gpt train"
+    assert typed.command("minigrad_models.translation", "train", "--run", "a b") == "minigrad train --run 'a b'"
+    assert typed.command("minigrad_models.gpt", "train") == "minigrad gpt train"
     monkeypatch.setattr(typed, "is_on_path", lambda name: False)
-    assert typed.command("minigrad.translate", "train") == "python -m minigrad train"
+    assert typed.command("minigrad_models.translation", "train") == "python -m minigrad train"
     monkeypatch.setenv(typed.TYPED, "python tasks.py translate")
-    assert typed.command("minigrad.translate", "train") == "python tasks.py translate train"
+    assert typed.command("minigrad_models.translation", "train") == "python tasks.py translate train"

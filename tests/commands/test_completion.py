@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from minigrad.commands import cli, completion
+from minigrad_models.commands import completion
+from minigrad_models.commands import minigrad_command as cli
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

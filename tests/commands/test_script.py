@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.commands import cli
+from minigrad_models.commands import minigrad_command as cli
 from tests.support.cases import cases
 
 PROGRAM = """

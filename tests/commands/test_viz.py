@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from minigrad.commands import cli
-from minigrad.commands.viz import view_of
-from minigrad.translate import Translator
-from minigrad.viz.training import TrainingView
 from minigrad.viz.view import View
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.commands.viz import view_of
+from minigrad_models.translation import Translator
+from minigrad_models.viz.training import TrainingView
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 import minigrad as mg
-from minigrad.models.transformer import Config, Transformer
-from minigrad.text import TokenizerPair, WordTokenizer
-from minigrad.translate.settings import preset
-from minigrad.translate.translator import Translator
+from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.translation.transformer import Config, Transformer
+from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.translator import Translator
 from tests.support.browser import CHROMIUM
 from tests.support.translator import Reversing
 

@@ -10,7 +10,7 @@ import pytest
 from examples import ablations, variants
 from examples.ablations import chosen, main, settings_of
 from examples.variants import as_options
-from minigrad.translate.settings import preset
+from minigrad_models.translation.translation_settings import preset
 
 VARIANTS = """
 ["as it is"]
@@ -32,7 +32,7 @@ def options(tmp_path: Path) -> list[str]:
 
 
 class Program:
-    """In the place of minigrad.translate: writes what it would, and notes what it was told.
+    """In the place of minigrad_models.translation: writes what it would, and notes what it was told.
 
     Args:
         codes: the exit statuses of the next calls; then 0.

@@ -13,10 +13,11 @@ import minigrad as mg
 from examples import variants
 from examples.compare import cli, measure
 from examples.compare.sizes import KINDS, sized
-from minigrad.text import Pairs, TokenizerPair, WordTokenizer
-from minigrad.translate import data, run
-from minigrad.translate.architectures import build
-from minigrad.translate.settings import preset
+from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
+from minigrad_models.translation import translation_data as data
+from minigrad_models.translation import translator_run as run
+from minigrad_models.translation.architectures import build
+from minigrad_models.translation.translation_settings import preset
 
 WORDS = WordTokenizer.train([" ".join(f"w{i}" for i in range(300))])
 
@@ -45,7 +46,7 @@ def test_groups_are_by_length() -> None:
 
 
 class Program:
-    """In the place of minigrad.translate: writes the run of an untrained model, as finished.
+    """In the place of minigrad_models.translation: writes the run of an untrained model, as finished.
 
     Attributes:
         calls: the options of each training.

@@ -17,16 +17,17 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.gpt import cli, run
-from examples.gpt.architectures import ARCHITECTURES, build
-from examples.gpt.compare import entries, parameters
-from examples.gpt.evaluation import evaluate
-from examples.gpt.segments import ROWS, score_segments
-from examples.gpt.settings import MODELS, ModelSettings, Settings
-from minigrad.models.gpt2 import GPT2
 from minigrad.nn import functional as F
-from minigrad.text import generate
-from minigrad.training import read_checkpoint
+from minigrad_models.gpt import gpt_command as cli
+from minigrad_models.gpt import gpt_run as run
+from minigrad_models.gpt.architectures import ARCHITECTURES, build
+from minigrad_models.gpt.compare import entries, parameters
+from minigrad_models.gpt.gpt2 import GPT2
+from minigrad_models.gpt.gpt_evaluation import evaluate
+from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings
+from minigrad_models.gpt.segments import ROWS, score_segments
+from minigrad_models.text import generate
+from minigrad_models.training import read_checkpoint
 from tests.support.cases import raises
 from tests.support.runs import evaluated, same, weights
 
@@ -109,7 +110,7 @@ def test_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(GPT2, "loss", interrupted)
         assert cli.main(arguments(text, *options, "--fresh")) == 130
-    assert "To go on, give the same command:\n  python -m examples.gpt" in capsys.readouterr().out
+    assert "To go on, give the same command:\n  minigrad gpt" in capsys.readouterr().out
     assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
     assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # what is shown changes nothing
     assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
@@ -252,18 +253,18 @@ def test_sizes_that_cannot_be(text: Path, refused: Refused) -> None:
 
 
 def test_no_model(tmp_path: Path, refused: Refused) -> None:
-    refused(text_of(tmp_path), "there is no model in .* python -m examples.gpt train")
+    refused(text_of(tmp_path), "there is no model in .* minigrad gpt train")
     refused(["train", "--from", str(tmp_path / "none")], "there is no model in")
 
 
 def test_a_checkpoint_of_another_program(trained: Path, text: Path, refused: Refused) -> None:
     content = read_checkpoint(trained / "model.safetensors")
-    content["extra"]["program"] = "minigrad.translate"
+    content["extra"]["program"] = "minigrad_models.translation"
     mg.save(content, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is a training's checkpoint, but not of examples.gpt")
-    refused(["train", "--from", str(text.parent)], "but not of examples.gpt")
+    refused(text_of(text.parent), "is a training's checkpoint, but not of minigrad_models.gpt")
+    refused(["train", "--from", str(text.parent)], "but not of minigrad_models.gpt")
     mg.save({"model": {}}, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is not a checkpoint of minigrad.training")
+    refused(text_of(text.parent), "is not a checkpoint of minigrad_models.training")
     (text.parent / "model.safetensors").write_bytes(b"x" * 99)
     refused(text_of(text.parent), "is damaged")
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.gpt import text, tokens
-from examples.gpt.settings import DataSettings
-from examples.gpt.text import Windows
-from examples.gpt.tokens import Bytes, Characters, Subwords, Tokens, Writer, decode
-from minigrad.models.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
-from minigrad.programs.validation import pieces, score_windows
+from minigrad_models.gpt import text, tokens
+from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad_models.gpt.gpt_settings import DataSettings
+from minigrad_models.gpt.text import Windows
+from minigrad_models.gpt.tokens import Bytes, Characters, Subwords, Tokens, Writer, decode
+from minigrad_models.programs.validation import pieces, score_windows
 
 
 def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0) -> Windows:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad.models.autoencoder import Autoencoder, Config, mask
+from minigrad_models.architectures.autoencoder import Autoencoder, Config, mask
 
 
 def small(**sizes: Any) -> Autoencoder:

@@ -13,7 +13,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.models.bert import (
+from minigrad_models.bert.bert import (
     IGNORED,
     Bert,
     BertForMaskedLM,
@@ -26,7 +26,7 @@ from minigrad.models.bert import (
     BertLMHeadModel,
     Config,
 )
-from minigrad.text import generate
+from minigrad_models.text import generate
 from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
 from tests.support.parity import assert_close
 

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
+from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from tests.support.parity import ours
 
 SMALL: dict[type[nn.Module], dict[str, Any]] = {  # for images of 4 × 4 pixels, and 3 classes

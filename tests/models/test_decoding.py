@@ -8,11 +8,11 @@ import random
 import pytest
 
 import minigrad as mg
-from minigrad.models import cache
-from minigrad.models.decoding import Plain
-from minigrad.models.transformer import Config, Transformer, pad
-from minigrad.text import generate
-from minigrad.text.tokenizer import BOS, EOS
+from minigrad_models.generation import cache
+from minigrad_models.generation.decoding import Plain
+from minigrad_models.text import generate
+from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation.transformer import Config, Transformer, pad
 
 V = 13
 ROOM = 6  # tokens, at first

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models import autoencoder, classifiers, conv_seq2seq, gpt2, seq2seq, transformer, transformer_xl
-from minigrad.models import music_transformer as music
-from minigrad.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.architectures import autoencoder, classifiers
+from minigrad_models.gpt import gpt2, transformer_xl
+from minigrad_models.music import music_transformer as music
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
 from tests.models.test_classifiers import SMALL
 from tests.models.test_music_transformer import KINDS
 from tests.models.test_transformer_xl import KINDS as XL_KINDS

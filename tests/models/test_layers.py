@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import minigrad as mg
-from minigrad.models.gpt2 import Config
-from minigrad.models.layers import MultiHeadAttention
+from minigrad_models.architectures.layers import MultiHeadAttention
+from minigrad_models.gpt.gpt2 import Config
 
 
 @pytest.mark.parametrize(("causal", "padded"), [(False, True), (True, False), (True, True)])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models.music_transformer import Config, MusicTransformer
 from minigrad.nn import functional as F
+from minigrad_models.music.music_transformer import Config, MusicTransformer
 from tests.support.parity import assert_close
 
 V = 11

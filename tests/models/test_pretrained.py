@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad.models.gpt2 import GPT2, Config
 from minigrad.serialization import save_file
+from minigrad_models.gpt.gpt2 import GPT2, Config
 
 Change = Callable[[Path], Any]
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models.r_drop import r_drop_loss
-from minigrad.models.transformer import Config, Transformer, pad
-from minigrad.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.translation.r_drop import r_drop_loss
+from minigrad_models.translation.transformer import Config, Transformer, pad
 
 B, T, D, V = 2, 3, 4, 6
 TARGET = [[4, 5, 2], [3, 2, PAD]]

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.func import functional_call
-from minigrad.models.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
+from minigrad_models.architectures.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 
 V, D, K = 7, 3, 2
 WORD, CONTEXT = [0, 0, 3, 6], [1, 2, 2, 5]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad.models.transformer import Config, Transformer, pad
-from minigrad.text import generate
-from minigrad.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.text import generate
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.translation.transformer import Config, Transformer, pad
 
 
 def small(

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models.transformer_xl import Config, TransformerXL
 from minigrad.nn import functional as F
-from minigrad.text import Recurrence, Segments, generate
-from minigrad.training import Settings, Trainer, read_checkpoint
+from minigrad_models.gpt.transformer_xl import Config, TransformerXL
+from minigrad_models.text import Recurrence, Segments, generate
+from minigrad_models.training import Settings, Trainer, read_checkpoint
 from tests.support.parity import assert_close
 from tests.training.program import plain
 

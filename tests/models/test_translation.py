@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad.models import conv_seq2seq, seq2seq, transformer
-from minigrad.models.translation import TranslationModel, pad
 from minigrad.nn import functional as F
-from minigrad.text import generate
-from minigrad.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.text import generate
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
+from minigrad_models.translation.encoder_decoder import TranslationModel, pad
 
 V = 11
 SOURCE, TARGET = [[5, 6, 7, EOS], [8, 9, EOS], [4, EOS]], [[BOS, 6, 5, EOS], [BOS, 9, 8, 7, EOS], [BOS, 4, EOS]]

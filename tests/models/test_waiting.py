@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import minigrad as mg
-from minigrad.models import gpt2, seq2seq, transformer, transformer_xl
-from minigrad.text.generate import RepetitionPenalty, beam_search, greedy, sample
+from minigrad_models.gpt import gpt2, transformer_xl
+from minigrad_models.text.generate import RepetitionPenalty, beam_search, greedy, sample
+from minigrad_models.translation import seq2seq, transformer
 from tests.support import launches, strict
 from tests.support.cases import cases
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.music import Note, Song, grid_of, notes_of, read_chorales, read_midi, write_midi
-from minigrad.music.chorales import SILENCE, Span, spans
+from minigrad_models.music import Note, Song, grid_of, notes_of, read_chorales, read_midi, write_midi
+from minigrad_models.music.chorales import SILENCE, Span, spans
 from tests.support.cases import raises
 from tests.support.midi import CHORALES, midi, off, on, tempo, track
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.music import Note, Song, read_midi, write_midi
+from minigrad_models.music import Note, Song, read_midi, write_midi
 from tests.support.midi import PERFORMANCES, midi, off, on, pedal, tempo, track, variable
 
 mido = pytest.importorskip("mido")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.music import Note, stretched, transposed
-from minigrad.music.notes import checked, ordered
+from minigrad_models.music import Note, stretched, transposed
+from minigrad_models.music.notes import checked, ordered
 
 
 def test_notes_are_ordered_by_onset_pitch_and_track() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.music import EVENTS, Note, decode, encode, name, parse, read_midi, write_midi
-from minigrad.music.performance import LONGEST_OPEN
+from minigrad_models.music import EVENTS, Note, decode, encode, name, parse, read_midi, write_midi
+from minigrad_models.music.performance import LONGEST_OPEN
 from tests.support.midi import PERFORMANCES
 
 LECTURES = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minigrad.music import Note, synthesis, write_midi, write_wav
+from minigrad_models.music import Note, synthesis, write_midi, write_wav
 
 pytest.importorskip("mido")
 NOTES = [Note(60, 100, 0.5, 1.5), Note(64, 100, 1.0, 2.0)]

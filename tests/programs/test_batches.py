@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import minigrad as mg
-from minigrad.programs.batches import moved
-from minigrad.programs.validation import windows
+from minigrad_models.programs.batches import moved
+from minigrad_models.programs.validation import windows
 from tests.support import launches
 from tests.support.cases import raises
 

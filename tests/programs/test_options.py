@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.programs.options import device, positive, whole
-from minigrad.translate.settings import Settings
-from minigrad.translate.training import train
+from minigrad_models.programs.options import device, positive, whole
+from minigrad_models.translation.train_translator import train
+from minigrad_models.translation.translation_settings import Settings
 from tests.support.cases import raises
 
 

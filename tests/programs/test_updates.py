@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import minigrad as mg
-from minigrad.models.gpt2 import GPT2, Config
-from minigrad.programs.updates import Updates, loop_settings, optimizer_of, schedule_of
+from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad_models.programs.updates import Updates, loop_settings, optimizer_of, schedule_of
 
 
 def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.models.gpt2 import GPT2, Config
-from minigrad.programs.validation import pieces, score_pieces, score_windows
+from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad_models.programs.validation import pieces, score_pieces, score_windows
 
 
 def test_windows_begin_on_a_grid() -> None:

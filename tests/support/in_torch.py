@@ -21,7 +21,7 @@ def in_torch(name: str) -> ModuleType:
     pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     full = f"{PACKAGE}.{name}"
     if full not in sys.modules:
-        source = import_module(f"minigrad.models.{name}").__file__
+        source = import_module(f"minigrad_models.architectures.{name}").__file__
         assert source is not None
         tree = _Replaced().visit(ast.parse(Path(source).read_text(encoding="utf-8")))
         module = sys.modules[full] = ModuleType(full)
@@ -41,5 +41,9 @@ class _Replaced(ast.NodeTransformer):
         if node.level and node.module in TWINS:
             return ast.ImportFrom(in_torch(node.module).__name__, node.names, 0)
         if node.level:
-            return ast.ImportFrom(f"minigrad.models.{node.module}" if node.module else "minigrad.models", node.names, 0)
+            return ast.ImportFrom(
+                f"minigrad_models.architectures.{node.module}" if node.module else "minigrad_models.architectures",
+                node.names,
+                0,
+            )
         return ast.ImportFrom(THEIRS.get(str(node.module), str(node.module)), node.names, 0)

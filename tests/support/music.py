@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minigrad.music.notes import Note
+from minigrad_models.music.notes import Note
 
 CHORDS = np.array([[72, 67, 64, 48], [71, 67, 62, 43], [72, 69, 65, 41], [74, 67, 59, 55]])
 SIZES = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "32", "--cycle", "16", "--batch", "4")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import minigrad as mg
-from minigrad.training import read_checkpoint, read_log
+from minigrad_models.training import read_checkpoint, read_log
 
 
 def weights(folder: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:

@@ -1,11 +1,11 @@
-"""The translator of minigrad/models/transformer.py, so small that all its numbers can be shown."""
+"""The translator of models/minigrad_models/translation/transformer.py, so small that all its numbers can be shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import minigrad
-from minigrad.models.transformer import Config, Transformer
+from minigrad_models.translation.transformer import Config, Transformer
 
 VOCABULARY = 12
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from minigrad import nn
-from minigrad.translate.serve import Server
-from minigrad.translate.settings import Settings
+from minigrad_models.translation.serve import Server
+from minigrad_models.translation.translation_settings import Settings
 
 
 class Hypothesis(NamedTuple):

@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-import examples.gpt.settings
 import minigrad
-from examples.gpt.architectures import ARCHITECTURES
-from examples.gpt.architectures import build as build_language_model
-from examples.gpt.tokens import Characters
-from minigrad.programs.training import trainer_of
-from minigrad.text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
-from minigrad.training import Trainer
-from minigrad.translate.architectures import build
-from minigrad.translate.settings import preset
-from minigrad.translate.training import make_trainer
+from minigrad_models.gpt import gpt_settings
+from minigrad_models.gpt.architectures import ARCHITECTURES
+from minigrad_models.gpt.architectures import build as build_language_model
+from minigrad_models.gpt.tokens import Characters
+from minigrad_models.programs.start_training import trainer_of
+from minigrad_models.text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
+from minigrad_models.training import Trainer
+from minigrad_models.translation.architectures import build
+from minigrad_models.translation.train_translator import make_trainer
+from minigrad_models.translation.translation_settings import preset
 
 from . import launches, strict
 
@@ -82,7 +82,7 @@ def _translator(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:
 
 
 def _language(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:
-    settings = examples.gpt.settings.Settings.preset(name).changed({"batch": 2, "window": 12, **changes})
+    settings = gpt_settings.Settings.preset(name).changed({"batch": 2, "window": 12, **changes})
     s, text = settings.training, " ".join(WORDS * 10)
     tokens = Characters("".join(sorted(set(text))))
     kind = ARCHITECTURES[settings.model.model]

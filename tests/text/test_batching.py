@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.text.batching import TokenBatches
 from minigrad.utils.data import DataLoader
+from minigrad_models.text.batching import TokenBatches
 
 Batches = list[list[int]]
 

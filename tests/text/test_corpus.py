@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minigrad.text import read_pairs
-from minigrad.text.corpus import part
-from minigrad.text.lines import Texts
+from minigrad_models.text import read_pairs
+from minigrad_models.text.corpus import part
+from minigrad_models.text.lines import Texts
 from tests.support.cases import raises
 
 ENGLISH, GERMAN = "a cat\na dog\n", "eine Katze\nein Hund\n"

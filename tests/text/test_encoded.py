@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded
-from minigrad.text.tokenizer import BOS, EOS
 from minigrad.utils.data import DataLoader, Dataset
+from minigrad_models.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded
+from minigrad_models.text.tokenizer import BOS, EOS
 
 SOURCE = [f"{'a ' * (i % 5)}b{i}" for i in range(50)]
 TARGET = [f"c {'d ' * (i % 7)}e{i}" for i in range(50)]

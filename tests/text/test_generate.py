@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.text.generate import Hypothesis, RepetitionPenalty, beam_search, greedy, power, probabilities, sample, wu
+from minigrad_models.text.generate import (
+    Hypothesis,
+    RepetitionPenalty,
+    beam_search,
+    greedy,
+    power,
+    probabilities,
+    sample,
+    wu,
+)
 
 BOS, EOS, V, S = 1, 2, 5, 3
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from minigrad.text import lines as module
-from minigrad.text.lines import Lines
+from minigrad_models.text import lines as module
+from minigrad_models.text.lines import Lines
 
 MARK = b"\xef\xbb\xbf"
 HARD = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.text.pretrained import read_tokenizer, write_tokenizer
+from minigrad_models.text.pretrained import read_tokenizer, write_tokenizer
 from tests.support.hugging_face import needs_transformers
 
 tokenizers = pytest.importorskip("tokenizers")

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from minigrad.text.generate import Hypothesis
-from minigrad.text.risk import minimum_bayes_risk, sentence_bleu
-from minigrad.text.tokenizer import EOS
+from minigrad_models.text.generate import Hypothesis
+from minigrad_models.text.risk import minimum_bayes_risk, sentence_bleu
+from minigrad_models.text.tokenizer import EOS
 
 
 def hypothesis(tokens: list[int], score: float) -> Hypothesis:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.text import scores
-from minigrad.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf, tokenizer_for
+from minigrad_models.text import scores
+from minigrad_models.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf, tokenizer_for
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")

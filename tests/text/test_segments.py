@@ -9,8 +9,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.text import Recurrence, Segments
-from minigrad.text.segments import Segment
+from minigrad_models.text import Recurrence, Segments
+from minigrad_models.text.segments import Segment
 
 TEXT = np.arange(100, 205, dtype=np.uint16)  # each token tells its place
 

@@ -7,9 +7,9 @@ import itertools
 
 import pytest
 
-from minigrad.text import SubwordSampler, SubwordTokenizer, subword_dropout
-from minigrad.text.tokenizer import UNKNOWN
-from minigrad.translate import english_italian
+from minigrad_models.text import SubwordSampler, SubwordTokenizer, subword_dropout
+from minigrad_models.text.tokenizer import UNKNOWN
+from minigrad_models.translation import english_italian
 
 pytest.importorskip("tokenizers")
 

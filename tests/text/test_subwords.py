@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from minigrad.text import SubwordTokenizer, tokenizer_from_dict
-from minigrad.text.tokenizer import BOS, EOS, PAD, SPECIAL, UNKNOWN
+from minigrad_models.text import SubwordTokenizer, tokenizer_from_dict
+from minigrad_models.text.tokenizer import BOS, EOS, PAD, SPECIAL, UNKNOWN
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -111,7 +111,7 @@ def test_the_same_texts_give_the_same_vocabulary() -> None:
 
 
 LEARN = """
-from minigrad.text import SubwordSampler, SubwordTokenizer
+from minigrad_models.text import SubwordSampler, SubwordTokenizer
 texts = ["several young women walk outside together", "a young man walks"] * 50
 for model in ("bpe", "unigram"):
     tokenizer = SubwordTokenizer.train(texts, 50, model=model)
@@ -133,7 +133,7 @@ def test_another_process_learns_and_draws_the_same() -> None:
 
 FORK = """
 import os, sys
-from minigrad.text import SubwordTokenizer
+from minigrad_models.text import SubwordTokenizer
 texts = ["a cat sat on the mat"] * 2000
 tokenizer = SubwordTokenizer.train(texts, 30)
 before = tokenizer.encode_batch(texts)

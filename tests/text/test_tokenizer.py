@@ -9,9 +9,15 @@ from typing import Any
 
 import pytest
 
-from minigrad.text import SubwordTokenizer, TokenizerPair, WordTokenizer, tokenizer_from_dict, tokenizer_pair_from_dict
-from minigrad.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
-from minigrad.translate import english_italian
+from minigrad_models.text import (
+    SubwordTokenizer,
+    TokenizerPair,
+    WordTokenizer,
+    tokenizer_from_dict,
+    tokenizer_pair_from_dict,
+)
+from minigrad_models.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
+from minigrad_models.translation import english_italian
 
 TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
 

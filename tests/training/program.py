@@ -13,8 +13,8 @@ import minigrad
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad.training import LoaderBatches, Settings, Trainer, cosine, read_checkpoint, read_log
-from minigrad.training.checkpoints import RunFolder
+from minigrad_models.training import LoaderBatches, Settings, Trainer, cosine, read_checkpoint, read_log
+from minigrad_models.training.checkpoints import RunFolder
 
 WORDS = 23
 TIMES = {"seconds", "retry_seconds"}  # what two runs need not have in common

@@ -19,7 +19,7 @@ import minigrad
 from minigrad import Tensor, distributed, nn
 from minigrad.nn import functional as F
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
-from minigrad.training import LoaderBatches, Settings, Trainer, read_checkpoint
+from minigrad_models.training import LoaderBatches, Settings, Trainer, read_checkpoint
 
 rows = np.random.default_rng(0).normal(size=(40, 6))
 

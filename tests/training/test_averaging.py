@@ -8,7 +8,7 @@ import numpy as np
 
 import minigrad
 from minigrad import nn
-from minigrad.training import averaged_state, mean_of, moving_average, read_checkpoint, write_checkpoint
+from minigrad_models.training import averaged_state, mean_of, moving_average, read_checkpoint, write_checkpoint
 from tests.support.cases import raises
 from tests.training.program import Model, contents, trainer
 

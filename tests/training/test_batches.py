@@ -8,8 +8,8 @@ from itertools import chain
 import pytest
 
 import minigrad
-from minigrad.training import LoaderBatches, ShuffledOrder
-from minigrad.training.batches import Stream
+from minigrad_models.training import LoaderBatches, ShuffledOrder
+from minigrad_models.training.batches import Stream
 from tests.support.cases import raises
 
 

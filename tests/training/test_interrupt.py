@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from minigrad.training import LoaderBatches
-from minigrad.training.interrupt import Interrupt
+from minigrad_models.training import LoaderBatches
+from minigrad_models.training.interrupt import Interrupt
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.training import lock
+from minigrad_models.training import lock
 
 WAYS = [pytest.param(lock._locked_itself, id="folder"), pytest.param(lock._locked_by_file, id="file")]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.training import log as module
-from minigrad.training import read_log
-from minigrad.training.log import Log
+from minigrad_models.training import log as module
+from minigrad_models.training import read_log
+from minigrad_models.training.log import Log
 from tests.support.cases import raises
 
 

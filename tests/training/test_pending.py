@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.training import read_checkpoint, read_log
-from minigrad.training.update import update
+from minigrad_models.training import read_checkpoint, read_log
+from minigrad_models.training.update import update
 from tests.support import launches, strict
 from tests.training import program
 from tests.training.program import contents, differences, trainer

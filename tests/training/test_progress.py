@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from minigrad.training import progress
-from minigrad.training.progress import Progress, clock
+from minigrad_models.training import progress
+from minigrad_models.training.progress import Progress, clock
 from tests.training.program import trainer
 
 

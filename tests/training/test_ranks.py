@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.training import read_checkpoint
-from minigrad.training.ranks import Ranks
+from minigrad_models.training import read_checkpoint
+from minigrad_models.training.ranks import Ranks
 from tests.support.ranks import Ran, begun, finished, launcher
 from tests.training.shared_updates import Model, loss, trainer, weights
 
@@ -107,7 +107,7 @@ def test_a_failure_ends_all_and_is_told_once(tmp_path: Path) -> None:
 def test_settings_of_earlier_versions_are_read(tmp_path: Path) -> None:
     """They had ``processes``, with the same random numbers."""
     alone(tmp_path / "run", dropout=0.3, steps=4)
-    from minigrad.training import checkpoints
+    from minigrad_models.training import checkpoints
 
     path = tmp_path / "run" / "last.safetensors"
     content = read_checkpoint(path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad.training import RunFolder, cosine, linear, read_checkpoint, read_log
+from minigrad_models.training import RunFolder, cosine, linear, read_checkpoint, read_log
 from tests.training.disk import OPERATIONS, Disk
 from tests.training.program import contents, differences, trainer
 

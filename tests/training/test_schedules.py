@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.optim.lr_scheduler import InverseSquareRootLR, LambdaLR
-from minigrad.training import cosine, inverse_sqrt, inverse_sqrt_with_decay, linear
+from minigrad_models.training import cosine, inverse_sqrt, inverse_sqrt_with_decay, linear
 from tests.support.cases import each, raises
 
 Schedule = Callable[[int], float]

@@ -18,7 +18,7 @@ import pytest
 
 import minigrad
 from minigrad.optim.lr_scheduler import ReduceLROnPlateau
-from minigrad.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
+from minigrad_models.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
 from tests.support.cases import raises
 from tests.training import program
 from tests.training.program import contents, differences, everything, trainer

@@ -10,7 +10,7 @@ import pytest
 import minigrad
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
-from minigrad.training.update import update
+from minigrad_models.training.update import update
 
 
 def model_and_data(device: str, dtype: Any) -> tuple[Any, Tensor, Tensor]:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.text import TokenizerPair, WordTokenizer
-from minigrad.translate import run
-from minigrad.translate.architectures import ARCHITECTURES, build, check_memory, restored
-from minigrad.translate.settings import preset
-from minigrad.translate.translator import Hypothesis, Translation, Translator
+from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.translation import translator_run as run
+from minigrad_models.translation.architectures import ARCHITECTURES, build, check_memory, restored
+from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.translator import Hypothesis, Translation, Translator
 
 WORDS = WordTokenizer.train(["i like cats they like dogs"])
 BOTH = TokenizerPair(WORDS, WORDS)

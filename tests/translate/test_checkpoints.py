@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.commands import cli
-from minigrad.training import read_checkpoint
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.training import read_checkpoint
 
 SMALL = {"layers": 1, "d-model": 16, "d-ff": 32, "heads": 2, "vocabulary": 80, "batch-tokens": 100, "warm-up": 1}
 SMALL |= {"steps": 2, "ranks": 1}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from minigrad.text import Pairs
-from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
-from minigrad.translate import data
-from minigrad.translate.data import Batch, PairBatches
-from minigrad.translate.settings import Settings
+from minigrad_models.text import Pairs
+from minigrad_models.text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from minigrad_models.translation import translation_data as data
+from minigrad_models.translation.translation_data import Batch, PairBatches
+from minigrad_models.translation.translation_settings import Settings
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "longer", "longest", "words"]
 TRAIN = Pairs(

@@ -12,14 +12,14 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from minigrad.text import WordTokenizer
-from minigrad.translate import english_italian
-from minigrad.translate.english_italian import Pair, detokenize, load, normalize, tokenize
-from minigrad.translate.english_italian.clauses import piacere
-from minigrad.translate.english_italian.corpus import LONGEST, MAX_SIZES, split_of, split_of_link
-from minigrad.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
-from minigrad.translate.english_italian.phrases import PRONOUNS, noun_phrase
-from minigrad.translate.english_italian.rules.reasons import because
+from minigrad_models.text import WordTokenizer
+from minigrad_models.translation import english_italian
+from minigrad_models.translation.english_italian import Pair, detokenize, load, normalize, tokenize
+from minigrad_models.translation.english_italian.clauses import piacere
+from minigrad_models.translation.english_italian.corpus import LONGEST, MAX_SIZES, split_of, split_of_link
+from minigrad_models.translation.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
+from minigrad_models.translation.english_italian.phrases import PRONOUNS, noun_phrase
+from minigrad_models.translation.english_italian.rules.reasons import because
 
 SPLITS = ("train", "validation", "test")
 
@@ -74,7 +74,7 @@ def test_the_seed_alone_decides_what_the_corpus_has() -> None:
     for split in SPLITS:
         first = load(split, size=50, seed=3)
         assert first == load(split, size=80, seed=3)[:50] != load(split, size=50, seed=4)
-    code = "from minigrad.translate.english_italian import load; print(load(size=200, seed=1))"
+    code = "from minigrad_models.translation.english_italian import load; print(load(size=200, seed=1))"
     path = ":".join(sys.path)
     environment = {"PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1", "PYTHONPATH": path}
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, text=True)

@@ -10,8 +10,8 @@ import re
 from functools import cache
 from itertools import pairwise
 
-from minigrad.translate import english_italian
-from minigrad.translate.english_italian import Pair
+from minigrad_models.translation import english_italian
+from minigrad_models.translation.english_italian import Pair
 
 VOWEL = "aeiouàèéìòùAEIOU"
 NOUNS = {

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from minigrad.training import read_checkpoint
-from minigrad.translate import cli as translate_cli
+from minigrad_models.training import read_checkpoint
+from minigrad_models.translation import translation_command as translate_cli
 from tests.support.ranks import ROOT, Ran, begun, finished, until
 
 pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
@@ -84,7 +84,7 @@ def test_a_rank_that_fails_is_told_in_a_line(pairs: Path) -> None:
 
 def test_without_mpi4py_one_rank_does_all(pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr("minigrad.distributed.mpi.is_available", lambda: False)
-    from minigrad.commands import cli
+    from minigrad_models.commands import minigrad_command as cli
 
     assert cli.main(command(pairs, "run", 2, 5)[3:]) == 0
     assert "note: 2 ranks need mpi4py, so one does the work of all" in capsys.readouterr().err

@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.models.transformer import Config, Transformer
-from minigrad.text import TokenizerPair, WordTokenizer
-from minigrad.translate.serve import Server, serve
-from minigrad.translate.serve.api import LONGEST_TEXT, WIDEST_BEAM
-from minigrad.translate.serve.handler import LONGEST_BODY, Handler
-from minigrad.translate.serve.sentences import sentences
-from minigrad.translate.serve.server import MOST_CLIENTS
-from minigrad.translate.serve.words import units
-from minigrad.translate.settings import preset
-from minigrad.translate.translator import Translator
+from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.translation.serve import Server, serve
+from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM
+from minigrad_models.translation.serve.handler import LONGEST_BODY, Handler
+from minigrad_models.translation.serve.sentences import sentences
+from minigrad_models.translation.serve.server import MOST_CLIENTS
+from minigrad_models.translation.serve.words import units
+from minigrad_models.translation.transformer import Config, Transformer
+from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.translator import Translator
 from tests.support.ranks import begun, finished, until
 from tests.support.translator import Reversing, served
 
@@ -409,7 +409,7 @@ def test_addresses_that_cannot_be_served(server: Server) -> None:
 
 def test_it_says_where_it_is_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     program = (
-        "from minigrad.translate.serve import serve\n"
+        "from minigrad_models.translation.serve import serve\n"
         "from tests.support.translator import Reversing\n"
         "raise SystemExit(serve(Reversing(), port=0))"
     )

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from minigrad.commands.cli import parser
-from minigrad.translate import cli, settings
-from minigrad.translate.settings import FIELDS, FREE, PRESETS, Settings
-from minigrad.translate.suited import suited
+from minigrad_models.commands.minigrad_command import parser
+from minigrad_models.translation import translation_command as cli
+from minigrad_models.translation import translation_settings as settings
+from minigrad_models.translation.suited import suited
+from minigrad_models.translation.translation_settings import FIELDS, FREE, PRESETS, Settings
 
 
 def test_presets_have_every_setting_written_out() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from minigrad.programs.updates import schedule_of
-from minigrad.text import Pairs, TokenizerPair, WordTokenizer
-from minigrad.translate.overview import overview
-from minigrad.translate.settings import preset
-from minigrad.translate.suited import PAIRS, RECIPE, sizes, suited
+from minigrad_models.programs.updates import schedule_of
+from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
+from minigrad_models.translation.overview import overview
+from minigrad_models.translation.suited import PAIRS, RECIPE, sizes, suited
+from minigrad_models.translation.translation_settings import preset
 
 
 @pytest.fixture

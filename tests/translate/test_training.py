@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad.models.transformer import Config, Transformer, pad
-from minigrad.text import TokenizerPair, WordTokenizer
-from minigrad.text.tokenizer import BOS, EOS
-from minigrad.translate import settings
-from minigrad.translate.architectures import ARCHITECTURES, build
-from minigrad.translate.data import Batch
-from minigrad.translate.loss import loss_of
-from minigrad.translate.settings import TrainingSettings
-from minigrad.translate.training import optimizer_of, train
+from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation import translation_settings as settings
+from minigrad_models.translation.architectures import ARCHITECTURES, build
+from minigrad_models.translation.train_translator import optimizer_of, train
+from minigrad_models.translation.transformer import Config, Transformer, pad
+from minigrad_models.translation.translation_data import Batch
+from minigrad_models.translation.translation_loss import loss_of
+from minigrad_models.translation.translation_settings import TrainingSettings
 from tests.support.transformers import small
 
 

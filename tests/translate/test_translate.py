@@ -20,15 +20,15 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad.commands import cli
-from minigrad.models.transformer import pad
-from minigrad.models.translation import TranslationModel
-from minigrad.text.generate import beam_search, power
-from minigrad.text.risk import minimum_bayes_risk
-from minigrad.text.tokenizer import EOS
-from minigrad.training import lock, read_checkpoint
-from minigrad.translate import data
-from minigrad.translate.translator import Translator
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.text.generate import beam_search, power
+from minigrad_models.text.risk import minimum_bayes_risk
+from minigrad_models.text.tokenizer import EOS
+from minigrad_models.training import lock, read_checkpoint
+from minigrad_models.translation import translation_data as data
+from minigrad_models.translation.encoder_decoder import TranslationModel
+from minigrad_models.translation.transformer import pad
+from minigrad_models.translation.translator import Translator
 from tests.support.cases import cases
 
 ROOT = Path(__file__).parents[2]

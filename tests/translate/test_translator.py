@@ -7,13 +7,13 @@ from pathlib import Path
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.models.transformer import Config, Transformer
-from minigrad.text import Pairs, TokenizerPair, WordTokenizer
-from minigrad.text.tokenizer import BOS, EOS
-from minigrad.translate import run
-from minigrad.translate.examples import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
-from minigrad.translate.settings import preset
-from minigrad.translate.translator import Translator
+from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
+from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation import translator_run as run
+from minigrad_models.translation.example_sentences import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
+from minigrad_models.translation.transformer import Config, Transformer
+from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.translator import Translator
 
 THREE = ("one", "two", "three")
 

@@ -56,7 +56,7 @@ warnings.simplefilter("error")
 shell = SimpleNamespace(kernel=object(), config={"IPKernelApp": {}})
 sys.modules["IPython"] = SimpleNamespace(get_ipython=lambda: shell, version_info=(9,))
 sys.modules["ipywidgets"] = None
-from minigrad.training.progress import Progress
+from minigrad_models.training.progress import Progress
 with Progress(2, 60.0) as progress:
     progress.advance(1.0, 10, 1.0)
     progress.advance(1.0, 10, 2.0)

@@ -11,9 +11,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn, viz
-from minigrad.models.transformer import Transformer
 from minigrad.viz.attention import AttentionView, Candidate
 from minigrad.viz.linked import Linked
+from minigrad_models.translation.transformer import Transformer
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 from tests.support.engine import changed, parts

@@ -14,7 +14,7 @@ import pytest
 import minigrad
 from minigrad import nn, viz
 from minigrad.autograd import Function
-from minigrad.models.transformer import Transformer
+from minigrad_models.translation.transformer import Transformer
 from tests.support.cases import cases, raises
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.music.midi import Song, write_midi
-from minigrad.music.notes import Note
 from minigrad.viz.palette import DARK, LIGHT, rgb
-from minigrad.viz.piano_roll import PianoRoll, piano_roll
-from minigrad.viz.piano_roll import arcs as arcs_module
-from minigrad.viz.piano_roll.arcs import KEPT
-from minigrad.viz.piano_roll.score import bar_lines, clock, pitch_name, time_ticks
+from minigrad_models.music.midi import Song, write_midi
+from minigrad_models.music.notes import Note
+from minigrad_models.viz.piano_roll import PianoRoll, piano_roll
+from minigrad_models.viz.piano_roll import arcs as arcs_module
+from minigrad_models.viz.piano_roll.arcs import KEPT
+from minigrad_models.viz.piano_roll.score import bar_lines, clock, pitch_name, time_ticks
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 

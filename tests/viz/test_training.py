@@ -19,14 +19,14 @@ import pytest
 
 import minigrad as torch
 from minigrad import nn, viz
-from minigrad.training.checkpoints import RunFolder
 from minigrad.viz.attention import attention
 from minigrad.viz.axes import bounds, log_ticks, on_axis, ticks
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.training import training
-from minigrad.viz.training.curves import smooth, thin
-from minigrad.viz.training.runs import read_runs
-from minigrad.viz.training.snapshots import checkpoints, read_weights
+from minigrad_models.training.checkpoints import RunFolder
+from minigrad_models.viz.training import training
+from minigrad_models.viz.training.curves import smooth, thin
+from minigrad_models.viz.training.runs import read_runs
+from minigrad_models.viz.training.snapshots import checkpoints, read_weights
 from tests.support.browser import texts
 from tests.support.cases import raises
 
@@ -247,7 +247,7 @@ def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.M
     assert len(training(log).svg()) < 100_000
     whole = training(log).page().data["runs"][0]["series"][0]["values"]
     np.testing.assert_allclose(whole, [line["loss"] for line in log], rtol=1e-6)
-    monkeypatch.setattr(sys.modules["minigrad.viz.training.view"], "MOST_POINTS", 400)
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.training.training_view"], "MOST_POINTS", 400)
     data = training(log).page().data
     assert len(data["tables"]) == 3
     for one, key in zip(data["runs"][0]["series"], ("loss", "lr", "grad_norm"), strict=True):

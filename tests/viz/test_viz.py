@@ -21,14 +21,15 @@ import pytest
 
 import minigrad
 from minigrad import nn, showing, viz
-from minigrad.models.gpt2 import GPT2, Config
-from minigrad.music.notes import Note
 from minigrad.utils.bar import in_notebook
 from minigrad.viz import show
 from minigrad.viz import view as view_module
 from minigrad.viz.page import Page
 from minigrad.viz.sizes import size
 from minigrad.viz.view import View
+from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad_models.music.notes import Note
+from minigrad_models.viz import piano_roll, training
 from tests.support.browser import wait_for
 from tests.support.cases import raises
 
@@ -44,11 +45,11 @@ MADE: dict[str, Callable[[], Any]] = {
     "graph": lambda: viz.graph(product()),
     "linked": lambda: viz.linked(nn.TransformerEncoderLayer(4, 2, batch_first=True), minigrad.ones(1, 2, 4)),
     "logit_lens": lambda: viz.logit_lens(GPT2(Config(5, positions=4, d_model=4, heads=2, layers=1)), [0, 1, 2]),
-    "piano_roll": lambda: viz.piano_roll([Note(60, 80, 0.0, 1.0)]),
+    "piano_roll": lambda: piano_roll([Note(60, 80, 0.0, 1.0)]),
     "playback": lambda: viz.playback(product()),
     "positional_encoding": lambda: viz.positional_encoding(3, 4),
     "trace": lambda: viz.trace(nn.Linear(2, 2), minigrad.ones(1, 2)),
-    "training": lambda: viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
+    "training": lambda: training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
 PAGES = sorted(set(MADE) - {"explain", "trace"})
 

@@ -17,7 +17,7 @@ ASK = "(sentences) => Promise.all(sentences.map((text) => window.minigradAnswers
 
 
 def test_half_precision_keeps_a_models_file(tmp_path: Path) -> None:
-    from minigrad.training.checkpoints import write_checkpoint
+    from minigrad_models.training.checkpoints import write_checkpoint
 
     exact = {"a.weight": mg.randn(4, 3), "b.bias": mg.zeros(0)}
     write_checkpoint(tmp_path / "model.safetensors", {"model": exact, "step": 3, "extra": {"program": "x"}})
@@ -29,8 +29,8 @@ def test_half_precision_keeps_a_models_file(tmp_path: Path) -> None:
 
 
 def test_the_page_translates_as_the_command_line(site: Path, visit: Visit) -> None:
-    from minigrad.translate import Translator
-    from minigrad.translate.data import read_shipped
+    from minigrad_models.translation import Translator
+    from minigrad_models.translation.translation_data import read_shipped
 
     sentences = list(read_shipped(1)["test"].source)[:200]
     exact = [t.text for t in Translator.load(translator.trained()).translate(sentences, beam=1)]

@@ -16,8 +16,8 @@ from examples.autoencoder.baselines import agreement, least_squares, principal, 
 from examples.autoencoder.learning import PictureBatches
 from examples.autoencoder.sentences import ATTENTION, ONE, Copied, SentenceBatches
 from examples.lesson.blocks import Chart, Checked, Choice, Matrix, Pictures, Section, Text
-from minigrad.text.tokenizer import BOS, EOS
-from minigrad.training import Outcome
+from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.training import Outcome
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("tokenizers", reason="the tokenizers library reads word pieces")
 
-from examples.bert import questions
-from examples.bert.finetuning import Options, finetune
-from examples.bert.start import SCRATCH, Size
-from examples.bert.task import Recipe
-from examples.bert.tasks import TASKS
+from minigrad_models.bert import questions
+from minigrad_models.bert.finetuning import Options, finetune
+from minigrad_models.bert.start import SCRATCH, Size
+from minigrad_models.bert.task import Recipe
+from minigrad_models.bert.tasks import TASKS
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=300, dropout=0.0)
 GOOD, BAD = ("lovely", "warm", "clever"), ("dull", "cold", "silly")

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples.bert import cli, search
-from examples.bert.search import Index, embed
-from examples.bert.start import PACKAGE, minilm
+from minigrad_models.bert import bert_command as cli
+from minigrad_models.bert import search
+from minigrad_models.bert.search import Index, embed
+from minigrad_models.bert.start import PACKAGE, minilm
 
 FEW = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "200", "--max-length", "24"]
 

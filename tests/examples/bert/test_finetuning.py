@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from examples.bert import finetuning
-from examples.bert.finetuning import Options, finetune, load
-from examples.bert.start import Size
-from examples.bert.task import Recipe
-from examples.bert.tasks import TASKS
-from minigrad.models.bert import BertForSequenceClassification
-from minigrad.training import Trainer
+from minigrad_models.bert import finetuning
+from minigrad_models.bert.bert import BertForSequenceClassification
+from minigrad_models.bert.finetuning import Options, finetune, load
+from minigrad_models.bert.start import Size
+from minigrad_models.bert.task import Recipe
+from minigrad_models.bert.tasks import TASKS
+from minigrad_models.training import Trainer
 
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples.bert.finetuning import Options as FineTuning
-from examples.bert.finetuning import finetune, load
-from examples.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
-from examples.bert.pretraining import Options, pretrain
-from examples.bert.start import Size
-from examples.bert.task import Recipe
-from examples.bert.tasks import TASKS
-from minigrad.models.bert import IGNORED, BertForMaskedLM, BertForPreTraining
-from minigrad.training import read_log
+from minigrad_models.bert.bert import IGNORED, BertForMaskedLM, BertForPreTraining
+from minigrad_models.bert.finetuning import Options as FineTuning
+from minigrad_models.bert.finetuning import finetune, load
+from minigrad_models.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
+from minigrad_models.bert.pretraining import Options, pretrain
+from minigrad_models.bert.start import Size
+from minigrad_models.bert.task import Recipe
+from minigrad_models.bert.tasks import TASKS
+from minigrad_models.training import read_log
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)
 

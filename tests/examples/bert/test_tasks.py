@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples.bert import data, questions, spans
-from examples.bert.data import Labelled, Question, Tagged
-from examples.bert.encoding import Feature, LikeLength
-from examples.bert.tasks import TASKS
-from minigrad.text.word_pieces import train_word_pieces
+from minigrad_models.bert import bert_data as data
+from minigrad_models.bert import questions, spans
+from minigrad_models.bert.bert_data import Labelled, Question, Tagged
+from minigrad_models.bert.encoding import Feature, LikeLength
+from minigrad_models.bert.tasks import TASKS
+from minigrad_models.text.word_pieces import train_word_pieces
 
 NAMES = {"0": "no", "1": "yes"}
 

@@ -11,13 +11,13 @@ import pytest
 
 import minigrad as mg
 from examples.digits import checks, data, insight
-from examples.digits.cli import main
+from examples.digits.digits_command import main
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
-from examples.digits.training import ARCHITECTURES
+from examples.digits.train_digits import ARCHITECTURES
 from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
 from examples.lesson.plain import plain
-from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer
+from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer
 from tests.support.browser import contrast, texts
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import minigrad as mg
 from examples.digits import data, training
-from examples.digits.data import Digits, split
+from examples.digits.digits_data import Digits, split
 from examples.digits.shifts import all_ways, shifted
-from examples.digits.training import ARCHITECTURES, Bar, Batches, accuracy, read, train
+from examples.digits.train_digits import ARCHITECTURES, Bar, Batches, accuracy, read, train
 
 
 def test_all_digits() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from examples.embeddings import text
 from examples.embeddings.text import BREAK, Corpus, from_file, numbered, shipped
-from examples.embeddings.training import Batch, Pieces, Settings, train
-from minigrad.training import RunFolder
+from examples.embeddings.train_embeddings import Batch, Pieces, Settings, train
+from minigrad_models.training import RunFolder
 
 
 def texts_of(corpus: Corpus) -> list[list[str]]:

@@ -13,12 +13,12 @@ import pytest
 
 import minigrad as mg
 from examples.gradients import cliff, networks
-from examples.gradients.cli import main
 from examples.gradients.distance import jacobian_norms, slope
+from examples.gradients.gradients_command import main
 from examples.gradients.lesson import lesson
 from examples.gradients.measure import Measurements, measure
 from examples.gradients.sequences import ALPHABET, SYMBOLS, TASKS, Adding, Copying, Task
-from examples.gradients.training import NETWORKS, network
+from examples.gradients.train_networks import NETWORKS, network
 from examples.lesson.blocks import Lesson, Steps
 from minigrad import Tensor, nn
 from tests.support.browser import contrast, texts

@@ -14,7 +14,7 @@ import pytest
 
 import minigrad as mg
 from examples.lectures import cli, layer_norm, they
-from examples.lectures.cli import make
+from examples.lectures.lectures_command import make
 from examples.lesson.blocks import (
     Chart,
     Checked,
@@ -38,11 +38,11 @@ from examples.lesson.blocks import (
 from examples.lesson.plain import plain, width
 from examples.lesson.program import show
 from minigrad import nn
-from minigrad.models.transformer import Config, Transformer
-from minigrad.text import TokenizerPair, WordTokenizer
-from minigrad.translate import run
-from minigrad.translate.settings import preset
 from minigrad.viz.palette import LIGHT
+from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.translation import translator_run as run
+from minigrad_models.translation.transformer import Config, Transformer
+from minigrad_models.translation.translation_settings import preset
 from tests.support.browser import contrast, texts
 from tests.support.cases import raises
 

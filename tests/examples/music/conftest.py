@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("mido", reason="mido reads and writes MIDI files")
 pytest.importorskip("tqdm", reason="tqdm draws bars")
 
-from examples.music import cli
-from minigrad.music.chorales import notes_of
-from minigrad.music.midi import write_midi
+from minigrad_models.music import music_command as cli
+from minigrad_models.music.chorales import notes_of
+from minigrad_models.music.midi import write_midi
 from tests.support.music import SMALL, chorale, scale
 
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.music import data
-from examples.music.attention import attention_of_notes
-from examples.music.batches import Windows
-from examples.music.data import piece_of
-from examples.music.languages import LANGUAGES, Chorales, Performances, Playing
-from examples.music.settings import DataSettings, Settings
-from minigrad.models.music_transformer import Config, MusicTransformer
-from minigrad.music.chorales import notes_of
-from minigrad.music.midi import write_midi
-from minigrad.music.notes import Note
-from minigrad.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
-from minigrad.programs.validation import NONE
+from minigrad_models.music import music_data as data
+from minigrad_models.music.attention import attention_of_notes
+from minigrad_models.music.chorales import notes_of
+from minigrad_models.music.languages import LANGUAGES, Chorales, Performances, Playing
+from minigrad_models.music.midi import write_midi
+from minigrad_models.music.music_batches import Windows
+from minigrad_models.music.music_data import piece_of
+from minigrad_models.music.music_settings import DataSettings, Settings
+from minigrad_models.music.music_transformer import Config, MusicTransformer
+from minigrad_models.music.notes import Note
+from minigrad_models.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
+from minigrad_models.programs.validation import NONE
 from tests.support.music import chorale, scale
 
 

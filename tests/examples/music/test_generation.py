@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.music import cli
-from examples.music.harmony import effective, into_range, particle_filter, resampled
-from minigrad.music.chorales import grid_of, notes_of
-from minigrad.music.midi import read_midi, write_midi
-from minigrad.music.notes import Note
+from minigrad_models.music import music_command as cli
+from minigrad_models.music.chorales import grid_of, notes_of
+from minigrad_models.music.harmony import effective, into_range, particle_filter, resampled
+from minigrad_models.music.midi import read_midi, write_midi
+from minigrad_models.music.notes import Note
 from tests.support.music import chorale, scale
 
 Refused = Callable[[list[str], str], None]

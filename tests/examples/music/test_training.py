@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.music import cli, run
-from examples.music.data import read
-from examples.music.evaluation import evaluate
-from examples.music.run import load
-from examples.music.settings import DataSettings, Settings
-from minigrad.music.midi import read_midi, write_midi
-from minigrad.music.performance import decode, parse
-from minigrad.training import read_checkpoint
+from minigrad_models.music import music_command as cli
+from minigrad_models.music import music_run as run
+from minigrad_models.music.midi import read_midi, write_midi
+from minigrad_models.music.music_data import read
+from minigrad_models.music.music_evaluation import evaluate
+from minigrad_models.music.music_run import load
+from minigrad_models.music.music_settings import DataSettings, Settings
+from minigrad_models.music.performance import decode, parse
+from minigrad_models.training import read_checkpoint
 from tests.support.music import SMALL
 from tests.support.runs import evaluated
 

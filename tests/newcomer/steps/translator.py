@@ -17,7 +17,7 @@ class Block:
             raise ModuleNotFoundError(f"{name} is blocked", name=name)
 
 sys.meta_path.insert(0, Block())
-from minigrad.translate import Translator
+from minigrad_models.translation import Translator
 
 (translation,) = Translator.load("runs/toy/last.safetensors").translate(["I like cats"])
 print("text:", translation.text)

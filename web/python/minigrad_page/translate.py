@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import minigrad as mg
-from minigrad.models.translation import pad
 from minigrad.optim import AdamW
-from minigrad.text.tokenizer import BOS, EOS
-from minigrad.translate import Translator
-from minigrad.translate.data import read_shipped
-from minigrad.translate.serve import api
+from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation import Translator
+from minigrad_models.translation.encoder_decoder import pad
+from minigrad_models.translation.serve import api
+from minigrad_models.translation.translation_data import read_shipped
 
 FILE = "/model.safetensors"
 BATCH = 16  # sentence pairs

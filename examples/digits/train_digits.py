@@ -1,0 +1,153 @@
+"""How a network learns the digits, and how it is measured: the same for all four."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+from minigrad.optim.lr_scheduler import LambdaLR
+from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
+from minigrad_models.training import ShuffledOrder, cosine
+from minigrad_models.training.batches import Stream
+from minigrad_models.training.progress import Progress, clock
+from minigrad_models.training.update import update
+
+from .digits_data import Array, Digits
+from .shifts import all_ways, shifted
+
+BATCH, EPOCHS, WARMUP = 64, 60, 0.05  # warmup: the part of all updates during which the learning rate rises
+REACH = 2  # pixels by which training shifts, if it does
+CURVE = 20  # measurements on the way
+
+
+class Architecture(NamedTuple):
+    """How to build a network, and the learning rate and weight decay that suit it."""
+
+    build: Callable[[], nn.Module]
+    rate: float
+    decay: float = 0.05
+
+
+ARCHITECTURES = {
+    "fully-connected": Architecture(FullyConnected, 1e-2),
+    "convolutional": Architecture(Convolutional, 5e-3),
+    "recurrent": Architecture(Recurrent, 1e-2),
+    "transformer": Architecture(PatchTransformer, 5e-3, decay=0.5),
+}
+
+
+@dataclass
+class Trained:
+    """A network, and what was seen of its training.
+
+    Attributes:
+        name: of its architecture. reach: how far training shifted the digits, in pixels; 0: not at all.
+        model: with its last weights. updates, losses, accuracies: after so many updates, the mean loss since the
+            measurement before, and the part of the held-out digits that it read.
+        seconds: of training, without these measurements.
+    """
+
+    name: str
+    reach: int
+    model: nn.Module
+    seconds: float = 0.0
+    updates: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers that it learns."""
+        return sum(p.numel() for p in self.model.parameters())
+
+
+class Batches:
+    """Digits in a new order in each epoch, and each shifted at random by up to ``reach`` pixels along both axes."""
+
+    def __init__(self, digits: Digits, reach: int, seed: int) -> None:
+        self.digits, self.reach, self.seed = digits, reach, seed
+        self.order = ShuffledOrder(len(digits.labels), BATCH, seed=seed, drop_last=True)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
+        """Images (B, 8, 8) and labels (B,), from batch ``start`` of an epoch on."""
+        images, labels = self.digits
+        if self.reach:
+            random = np.random.default_rng([self.seed, number, self.reach])
+            images = shifted(images, random.integers(-self.reach, self.reach + 1, (len(images), 2)))
+        for places in self.order.epoch(number, start):
+            yield mg.tensor(images[places]), mg.tensor(labels[places])
+
+
+def updates(digits: Digits, epochs: int) -> int:
+    """How many updates a training takes: one for each whole batch."""
+    return len(digits.labels) // BATCH * epochs
+
+
+class Bar(Progress):
+    """One bar for the updates of several trainings."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(steps, math.inf)
+        self.doing, self.begun = "", self.mark  # what is trained now; since when all are
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def text(self, seconds: float) -> str:
+        """What is trained, and how long all will take."""
+        left = seconds / max(1, self.done) * (self.steps - self.done)
+        return f"{self.doing}, loss {self.loss:.3f}, {clock(left)} left"
+
+
+def train(name: str, digits: Digits, held_out: Digits, reach: int, seed: int, epochs: int, bar: Bar) -> Trained:
+    """Train a network of an architecture from its first weights to its last."""
+    batches, steps = Batches(digits, reach, seed), updates(digits, epochs)
+    mg.manual_seed(seed)
+    architecture = ARCHITECTURES[name]
+    trained = Trained(name, reach, architecture.build())
+    optimizer = mg.optim.AdamW(trained.model.parameters(), lr=architecture.rate, weight_decay=architecture.decay)
+    schedule = LambdaLR(optimizer, cosine(round(WARMUP * steps), steps))
+    stream, every, losses = Stream(batches), -(-steps // CURVE), list[float]()
+    bar.doing = f"{name}{f', shifted by up to {reach}' if reach else ''}"
+    for step in range(1, steps + 1):
+        begun = time.perf_counter()
+        done = update(trained.model, optimizer, loss, [stream.take()], clip=1.0, step=step)
+        schedule.step()
+        trained.seconds += time.perf_counter() - begun
+        losses.append(done.loss)
+        bar.advance(done.loss, done.weight, time.monotonic() - bar.begun)
+        if step % every == 0 or step == steps:
+            trained.updates.append(step)
+            trained.losses.append(float(np.mean(losses[-every:])))
+            trained.accuracies.append(accuracy(trained.model, held_out))
+    return trained
+
+
+def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
+    """The mean cross-entropy of a batch, and its size."""
+    images, labels = batch
+    return F.cross_entropy(model(images), labels), len(labels)
+
+
+def read(model: nn.Module, images: Array) -> Array:
+    """The digits that a network reads in images (N, 8, 8), (N,); it is left as it was."""
+    was_training = model.training
+    model.eval()
+    with mg.no_grad():
+        digits: Array = model(mg.tensor(images)).argmax(-1).numpy()
+    model.train(was_training)
+    return digits
+
+
+def accuracy(model: nn.Module, digits: Digits, distance: int = 0) -> float:
+    """The part of digits that it reads after a shift, on the mean over the four directions."""
+    ways = all_ways(digits.images, distance)
+    return float(np.mean([read(model, images) == digits.labels for images in ways]))

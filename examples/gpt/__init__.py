@@ -1,1 +1,0 @@
-"""A language model on any text: ``python -m examples.gpt --help``."""

@@ -1,0 +1,130 @@
+"""Trainings of four networks of equal size on tasks that ask for memory, until they do them or time is over."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad_models.training.progress import Progress
+from minigrad_models.training.update import update
+
+from .sequences import TASKS, Task
+
+BATCH, HELD_OUT = 64, 256  # sequences of an update, and of an evaluation
+EVERY = 50  # updates between evaluations
+CLIP = 1.0
+RATE = 0.01
+
+
+class Recurrent(nn.Module):
+    """A recurrent layer and what it says at every step: (B, T, D) -> (B, T, O)."""
+
+    def __init__(self, layer: nn.RNN | nn.LSTM | nn.GRU, outputs: int) -> None:
+        super().__init__()
+        self.layer, self.out = layer, nn.Linear(layer.hidden_size, outputs)
+        if isinstance(layer, nn.LSTM):  # forget bias 1; the sum of the two counts
+            forget = slice(layer.hidden_size, 2 * layer.hidden_size)
+            layer.bias_ih_l0.data[forget], layer.bias_hh_l0.data[forget] = 1.0, 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.layer(x)[0])
+
+
+class CausalTransformer(nn.Module):
+    """Two blocks of causal self-attention: (B, T, D) -> (B, T, O). It looks back, as recurrent networks do."""
+
+    def __init__(self, inputs: int, outputs: int, steps: int, width: int = 32, heads: int = 4) -> None:
+        super().__init__()
+        self.embed = nn.Linear(inputs, width)
+        self.positions = nn.SinusoidalPositionalEncoding(width, steps)
+        block = nn.TransformerEncoderLayer(width, heads, 2 * width, dropout=0.0, batch_first=True, norm_first=True)
+        self.blocks = nn.TransformerEncoder(block, 2, norm=nn.LayerNorm(width), enable_nested_tensor=False)
+        self.out = nn.Linear(width, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+        return self.out(self.blocks(self.positions(self.embed(x)), mask=mask, is_causal=True))
+
+
+NETWORKS = ("RNN", "LSTM", "GRU", "transformer")
+
+
+def network(name: str, task: Task) -> nn.Module:
+    """One of ``NETWORKS`` for a task; each has 17,000 to 20,000 parameters."""
+    if name == "transformer":
+        return CausalTransformer(task.inputs, task.outputs, task.steps)
+    layer: nn.RNN | nn.LSTM | nn.GRU
+    match name:
+        case "RNN":
+            layer = nn.RNN(task.inputs, 128, batch_first=True)
+        case "LSTM":
+            layer = nn.LSTM(task.inputs, 64, batch_first=True)
+        case _:
+            layer = nn.GRU(task.inputs, 74, batch_first=True)
+    return Recurrent(layer, task.outputs)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How far a network came.
+
+    Attributes:
+        length: of the task. updates: after which it was solved, or all of them.
+        score: on sequences that were not trained on.
+    """
+
+    task: type[Task]
+    network: str
+    length: int
+    updates: int
+    score: float
+    solved: bool
+
+
+def train_all(lengths: Sequence[int], updates: int, seed: int) -> list[Trained]:
+    """All networks on all tasks at all lengths, with a bar of progress."""
+    jobs = [(task(length), name) for task in TASKS for length in lengths for name in NETWORKS]
+    began = time.monotonic()
+    with Progress(updates * len(jobs), math.inf) as bar:
+        return [_train(task, name, updates, seed, bar, began) for task, name in jobs]
+
+
+def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began: float) -> Trained:
+    """By Adam, with gradients clipped."""
+    mg.manual_seed(seed)
+    model = network(name, task)
+    adam = mg.optim.Adam(model.parameters(), lr=RATE)
+    batches = _batches(task, seed)
+    held_out = task.draw(_random(task, seed, 1), HELD_OUT)
+    score, step = _score(task, model, held_out), 0
+    bar.evaluated(f"{task.name} {task.length}, {name}:", score)
+    while step < updates and not task.solved(score):
+        done = update(model, adam, task.loss, [next(batches)], CLIP, step + 1)
+        step += 1
+        bar.advance(done.loss, done.weight * task.steps, time.monotonic() - began)
+        if step % EVERY == 0 or step == updates:
+            score = _score(task, model, held_out)
+            bar.evaluated(f"{task.name} {task.length}, {name}:", score)
+    bar.steps -= updates - step
+    return Trained(type(task), name, task.length, step, score, task.solved(score))
+
+
+def _random(task: Task, seed: int, use: int) -> np.random.Generator:
+    return np.random.default_rng([seed % 2**64, task.length, use])
+
+
+def _batches(task: Task, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+    random = _random(task, seed, 0)
+    while True:
+        yield task.draw(random, BATCH)
+
+
+@mg.no_grad()
+def _score(task: Task, model: nn.Module, batch: tuple[Tensor, Tensor]) -> float:
+    return task.score(model, batch)

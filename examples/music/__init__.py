@@ -1,1 +1,0 @@
-"""Music as a language, by a Music Transformer: ``python -m examples.music --help``."""

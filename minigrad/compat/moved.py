@@ -1,0 +1,66 @@
+"""Paths that earlier releases had for what is now in ``minigrad_models``: they work for a release, with a warning."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ..extension import ModuleWithoutFile
+from ..tracebacks import warn
+
+MODELS = "minigrad_models"
+PLACES = {  # longer paths first
+    **{f"models.{name}": f"translation.{name}" for name in ("transformer", "seq2seq", "conv_seq2seq", "r_drop")},
+    **{
+        f"models.{name}": f"generation.{name}" for name in ("cache", "causal", "continuation", "decoding", "generation")
+    },
+    **{f"models.{name}": f"architectures.{name}" for name in ("autoencoder", "classifiers", "skip_gram", "layers")},
+    "models.pretrained": "architectures.pretrained",
+    "models.translation": "translation.encoder_decoder",
+    "models.music_transformer": "music.music_transformer",
+    "models.relative": "music.relative",
+    "models.gpt2": "gpt.gpt2",
+    "models.transformer_xl": "gpt.transformer_xl",
+    "models.bert": "bert.bert",
+    "models": "architectures",
+    "translate.settings": "translation.translation_settings",
+    "translate.data": "translation.translation_data",
+    "translate.training": "translation.train_translator",
+    "translate.run": "translation.translator_run",
+    "translate.loss": "translation.translation_loss",
+    "translate": "translation",
+    "training.settings": "training.trainer_settings",
+    "viz.training": "viz.training",
+    "viz.piano_roll": "viz.piano_roll",
+    **{name: name for name in ("text", "music", "training", "programs")},
+}
+
+
+def place(path: str) -> str | None:
+    """The full name that a module has now; None if it has not moved. ``path`` is the old one, without "minigrad."."""
+    for old, new in PLACES.items():
+        if path == old or path.startswith(f"{old}."):
+            now = f"{MODELS}.{new}{path.removeprefix(old)}"
+            return now if find_spec(now) else None
+    return None
+
+
+class Moved(ModuleWithoutFile):
+    """The module at an old path: it has the names of the one at the new path.
+
+    Args:
+        name: the old path, with "minigrad.".
+        now: the new one.
+    """
+
+    def __init__(self, name: str, now: str) -> None:
+        super().__init__(name, f"It is now ``{now}``.")
+        self._now = import_module(now)
+        warn(f"{name} is now {now}; the old path goes in a later release", FutureWarning)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._now, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._now)

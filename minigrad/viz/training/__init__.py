@@ -1,5 +1,0 @@
-"""Curves of trainings over their steps, and the weights and pictures that belong to these."""
-
-from .view import TrainingView, training
-
-__all__ = ["training", "TrainingView"]

@@ -1,0 +1,344 @@
+"""Models whose weights are read from, and written to, folders as Hugging Face's transformers library writes them.
+
+config.json          the architecture and its sizes
+model.safetensors    the weights; or pytorch_model.bin, PyTorch's archive; or either in several files, by an index
+tokenizer.json       or vocab.json and merges.txt, or vocab.txt: see ``minigrad_models.text.pretrained``
+
+A model has its own names for its weights. A table of ``Rule`` says which of the file's each is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.functions.random import undrawn
+from minigrad.serialization.schema import check, check_size, short
+from minigrad.serialization.source import content, replaced
+
+from ..text.pretrained import read_tokenizer, write_tokenizer
+from .layers import ACTIVATIONS
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+FILES = (WEIGHTS, f"{WEIGHTS}.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+_MOST_BYTES = 1 << 24  # of config.json
+MOST_NAMED = 5  # weights in a message
+Weights = dict[str, Tensor]
+C = TypeVar("C")
+Model = TypeVar("Model", bound="Pretrained")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The names of a weight, or of a layer's weight and bias, in a file and in a model.
+
+    Attributes:
+        theirs: in the file; "{}" is a layer's number.
+        ours: in the model; several if the file joins them along the axis of outputs.
+        suffixes: of both names.
+        inputs_first: the file has matrices as (in, out), as GPT-2's Conv1D; ours are (out, in).
+    """
+
+    theirs: str
+    ours: str | tuple[str, ...]
+    suffixes: tuple[str, ...] = (".weight", ".bias")
+    inputs_first: bool = False
+
+    def names(self, layers: int) -> Iterable[tuple[str, tuple[str, ...]]]:
+        """Each name of the file, with those of the model."""
+        ours = (self.ours,) if isinstance(self.ours, str) else self.ours
+        for i in range(layers if "{}" in self.theirs else 1):
+            for suffix in self.suffixes:
+                yield self.theirs.format(i) + suffix, tuple(name.format(i) + suffix for name in ours)
+
+
+def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
+    """The weights of a file by the model's names, and the names that no rule knows.
+
+    Raises:
+        ValueError: weights that a file joins have no length that can be split.
+    """
+    rest = dict(weights)
+    result: Weights = {}
+    for rule in rules:
+        for theirs, ours in rule.names(layers):
+            if theirs not in rest:
+                continue
+            weight = rest.pop(theirs)
+            weight = weight.mT if rule.inputs_first and weight.ndim == 2 else weight
+            if weight.ndim == 0 or len(weight) % len(ours):
+                raise ValueError(f"{theirs} of shape {tuple(weight.shape)} does not split into {len(ours)} parts")
+            result.update(zip(ours, weight.chunk(len(ours)), strict=True))
+    return result, list(rest)
+
+
+def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> Weights:
+    """The weights of a model (or their gradients) by the file's names; those that no rule knows are left out."""
+    result = {}
+    for rule in rules:
+        for theirs, ours in rule.names(layers):
+            if not all(name in weights for name in ours):
+                continue
+            weight = mg.cat([weights[name] for name in ours]) if len(ours) > 1 else weights[ours[0]]
+            result[theirs] = (weight.mT if rule.inputs_first and weight.ndim == 2 else weight).contiguous()
+    return result
+
+
+class Configuration(Protocol):
+    """The sizes of a model."""
+
+    def published(self) -> dict[str, Any]:
+        """The content of config.json, without ``model_type``."""
+
+
+class Pretrained(nn.Module):
+    """A model that ``from_pretrained`` reads and ``save_pretrained`` writes.
+
+    Subclasses say:
+        MODEL_TYPE: what config.json calls the architecture.
+        ARCHITECTURE: the class of the transformers library that has the same weights.
+        HEADS: beginnings of the names of weights that a file of the architecture need not have; they begin at random.
+        READ: entries of config.json that are read, but not written, since others say the same.
+
+    Attributes:
+        config: the sizes.
+        tokenizer: of the folder, a ``tokenizers.Tokenizer``; None if there is none.
+    """
+
+    MODEL_TYPE: ClassVar[str]
+    ARCHITECTURE: ClassVar[str]
+    HEADS: ClassVar[tuple[str, ...]] = ()
+    READ: ClassVar[tuple[str, ...]] = ()
+    config: Any
+    tokenizer: Any = None
+
+    @classmethod
+    def configured(cls, published: dict[str, Any]) -> Any:
+        """The configuration that a config.json describes. Raises ValueError: something that the model cannot be."""
+        raise NotImplementedError
+
+    def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
+        """The weights of a file by the model's names, and the names that are unknown. Raises ValueError."""
+        raise NotImplementedError
+
+    def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
+        """The weights of the model, or their gradients, as a file names them."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
+        """The model of a folder, in evaluation mode, with its tokenizer.
+
+        Args:
+            folder: with the files that this module's docstring names. Nothing in them is run.
+            changes: entries of config.json to replace, such as a dropout.
+
+        Raises:
+            FileNotFoundError: no folder, or it lacks a file. ValueError: the files are of another architecture, do not
+                fit each other, or are damaged (RuntimeError, if it is the file of weights).
+
+        Warns:
+            UserWarning: the file lacks the head of this model, which begins at random; or has weights of another.
+        """
+        path = Path(folder)
+        published = {**read_config(path, cls.MODEL_TYPE), **changes}
+        file = weights_file(path)
+        weights = mg.load(file, map_location="cpu")
+        if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
+            raise ValueError(f"{file} holds something else than the weights of a model by name")
+        try:
+            config = cls.configured(published)
+            unknown = changes.keys() - {*config.published(), *cls.READ}
+            if unknown:
+                raise ValueError(f"there is no {named(sorted(unknown))} to change")
+            check_memory(config, weights)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path / CONFIG}: {error}") from None
+        tokenizer = read_tokenizer(path)
+        if tokenizer is not None:
+            check_tokenizer(tokenizer, config.vocabulary, path)
+        with undrawn():  # random numbers take longer than the file
+            model = cls(config)
+        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head begins at random
+            model = cls(config)
+        model.fill(weights, file)
+        model.tokenizer = tokenizer
+        return model.eval()
+
+    def fill(self, weights: Weights, file: Path) -> None:
+        """Take the weights of a file. Raises as ``from_pretrained``; then nothing has changed."""
+        ours, unknown = self.recognised(weights, file)
+        there = self.state_dict()
+        missing = [name for name in there if name not in ours]
+        lost = self.their_names([name for name in missing if not name.startswith(self.HEADS)])
+        shapes = [name for name in there if name in ours and ours[name].shape != there[name].shape]
+        if lost or shapes:
+            faults = [f"lacks {named(lost)}"] if lost else []
+            faults += [f"has {self.misfit(n, ours[n])}" for n in shapes[:MOST_NAMED]]
+            raise ValueError(f"{file} does not fit the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
+        whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
+        if whole:
+            raise ValueError(
+                f"{file} has {named(self.their_names(whole))} as {ours[whole[0]].dtype}: not as weights are"
+            )
+        if missing:
+            warnings.warn(f"{file} has no head of this kind: {named(missing)} begin at random", stacklevel=3)
+        if unknown:
+            warnings.warn(f"{file} has weights that {type(self).__name__} does not: {named(unknown)}", stacklevel=3)
+        self.load_state_dict({**there, **ours})
+
+    def recognised(self, weights: Weights, file: Path) -> tuple[Weights, list[str]]:
+        """``to_ours``, with the file in the message of its error."""
+        try:
+            return self.to_ours(weights)
+        except ValueError as error:
+            raise ValueError(f"{file} cannot be used: {error}") from None
+
+    def misfit(self, name: str, weight: Tensor) -> str:
+        """What is wrong with a weight that a file has in another shape than the model."""
+        (theirs,) = self.their_names([name])
+        return f"{theirs} for {name} as {tuple(weight.shape)}, not {tuple(self.state_dict()[name].shape)}"
+
+    def their_names(self, names: Sequence[str]) -> list[str]:
+        """The names that a file has for weights of the model."""
+        there = self.state_dict()
+        others = self.to_theirs({name: weight for name, weight in there.items() if name not in names})
+        return [name for name in self.to_theirs(there) if name not in others] if names else []
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each as a whole.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        described = {"model_type": self.MODEL_TYPE, "architectures": [self.ARCHITECTURE], **self.config.published()}
+        with replaced(path / CONFIG) as temporary:
+            Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        mg.serialization.save_file(self.to_theirs(self.state_dict()), path / WEIGHTS, {"format": "pt"})
+        if self.tokenizer is not None:
+            write_tokenizer(self.tokenizer, path)
+
+
+def read_config(folder: Path, model_type: str) -> dict[str, Any]:
+    """The entries of config.json.
+
+    Raises:
+        FileNotFoundError: no folder, or none with that file. ValueError: damaged, or of another architecture.
+    """
+    path = folder / CONFIG
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}: from_pretrained reads files, it downloads nothing")
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} has no {CONFIG}: it is not the folder of a pretrained model")
+    try:
+        config: dict[str, Any] = json.loads(content(path, _MOST_BYTES).decode("utf-8-sig"))
+        check_size(config)
+        check(config, dict[str, Any], CONFIG)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    if (kind := config.get("model_type")) != model_type:
+        raise ValueError(f"{path} describes a model of type {short(kind)}, and this class reads {model_type!r}")
+    return config
+
+
+def from_published(
+    kind: Callable[..., C],
+    published: dict[str, Any],
+    fields: Mapping[str, str],
+    activations: Mapping[str, str],
+    fixed: Mapping[str, Any],
+) -> C:
+    """A configuration by the entries of a config.json; what the file lacks has its default.
+
+    Args:
+        kind: a dataclass.
+        fields: from names of the file to its names.
+        activations: from names of the file to those of ``layers``.
+        fixed: entries that must have a value, if they are there.
+
+    Raises:
+        ValueError: an entry of another type or out of range, or one that the model cannot follow.
+    """
+    for name, value in fixed.items():
+        if published.get(name, value) != value:
+            raise ValueError(f"it has {name} = {short(published[name])}; this model can only have {value}")
+    hints, theirs = get_type_hints(kind), {ours: theirs for theirs, ours in fields.items()}
+    arguments = {ours: published.get(theirs) for theirs, ours in fields.items()}
+    arguments = {ours: value for ours, value in arguments.items() if value is not None}
+    for name, value in arguments.items():
+        if name == "activation":
+            if not isinstance(value, str) or value not in activations:
+                raise ValueError(f"its activation is {short(value)}; known are {', '.join(activations)}")
+            arguments[name] = activations[value]
+        else:
+            check(value, hints[name], theirs[name])
+            arguments[name] = float(value) if isinstance(value, int) and hints[name] is float else value
+    return kind(**arguments)
+
+
+def to_published(config: Any, fields: Mapping[str, str], activations: Mapping[str, str]) -> dict[str, Any]:
+    """The entries of a config.json, the reverse of ``from_published``."""
+    entries = {theirs: getattr(config, ours) for theirs, ours in fields.items()}
+    names = {ours: theirs for theirs, ours in reversed(list(activations.items()))}
+    return {name: names[value] if fields[name] == "activation" else value for name, value in entries.items()}
+
+
+def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
+    """Raise ValueError for a configuration of a transformer that cannot be: sizes below 1, dropouts that are no
+    probabilities, heads that do not divide the width, ``ids`` (names of entries) that are not in the vocabulary."""
+    for name, value in vars(config).items():
+        if name in ids:
+            if not 0 <= value < config.vocabulary:
+                raise ValueError(f"{name} has to be a token, 0 to {config.vocabulary - 1:,}, not {value}")
+        elif type(value) is int and value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+        if name.endswith("dropout") and value is not None and not 0 <= value <= 1:
+            raise ValueError(f"{name} has to be between 0 and 1, not {value}")
+    if config.d_model % config.heads:
+        raise ValueError(f"d_model ({config.d_model}) must be a multiple of heads ({config.heads})")
+    if config.activation not in ACTIVATIONS:
+        raise ValueError(f"activation is one of {', '.join(ACTIVATIONS)}, not {config.activation!r}")
+
+
+def weights_file(folder: Path) -> Path:
+    """The file of a folder's weights, or the index of several. Raises FileNotFoundError: there is none."""
+    for name in FILES:
+        if (folder / name).is_file():
+            return folder / name
+    raise FileNotFoundError(f"{folder} has no weights: neither {' nor '.join(FILES)}")
+
+
+def check_memory(config: Any, weights: Weights) -> None:
+    """Raise ValueError for a configuration that takes far more memory than the weights beside it."""
+    total = sum(weight.numel() for weight in weights.values())
+    if config.layers > len(weights) or config.d_model * max(config.vocabulary, config.positions, config.d_ff) > total:
+        raise ValueError(
+            f"it describes a model of {config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} "
+            f"tokens, and there are only {total:,} weights beside it"
+        )
+
+
+def check_tokenizer(tokenizer: Any, vocabulary: int, folder: Path) -> None:
+    """Raise ValueError: a tokenizer with ids that a model has no embedding for."""
+    size = tokenizer.get_vocab_size()
+    if size > vocabulary:
+        raise ValueError(
+            f"the tokenizer of {folder} has {size:,} entries, and the model's vocabulary {vocabulary:,}: "
+            "they are of different models"
+        )
+
+
+def named(names: Sequence[str]) -> str:
+    """Some names for a message."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

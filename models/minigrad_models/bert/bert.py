@@ -1,0 +1,641 @@
+"""BERT, "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2019, arXiv 1810.04805), with all heads.
+
+The encoder of "Attention Is All You Need" over one text or two: each token sees all others. It is trained to fill in
+masked words, and to tell whether the second text follows the first (section 3.1); then, with one more layer, on the
+task at hand (section 3.2). ``from_pretrained(folder)`` reads what transformers' classes of the same names wrote.
+
+Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes tokens (B, T), their types
+(B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding
+(None: no padding).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.autograd.mode import at_end
+from minigrad.backend.parallel import each_alone
+from minigrad.nn import functional as F
+from minigrad.serialization.schema import check, short
+
+from ..architectures.layers import ACTIVATIONS, TransformerLayer
+from ..architectures.pretrained import (
+    PUBLISHED_ACTIVATIONS,
+    Pretrained,
+    Rule,
+    Weights,
+    check_sizes,
+    from_published,
+    to_ours,
+    to_published,
+    to_theirs,
+)
+from ..generation.continuation import Cached, Plain, positions_of
+
+IGNORED = -100  # a target that does not count
+ENCODER = (
+    Rule("embeddings.word_embeddings", "embedding", (".weight",)),
+    Rule("embeddings.position_embeddings", "position_embedding", (".weight",)),
+    Rule("embeddings.token_type_embeddings", "type_embedding", (".weight",)),
+    Rule("embeddings.LayerNorm", "norm"),
+    Rule("encoder.layer.{}.attention.self.query", "layers.{}.attention.query"),
+    Rule("encoder.layer.{}.attention.self.key", "layers.{}.attention.key"),
+    Rule("encoder.layer.{}.attention.self.value", "layers.{}.attention.value"),
+    Rule("encoder.layer.{}.attention.output.dense", "layers.{}.attention.output"),
+    Rule("encoder.layer.{}.attention.output.LayerNorm", "layers.{}.attention_residual.norm"),
+    Rule("encoder.layer.{}.intermediate.dense", "layers.{}.feed_forward.inner"),
+    Rule("encoder.layer.{}.output.dense", "layers.{}.feed_forward.outer"),
+    Rule("encoder.layer.{}.output.LayerNorm", "layers.{}.feed_forward_residual.norm"),
+    Rule("pooler.dense", "pooler"),
+)
+WORDS = (
+    Rule("cls.predictions.transform.dense", "words.dense"),
+    Rule("cls.predictions.transform.LayerNorm", "words.norm"),
+    Rule("cls.predictions", "words", (".bias",)),
+)
+NEXT_SENTENCE = (Rule("cls.seq_relationship", "next_sentence"),)
+CLASSIFIER = (Rule("classifier", "classifier"),)
+SPAN = (Rule("qa_outputs", "span"),)
+PREFIX = "bert."  # of the encoder's names in a model with a head
+TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # the embedding and words.bias once more
+OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of layer norms, in files from TensorFlow
+FIELDS = {
+    "vocab_size": "vocabulary",
+    "max_position_embeddings": "positions",
+    "hidden_size": "d_model",
+    "num_attention_heads": "heads",
+    "num_hidden_layers": "layers",
+    "intermediate_size": "d_ff",
+    "hidden_dropout_prob": "dropout",
+    "embedding_dropout_prob": "embedding_dropout",  # only ours
+    "attention_probs_dropout_prob": "attention_dropout",
+    "classifier_dropout": "head_dropout",
+    "type_vocab_size": "types",
+    "hidden_act": "activation",
+    "layer_norm_eps": "epsilon",
+    "pad_token_id": "padding",
+    "is_decoder": "causal",
+}
+FIXED = {"position_embedding_type": "absolute", "tie_word_embeddings": True, "add_cross_attention": False}
+
+
+@dataclass
+class Config:
+    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights).
+
+    Attributes:
+        vocabulary: V. positions: the most tokens. types: of texts, two in the paper.
+        d_model, heads, layers: D, H, L; H divides D. d_ff: the width inside the feed-forward networks; 0 for 4 D.
+        dropout: the probability for the outputs of sub-layers; embedding_dropout, head_dropout: for the embeddings,
+            and for what a classifier reads, the same if None; attention_dropout: for the weights of attention.
+        activation: "gelu", "gelu_tanh" or "relu".
+        epsilon: of the layer norms.
+        padding: the token that pads; its embedding is not trained.
+        causal: each token sees itself and earlier ones alone.
+        labels: of a classifier; 0 for as many as names, or 2. label_names: their names, which decide how many there
+            are; "LABEL_0" and so on if there are none.
+
+    Raises:
+        ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
+            padding that is not in the vocabulary.
+    """
+
+    vocabulary: int = 30522
+    positions: int = 512
+    d_model: int = 768
+    heads: int = 12
+    layers: int = 12
+    d_ff: int = 0
+    dropout: float = 0.1
+    embedding_dropout: float | None = None
+    attention_dropout: float = 0.1
+    head_dropout: float | None = None
+    types: int = 2
+    activation: str = "gelu"
+    epsilon: float = 1e-12
+    padding: int = 0
+    causal: bool = False
+    labels: int = 0
+    label_names: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.d_ff = self.d_ff or 4 * self.d_model
+        self.labels = self.labels or len(self.label_names) or 2
+        check_sizes(self, ids=("padding",))
+        if self.label_names == numbered(len(self.label_names)):  # or none
+            self.label_names = numbered(self.labels)
+        self.labels = len(self.label_names)
+
+    # What the layers ask besides, see ``LayerConfig``.
+    activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
+
+    def dropout_or(self, special: float | None) -> float:
+        """A special dropout, or the usual one if it is None."""
+        return self.dropout if special is None else special
+
+    def published(self) -> dict[str, Any]:
+        """The content of transformers' config.json."""
+        entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
+        labels = {str(i): name for i, name in enumerate(self.label_names)}
+        return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
+
+
+def numbered(labels: int) -> list[str]:
+    """The names of labels that have none."""
+    return [f"LABEL_{i}" for i in range(labels)]
+
+
+def label_names(published: Mapping[str, Any]) -> list[str]:
+    """The names of labels in a config.json: ``id2label``; or ``num_labels`` without names, if these are not as many.
+
+    Raises:
+        ValueError: they are not numbered from 0 on.
+    """
+    names = published.get("id2label") or {}
+    check(names, dict[int | str, str], "id2label")
+    named = {str(key): name for key, name in names.items()}  # a file has its keys as text
+    if named.keys() != {str(i) for i in range(len(named))}:
+        raise ValueError(f"id2label numbers the labels {short(', '.join(named))}, not 0 to {len(named) - 1}")
+    number = published.get("num_labels")
+    check(number, int | None, "num_labels")
+    if number in (None, len(named)):
+        return [named[str(i)] for i in range(len(named))]
+    if number < 1:
+        raise ValueError(f"num_labels must be at least 1, not {number}")
+    return numbered(number)
+
+
+class PretrainedBert(Pretrained):
+    """What all models of this file share: how their files are read and written.
+
+    Subclasses say:
+        RULES: the names of their head's weights.
+    """
+
+    MODEL_TYPE, READ = "bert", ("num_labels",)
+    HEADS: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = ()
+    PREFIX: ClassVar[str] = PREFIX
+    config: Config
+
+    @classmethod
+    def configured(cls, published: dict[str, Any]) -> Config:
+        """See ``Pretrained``."""
+        fields = {**FIELDS, "label_names": "label_names"}
+        published = {**published, "label_names": label_names(published)}
+        return from_published(Config, published, fields, PUBLISHED_ACTIVATIONS, FIXED)
+
+    def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
+        """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
+        weights = {modern(name): w for name, w in weights.items() if not name.endswith("embeddings.position_ids")}
+        for tied in TIED:
+            weights.pop(tied, None)
+        rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
+        ours, unknown = to_ours(weights, [*rules, *self.RULES], self.config.layers)
+        for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
+            del ours[name]  # not all heads use it
+        return ours, unknown
+
+    def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
+        """See ``Pretrained``."""
+        p = self.PREFIX
+        rules = [replace(rule, theirs=p + rule.theirs, ours=f"{p}{rule.ours}") for rule in ENCODER]
+        return to_theirs(weights, [*rules, *self.RULES], self.config.layers)
+
+
+def modern(name: str) -> str:
+    """A weight's name in a file without the encoder's prefix, and as PyTorch calls the weights of layer norms."""
+    name = name.removeprefix(PREFIX)
+    for old, new in OLD_SUFFIXES.items():
+        if name.endswith(old):
+            return name.removesuffix(old) + new
+    return name
+
+
+class Bert(PretrainedBert):
+    """The encoder: tokens -> states (B, T, D).
+
+    Args:
+        config: the sizes.
+        pooler: with the layer that makes ``pooled`` of the first token's state.
+    """
+
+    ARCHITECTURE, HEADS, PREFIX = "BertModel", ("pooler",), ""
+
+    def __init__(self, config: Config, pooler: bool = True) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.d_model, config.padding)
+        self.position_embedding = nn.Embedding(config.positions, config.d_model)
+        self.type_embedding = nn.Embedding(config.types, config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, config.epsilon)
+        self.dropout = nn.Dropout(config.dropout_or(config.embedding_dropout))
+        self.layers = nn.ModuleList(TransformerLayer(config, config.causal) for _ in range(config.layers))
+        if pooler:
+            self.pooler = nn.Linear(config.d_model, config.d_model)
+        initialise(self)
+
+    def embed(self, tokens: Tensor, positions: Tensor, types: Tensor | None = None) -> Tensor:
+        """Figure 2: tokens (B, T), positions (B or 1, T) and types -> inputs of the first layer (B, T, D)."""
+        of_types = self.type_embedding.weight[0] if types is None else self.type_embedding(types)
+        return self.dropout(self.norm(self.embedding(tokens) + of_types + self.position_embedding(positions)))
+
+    def through(
+        self, tokens: Tensor, types: Tensor | None, mask: Tensor | None, positions: Tensor | None = None
+    ) -> Iterator[Tensor]:
+        """The input of the first layer, then the output of each (B, T, D). Positions count from 0 if None.
+
+        Raises:
+            ValueError: more tokens than positions.
+        """
+        if tokens.shape[1] > self.config.positions:
+            raise ValueError(
+                f"{tokens.shape[1]:,} tokens are more than the model's {self.config.positions:,} positions"
+            )
+        if positions is None:
+            positions = mg.arange(tokens.shape[1], device=tokens.device)[None]
+        x = self.embed(tokens, positions, types)
+        yield x
+        seen = None if mask is None else mask.bool()[:, None, None]
+        for layer in self.layers:
+            x = layer(x, seen)
+            yield x
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The states of the last layer (B, T, D). Raises ValueError: more tokens than positions."""
+        (states,) = deque(self.through(tokens, types, mask), 1)  # those of earlier layers are not kept
+        return states
+
+    def hidden_states(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> list[Tensor]:
+        """The input of the first layer and the output of each: L + 1 times (B, T, D)."""
+        return list(self.through(tokens, types, mask))
+
+    def pooled(self, states: Tensor) -> Tensor:
+        """States (B, T, D) -> (B, D): a layer on that of the first token, [CLS]."""
+        return self.pooler(states[:, 0]).tanh()
+
+    def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The mean of a text's states, of length 1 (B, D): Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084).
+
+        The product of two is their cosine.
+        """
+        states = self(tokens, mask=mask)
+        if mask is None:
+            return F.normalize(states.mean(1))
+        counts = mask.to(states.dtype)  # 1 at tokens
+        return F.normalize((states * counts[:, :, None]).sum(1) / counts.sum(1, keepdim=True).clamp(min=1))
+
+    @mg.no_grad()
+    def encode(self, texts: Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
+        """The ``sentence_embeddings`` of texts (N, D), by the model's tokenizer, without dropout.
+
+        Texts of a batch are of similar length, and so have little padding.
+
+        Args:
+            texts: N.
+            batch: texts at once.
+            longest: the most tokens of a text, the rest is left out; 0 for the model's positions.
+
+        Raises:
+            TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
+                ``longest`` out of range.
+        """
+        if isinstance(texts, str):
+            raise TypeError("encode takes several texts: put a single one into a list")
+        if self.tokenizer is None:
+            raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
+        if batch < 1 or not 0 <= longest <= self.config.positions:
+            raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
+        ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
+        weight, before = self.embedding.weight, self.training
+        count = -(-len(ids) // batch)
+        nothing = mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)
+        parts = [nothing] * (count + 1)  # the last stays: there may be no text
+
+        def work(i: int) -> None:
+            rows = [ids[j] for j in order[i * batch : (i + 1) * batch]]
+            with mg.no_grad():  # it holds for one thread
+                parts[i] = self.sentence_embeddings(*padded(rows, self.config.padding, weight.device))
+
+        with at_end(self.train, before) as end, end:
+            self.eval()
+            if weight.device.type == "cpu":
+                with by_columns(self):
+                    each_alone(work, count)
+            else:
+                for i in range(count):
+                    work(i)
+        return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
+
+
+@contextmanager
+def by_columns(model: nn.Module) -> Iterator[None]:
+    """The weights of linear layers lie in memory column by column meanwhile, as products with many rows read them
+    fastest: by 2 to 5 % on OpenBLAS. Their values are the same."""
+    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    usual = [layer.weight.data for layer in layers]
+    other = list(usual)
+
+    def turn(i: int) -> None:
+        other[i] = usual[i].T.contiguous().T
+
+    def put(weights: list[Tensor]) -> None:
+        for layer, weight in zip(layers, weights, strict=True):
+            layer.weight.data = weight
+
+    each_alone(turn, len(layers))
+    with at_end(put, usual) as end, end:
+        put(other)
+        yield
+
+
+def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:
+    """The tokens of each text, [CLS] and [SEP] with them, at most ``longest``."""
+    with at_end(tokenizer.no_truncation) as end, end:
+        tokenizer.enable_truncation(longest)
+        return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
+
+
+def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:
+    """Tokens (B, T), and their mask (B, T), None without padding."""
+    lengths = [len(row) for row in ids]
+    longest = max(lengths)
+    tokens = mg.tensor([[*row, *[padding] * (longest - len(row))] for row in ids], dtype=mg.int64, device=device)
+    if min(lengths) == longest:
+        return tokens, None
+    return tokens, mg.arange(longest, device=device) < mg.tensor(lengths, device=device)[:, None]
+
+
+class WordHead(nn.Module):
+    """States -> logits of words (section 3.1, task 1): a layer, then a product with the embeddings, plus a bias."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, config.epsilon)
+        self.bias = nn.Parameter(mg.zeros(config.vocabulary))
+        self.activation = config.activation
+
+    def transform(self, states: Tensor) -> Tensor:
+        """(..., D) -> (..., D)"""
+        return self.norm(ACTIVATIONS[self.activation](self.dense(states)))
+
+    def forward(self, states: Tensor, embedding: Tensor) -> Tensor:
+        """States (..., D) and embeddings (V, D) -> logits (..., V)"""
+        return F.linear(self.transform(states), embedding, self.bias)
+
+    def loss(self, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
+        """The mean cross-entropy of targets (B, T), IGNORED at words that need no prediction: no logits are computed
+        of these."""
+        targets = targets.reshape(-1)
+        chosen = targets != IGNORED
+        states = self.transform(states.flatten(0, 1)[chosen])
+        return F.linear_cross_entropy(states, embedding, targets[chosen], linear_bias=self.bias)
+
+
+class BertWithWords(PretrainedBert):
+    """What models with the head for words share, and the logit lens asks of them."""
+
+    bert: Bert
+    words: WordHead
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        """The encoder's."""
+        return self.bert.layers
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The last layer's states (..., D) -> logits of words (..., V)."""
+        return self.words(states, self.bert.embedding.weight)
+
+
+class BertForPreTraining(BertWithWords):
+    """Both tasks of pre-training (section 3.1): logits of words (B, T, V), and whether text 2 follows (0) or not (1),
+    logits (B, 2)."""
+
+    ARCHITECTURE, RULES = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE)
+    HEADS = (PREFIX + "pooler", "words", "next_sentence")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config)
+        self.words, self.next_sentence = WordHead(config), nn.Linear(config.d_model, 2)
+        initialise(self.words, self.next_sentence)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
+        states = self.bert(tokens, types, mask)
+        return self.logits(states), self.next_sentence(self.bert.pooled(states))
+
+    def losses(
+        self, tokens: Tensor, words: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), 0
+        where it follows and 1 where not. The loss is their sum."""
+        states = self.bert(tokens, types, mask)
+        of_pairs = F.cross_entropy(self.next_sentence(self.bert.pooled(states)), follows)
+        return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
+
+
+class BertForMaskedLM(BertWithWords):
+    """Masked words alone: logits (B, T, V)."""
+
+    ARCHITECTURE, RULES, HEADS = "BertForMaskedLM", WORDS, ("words",)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert, self.words = config, Bert(config, pooler=False), WordHead(config)
+        initialise(self.words)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Logits of words (B, T, V)."""
+        return self.logits(self.bert(tokens, types, mask))
+
+    def loss(self, tokens: Tensor, words: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of the masked words (B, T), IGNORED elsewhere."""
+        return self.words.loss(self.bert(tokens, types, mask), self.bert.embedding.weight, words)
+
+
+class BertLMHeadModel(BertWithWords):
+    """A causal language model with BERT's weights: logits of the next token (B, T, V).
+
+    Raises:
+        ValueError: a configuration that is not causal (``is_decoder`` in config.json).
+    """
+
+    ARCHITECTURE, RULES, HEADS = "BertLMHeadModel", WORDS, ("words",)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        if not config.causal:
+            raise ValueError("a language model must be causal: is_decoder=True in config.json, causal=True in a Config")
+        self.config, self.bert, self.words = config, Bert(config, pooler=False), WordHead(config)
+        initialise(self.words)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None, types: Tensor | None = None) -> Tensor:
+        """Logits of the token after each (B, T, V); padding may be in front, as positions count tokens."""
+        positions = None if mask is None else positions_of(mask)
+        (states,) = deque(self.bert.through(tokens, types, mask, positions), 1)
+        return self.logits(states)
+
+    def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); IGNORED is none."""
+        return self.words.loss(self.bert(tokens), self.bert.embedding.weight, targets)
+
+    # For ``continuation``:
+    @property
+    def context(self) -> int:
+        """The largest number of tokens that the model sees."""
+        return self.config.positions
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """As ``Bert.embed``, of one text."""
+        return self.bert.embed(tokens, positions)
+
+    def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
+        """The decoder for ``text.generate`` that continues prompts; see ``continuation``."""
+        kind = Cached if cached and not self.training else Plain
+        return kind(self, prompts, stride, self.bert.embedding.weight.device)
+
+
+class BertForNextSentencePrediction(PretrainedBert):
+    """Whether text 2 follows text 1 (0) or not (1): logits (B, 2)."""
+
+    ARCHITECTURE, RULES = "BertForNextSentencePrediction", NEXT_SENTENCE
+    HEADS = (PREFIX + "pooler", "next_sentence")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert, self.next_sentence = config, Bert(config), nn.Linear(config.d_model, 2)
+        initialise(self.next_sentence)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Logits of "follows", "does not" (B, 2)."""
+        return self.next_sentence(self.bert.pooled(self.bert(tokens, types, mask)))
+
+    def loss(self, tokens: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy, of 0 where text 2 follows and 1 where not (B)."""
+        return F.cross_entropy(self(tokens, types, mask), follows)
+
+
+class BertForSequenceClassification(PretrainedBert):
+    """Text or pair -> logits of labels (B, labels): figure 4 a, b."""
+
+    ARCHITECTURE, RULES = "BertForSequenceClassification", CLASSIFIER
+    HEADS = (PREFIX + "pooler", "classifier")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config)
+        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
+        self.classifier = nn.Linear(config.d_model, config.labels)
+        initialise(self.classifier)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Logits (B, labels)."""
+        return self.classifier(self.dropout(self.bert.pooled(self.bert(tokens, types, mask))))
+
+    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B), integers; or, of floating-point targets (B, labels), the mean binary
+        cross-entropy, each label being there or not. With one label, the mean squared error of numbers (B)."""
+        logits = self(tokens, types, mask)
+        if self.config.labels == 1:
+            return F.mse_loss(logits.flatten(), targets.flatten().to(logits.dtype))
+        if targets.is_floating_point():
+            return F.binary_cross_entropy_with_logits(logits, targets)
+        return F.cross_entropy(logits, targets)
+
+
+class BertForMultipleChoice(PretrainedBert):
+    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C)."""
+
+    ARCHITECTURE, RULES = "BertForMultipleChoice", CLASSIFIER
+    HEADS = (PREFIX + "pooler", "classifier")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config)
+        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
+        self.classifier = nn.Linear(config.d_model, 1)
+        initialise(self.classifier)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Logits (B, C) of tokens (B, C, T)."""
+        flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
+        pooled = self.bert.pooled(self.bert(tokens.flatten(0, 1), *flat))
+        return self.classifier(self.dropout(pooled)).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
+
+    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of the right choices (B)."""
+        return F.cross_entropy(self(tokens, types, mask), targets)
+
+
+class BertForTokenClassification(PretrainedBert):
+    """Each token -> logits of labels (B, T, labels): figure 4 d."""
+
+    ARCHITECTURE, RULES, HEADS = "BertForTokenClassification", CLASSIFIER, ("classifier",)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config, pooler=False)
+        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
+        self.classifier = nn.Linear(config.d_model, config.labels)
+        initialise(self.classifier)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Logits (B, T, labels)."""
+        return self.classifier(self.dropout(self.bert(tokens, types, mask)))
+
+    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B, T), IGNORED where a token has none."""
+        return F.cross_entropy(self(tokens, types, mask).flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+
+
+class BertForQuestionAnswering(PretrainedBert):
+    """A question and a text -> logits of where in it the answer begins, and ends (B, T) each: figure 4 c.
+
+    Raises:
+        ValueError: a configuration with other than two labels, such as that of a classifier.
+    """
+
+    ARCHITECTURE, RULES, HEADS = "BertForQuestionAnswering", SPAN, ("span",)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        if config.labels != 2:
+            raise ValueError(f"a span has 2 labels, begin and end, not {config.labels}: set num_labels=2")
+        self.config, self.bert = config, Bert(config, pooler=False)
+        self.span = nn.Linear(config.d_model, 2)
+        initialise(self.span)
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Logits of the first token of the answer (B, T), and of the last."""
+        first, last = self.span(self.bert(tokens, types, mask)).unbind(-1)
+        return first, last
+
+    def loss(
+        self, tokens: Tensor, first: Tensor, last: Tensor, types: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """The mean of the cross-entropies of the first and the last token (B); one from T on does not count."""
+        t = tokens.shape[1]
+        pairs = zip(self(tokens, types, mask), (first, last), strict=True)
+        of_first, of_last = (F.cross_entropy(x, y.clamp(0, t), ignore_index=t) for x, y in pairs)
+        return (of_first + of_last) / 2
+
+
+def initialise(*modules: nn.Module) -> None:
+    """As the authors' program: weights of N(0, 0.02²), zero biases, and zero for the padding."""
+    for module in (part for whole in modules for part in whole.modules()):
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            nn.init.zeros_(module.weight.data[module.padding_idx])

@@ -1,0 +1,170 @@
+"""The files that the data sets come in, as examples.
+
+Each reader takes one file, plain or compressed by gzip, and tells of a fault with its line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..text import Lines
+
+Item = TypeVar("Item")
+CASES = "-DOCSTART-"  # a line of CoNLL's files between documents
+
+
+class Labelled(NamedTuple):
+    """A text, or a pair of texts, and its label; None where it is asked for."""
+
+    texts: tuple[str, ...]
+    label: str | None = None
+
+
+class Tagged(NamedTuple):
+    """Words, and the tag of each (IOB2); None where they are asked for."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None = None
+
+
+class Question(NamedTuple):
+    """A question about a text.
+
+    Attributes:
+        answers: pieces of the context, any of which is right, with the character where each begins; empty where the
+            answer is asked for.
+        number: the data set's name for it.
+    """
+
+    question: str
+    context: str
+    answers: tuple[tuple[str, int], ...] = ()
+    number: str = ""
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, without their ends.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError: it is no text in UTF-8, damaged, or a bomb.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    return enumerate(Lines(path), 1)
+
+
+def find(folder: Path, *names: str) -> Path:
+    """The first of some files that a folder has, plain or as .gz. Raises FileNotFoundError: none of them is there."""
+    for name in names:
+        for path in (folder / name, folder / f"{name}.gz"):
+            if path.is_file():
+                return path
+    raise FileNotFoundError(f"{folder} has no {' or '.join(names)}")
+
+
+def sentences(path: Path, names: Mapping[str, str]) -> list[Labelled]:
+    """SST-2: sentence, tab, label. ``names`` are those of labels that the file has as numbers. Raises as ``lines``;
+    ValueError as well for a line without one tab, and a file without examples."""
+    result = []
+    for number, line in lines(path):
+        text, tab, label = line.rpartition("\t")
+        if not line.strip() or (number == 1 and label == "label"):  # GLUE's file has a header
+            continue
+        if not tab or not text.strip() or not label.strip():
+            raise ValueError(f"{path}, line {number}: a sentence, a tab and a label are needed, not {line[:60]!r}")
+        result.append(Labelled((text.strip(),), names.get(label.strip(), label.strip())))
+    return filled(result, path)
+
+
+def pairs(path: Path, names: Mapping[str, str]) -> list[Labelled]:
+    """MRPC: label, two numbers and two sentences, with tabs between them, after a header. Quotation marks are parts of
+    the sentences. Raises as ``sentences``."""
+    result = []
+    for number, line in lines(path):
+        if number == 1 or not line.strip():
+            continue
+        columns = line.split("\t")
+        if len(columns) != 5 or not all(columns[i].strip() for i in (0, 3, 4)):
+            raise ValueError(f"{path}, line {number}: five columns are needed, not {len(columns)}: {line[:60]!r}")
+        label = columns[0].strip()
+        result.append(Labelled((columns[3].strip(), columns[4].strip()), names.get(label, label)))
+    return filled(result, path)
+
+
+def tagged(path: Path) -> list[Tagged]:
+    """CoNLL-2003: a word a line, first column, and its tag, last column; an empty line after a sentence. Tags may be
+    IOB1, as in the original, or IOB2. Raises as ``lines``; ValueError as well for a line without a tag."""
+    result: list[Tagged] = []
+    words: list[str] = []
+    tags: list[str] = []
+    for number, line in [*lines(path), (0, "")]:
+        columns = line.split()
+        if columns and columns[0] != CASES:
+            if len(columns) < 2 or not (columns[-1] == "O" or columns[-1][:2] in ("B-", "I-")):
+                raise ValueError(f"{path}, line {number}: a word and its tag (O, B-… or I-…) are needed: {line[:60]!r}")
+            words.append(columns[0])
+            tags.append(columns[-1])
+        elif words:
+            result.append(Tagged(tuple(words), tuple(iob2(tags))))
+            words, tags = [], []
+    return filled(result, path)
+
+
+def iob2(tags: Sequence[str]) -> list[str]:
+    """Tags in which each entity begins with B: IOB1 has B only where an entity follows another of its type."""
+    before = ["O", *tags[:-1]]
+    return [
+        f"B-{tag[2:]}" if tag.startswith("I-") and last[2:] != tag[2:] else tag
+        for last, tag in zip(before, tags, strict=True)
+    ]
+
+
+def questions(path: Path) -> list[Question]:
+    """SQuAD (Rajpurkar et al. 2016), version 1.1: {"data": [{"paragraphs": [{"context", "qas": [{"id", "question",
+    "answers": [{"text", "answer_start"}]}]}]}]}. Answers may be missing: then they are asked for.
+
+    Raises:
+        FileNotFoundError: there is no such file. ValueError: it is damaged, or an answer is not where it says.
+    """
+    text = "\n".join(line for _, line in lines(path))
+    try:
+        paragraphs = [paragraph for article in json.loads(text)["data"] for paragraph in article["paragraphs"]]
+        result = [_question(paragraph["context"], entry) for paragraph in paragraphs for entry in paragraph["qas"]]
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON: {error}") from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not in SQuAD's format: {type(error).__name__} {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return filled(result, path)
+
+
+def _question(context: str, entry: dict[str, Any]) -> Question:
+    """One entry of a paragraph. Raises ValueError: an answer is not where it says."""
+    number, answers = str(entry["id"]), []
+    for answer in entry.get("answers", ()):
+        words, start = answer["text"], int(answer["answer_start"])
+        if not words or start < 0 or context[start : start + len(words)] != words:
+            raise ValueError(f"the answer {words[:40]!r} of question {number} is not at character {start} of its text")
+        answers.append((words, start))
+    if not entry["question"].strip() or not context.strip():
+        raise ValueError(f"question {number} or its text is empty")
+    return Question(entry["question"], context, tuple(answers), number)
+
+
+def filled(items: list[Item], path: Path) -> list[Item]:
+    """The examples of a file. Raises ValueError: there are none."""
+    if not items:
+        raise ValueError(f"{path} has no examples")
+    return items
+
+
+def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[Item]]:
+    """All but every ``part``-th example of a random order, and the others. The order is the same in every run."""
+    order = np.random.default_rng(0).permutation(len(items)).tolist()
+    return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]

@@ -1,0 +1,199 @@
+"""The loop of the four fine-tunings, and the models that come of it (Devlin et al. 2019, section 3.2 and appendix A.3).
+
+RUN/model/task.json stands beside the model's files and says which task it was fine-tuned on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import minigrad as mg
+from minigrad.serialization.schema import check
+from minigrad.serialization.source import replaced
+from minigrad.utils.bar import watched
+
+from ..architectures.pretrained import Pretrained
+from ..training import Settings
+from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
+from .start import Size, begin, length, pretrained
+from .task import Array, Recipe, Task
+from .tasks import TASKS
+from .train_bert import MODEL, fit, report, shown, tell
+
+SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
+AT_ONCE = 64  # features that are evaluated together
+TASK = "task.json"
+
+
+class Options(NamedTuple):
+    """What a fine-tuning is asked to do.
+
+    Attributes:
+        data: see ``Task.read``. source: see ``begin``. run: the folder for all that is written.
+        recipe: how long and how fast. longest: pieces that are read at once; None for the task's, or for those that the
+            model can read if these are fewer.
+        size: of a model that begins at random.
+    """
+
+    data: Path | None
+    source: str | None
+    run: Path
+    recipe: Recipe
+    longest: int | None = None
+    size: Size = Size()
+    seed: int = 0
+    progress: bool = True
+
+
+class Batches:
+    """Features of a task, in batches of like length."""
+
+    def __init__(self, task: Task[Any, Any], features: Sequence[Feature], size: int, padding: int, seed: int) -> None:
+        self.task, self.features, self.padding = task, features, padding
+        self.order = LikeLength([len(feature.ids) for feature in features], size, seed)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from number ``start`` on."""
+        for rows in self.order.epoch(number, start):
+            chosen = [self.features[i] for i in rows]
+            yield batch_of(chosen, self.task.targets(chosen), self.padding)
+
+
+def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
+    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted. OSError, ValueError, RuntimeError, ImportError: data, weights or the
+            folder cannot be used.
+    """
+    known, asked = task.read(options.data)
+    labels = task.labels(known)
+    task.check(asked, labels)
+    if len(labels) == 1:
+        raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
+    positions = options.longest or task.longest
+    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels, options.seed)
+    longest, recipe = length(options.longest, task.longest, model), options.recipe
+    encoder = task.encoder(model.tokenizer, longest)
+    features, checks = (readable(task, some, encoder, labels) for some in (known, asked))
+    batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
+    steps = recipe.epochs * len(batches.order)
+    tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
+    best = fit(
+        model,
+        batches,
+        task.loss,
+        options.run,
+        recipe.rate,
+        Settings(
+            steps,
+            evaluate_every=len(batches.order),
+            metric=task.metric,
+            mode="max",
+            seed=options.seed,
+            progress=options.progress,
+            unit=task.unit,
+        ),
+        lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
+        {**identity(task, options, model, known), "max_length": longest},
+    )
+    save(task, model, options.run / MODEL, longest)
+    metrics = report(best, options.run)
+    print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
+    return metrics
+
+
+def readable(task: Task[Any, Any], examples: Sequence[Any], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
+    """The features of examples; a note on stderr tells of those that are cut off. Raises as ``Task.features``."""
+    features = task.features(examples, encoder, labels)
+    if encoder.cut:
+        tell(f"note: of {encoder.cut:,} of {len(examples):,} texts only the first {encoder.longest:,} pieces are read")
+    return features
+
+
+def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: Sequence[Any]) -> dict[str, Any]:
+    """What must be the same where a run goes on: settings, the examples, and the weights that it began with."""
+    weights = 0
+    for parameter in model.parameters():
+        weights = zlib.crc32(parameter.detach().numpy().tobytes(), weights)
+    digest = hashlib.blake2b(digest_size=8)
+    for example in known:
+        digest.update(repr(tuple(example)).encode("utf-8", "surrogatepass"))
+    described = {"task": task.name, **options.recipe._asdict()}
+    return {**described, "first weights": f"{weights:08x}", "examples": digest.hexdigest()}
+
+
+def answer(
+    task: Task[Any, Any], model: Pretrained, examples: Sequence[Any], features: Sequence[Feature], labels: Sequence[str]
+) -> list[Any]:
+    """The model's answer to each example, with a bar on stderr after two seconds."""
+    order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
+    outputs: list[Array | None] = [None] * len(features)
+    with mg.no_grad():
+        for first in watched(range(0, len(order), AT_ONCE), "reading"):
+            rows = order[first : first + AT_ONCE]
+            batch = batch_of([features[i] for i in rows], None, model.config.padding)
+            for i, output in zip(rows, task.outputs(model, batch), strict=True):
+                outputs[i] = output
+    return task.answers(examples, features, [output for output in outputs if output is not None], labels)
+
+
+# The model of a run ---------------------------------------------------------------------------------------------
+
+
+def save(task: Task[Any, Any], model: Pretrained, folder: Path, longest: int) -> None:
+    """Write the folder of a model that reads so many pieces at once. Raises OSError."""
+    model.save_pretrained(folder)
+    with replaced(folder / TASK) as temporary:
+        described = {"task": task.name, "max_length": longest}
+        Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+
+
+class Trained(NamedTuple):
+    """A fine-tuned model.
+
+    Attributes:
+        labels: the names of its labels.
+    """
+
+    task: Task[Any, Any]
+    model: Pretrained
+    encoder: Encoder
+    labels: list[str]
+
+    def answers(self, examples: Sequence[Any]) -> list[Any]:
+        """The answer to each example. Raises ValueError: an example cannot be read."""
+        features = readable(self.task, examples, self.encoder, self.labels)
+        return answer(self.task, self.model, examples, features, self.labels)
+
+
+def load(path: Path) -> Trained:
+    """The model of a run, or of a folder that a run has written.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of no task.
+    """
+    folder = path / MODEL if (path / MODEL / TASK).is_file() else path
+    file = folder / TASK
+    if not file.is_file():
+        raise FileNotFoundError(f"{path} holds no fine-tuned model: {TASK} is missing. Fine-tune first, to its end")
+    try:
+        described = json.loads(file.read_text(encoding="utf-8"))
+        check(described, dict[str, Any], "it")
+        check(described.get("task"), str, "task")
+        check(described.get("max_length"), int, "max_length")
+        if described["max_length"] < SHORTEST:
+            raise ValueError(f"max_length is {described['max_length']}")
+        if described["task"] not in TASKS:
+            raise ValueError(f"there is no task {described['task'][:40]!r}")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: {error}") from None
+    task = TASKS[described["task"]]
+    model = pretrained(task.kind, folder)
+    length(described["max_length"], task.longest, model)
+    return Trained(task, model, task.encoder(model.tokenizer, described["max_length"]), model.config.label_names)

@@ -1,0 +1,72 @@
+"""The command line: ``minigrad --help`` lists its commands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import Any
+
+from ..programs.command_line import Command, act, parser_of, run_program
+from ..translation.translation_command import COMMANDS as TRANSLATE
+from . import compat, completion, profile, version, viz
+
+ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
+EXAMPLES = """
+examples:
+  minigrad train                              a translator, English to Italian (some minutes on 2 cores)
+  minigrad translate "I like cats"            translate with it
+  minigrad train --data corpus.tsv            your own sentence pairs
+  minigrad train --preset multi30k --data DIR --source en --target de
+  minigrad evaluate --run runs/multi30k-en-de
+  minigrad translate --run runs/multi30k-en-de <text.en >text.de
+  minigrad serve                              a page on this machine to type into
+  minigrad config --preset base >my.toml      settings to change, for train --config my.toml
+  minigrad gpt train --input book.txt         a language model; minigrad gpt --help lists its commands
+  minigrad bert sst2 --data DIR               BERT, fine-tuned
+  minigrad music generate --output out.mid    music
+  minigrad viz runs/toy                       the curves of a training
+  minigrad viz runs/toy "I like cats"         what a translator looks at
+  minigrad profile program.py                 where a program's time goes
+  minigrad compat program.py                  run a program for PyTorch
+
+A training that was stopped in any way goes on when the same command is given again.
+"""
+
+
+SYSTEMS = {
+    "gpt": "train a language model on a text, and write with it",
+    "bert": "pre-train BERT, fine-tune it, search by meaning",
+    "music": "train a Music Transformer, and write music with it",
+}
+COMMANDS = (
+    *TRANSLATE,
+    *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
+    Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
+    Command("profile", "run a program, and tell where its time goes", profile.add, profile.run),
+    Command(
+        "compat", "run a program written for PyTorch: in it, `import torch` gives minigrad", compat.add, compat.run
+    ),
+    Command("completion", "print a shell's completion of these commands", completion.add, completion.run),
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's commands and their options."""
+    p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
+    p.add_argument("--version", action=version.Versions, help="print the versions of minigrad and what it runs on")
+    p.set_defaults(parser=p)  # for ``completion``, which describes it
+    return p
+
+
+def system(name: str) -> Any:
+    """The command line of a system, imported when it is asked for: ``minigrad --help`` needs no model."""
+    return import_module(f"..{name}.{name}_command", __package__)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in SYSTEMS:
+        return system(words[0]).main(words[1:])
+    return run_program(lambda: act(parser(), argv), "--batch-tokens or --batch")

@@ -1,0 +1,91 @@
+"""``minigrad viz``: the picture of a file, of a run's folder, or of a model at work on a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..programs.command_line import RAW, add_device
+
+if TYPE_CHECKING:
+    from minigrad.viz.view import View
+
+MIDI = (".mid", ".midi")
+MODEL = ".safetensors"
+EXAMPLES = """
+examples:
+  minigrad viz runs/first                        the curves of a training, and its weights
+  minigrad viz runs/first runs/second            of two, compared
+  minigrad viz runs/first "A sentence."          what a translator looks at: of a run, or of model.safetensors
+  minigrad viz song.mid                          a piano roll that plays
+  minigrad viz runs/first --output curves.png    written to a file; otherwise the browser opens
+"""
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    p.epilog, p.formatter_class = EXAMPLES, RAW
+    p.add_argument(
+        "what",
+        nargs="+",
+        metavar="WHAT",
+        help="folders of runs, their log.jsonl, a MIDI file, or a model and a sentence",
+    )
+    p.add_argument(
+        "--output", type=Path, metavar="FILE", help="where to write it: a page (.html) or a picture (.svg, .png, .pdf)"
+    )
+    p.add_argument("--scale", type=float, metavar="FACTOR", help="of a picture: a PNG's pixels for each pixel")
+    add_device(p)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the picture, or write it. Returns the exit status."""
+    if options.scale is not None and options.output is None:
+        raise ValueError("--scale is of a picture that is written: give --output FILE, too")
+    view = view_of(options.what, options.device)
+    if options.output is None:
+        view.show()
+        return 0
+    look = {} if options.scale is None else {"scale": options.scale}
+    view.save(options.output, **look)
+    print(f"wrote {options.output}", file=sys.stderr)
+    return 0
+
+
+def view_of(words: list[str], device: str = "cpu") -> View:
+    """What the words name: runs, a MIDI file, or a model and a sentence.
+
+    Raises:
+        FileNotFoundError: there is no such file. ValueError: files that do not go together, or a model alone.
+    """
+    from ..viz import piano_roll, training
+
+    first, *rest = words
+    if not Path(first).exists():
+        raise FileNotFoundError(f"there is no {first}: name a run's folder, a MIDI file, or a model")
+    if sentences := [word for word in rest if not Path(word).exists()]:
+        if len(rest) > 1:
+            raise ValueError(f"a model and one sentence, in quotation marks: there is no file {sentences[0]!r}")
+        return _attention(Path(first), sentences[0], device)
+    if alone := [word for word in words if Path(word).suffix.lower() in (*MIDI, MODEL)]:
+        if Path(alone[0]).suffix.lower() == MODEL:
+            raise ValueError(
+                f'{alone[0]} is a model: give a sentence, too, as in minigrad viz {alone[0]} "A sentence."'
+            )
+        if rest:
+            raise ValueError("one MIDI file is drawn at a time")
+        return piano_roll(first)
+    return training(*words)
+
+
+def _attention(model: Path, sentence: str, device: str) -> View:
+    from ..translation import Translator
+
+    translator = Translator.load(model, device)
+    (translation,) = translator.translate([sentence])
+    for note in translation.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(translation.text)
+    return translator.look(translation)

@@ -1,0 +1,206 @@
+"""Texts that a language model writes: prompts in, what follows them out, by any of the searches.
+
+Shapes: B prompts, T tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from minigrad import nn
+from minigrad.autograd.mode import at_end
+
+from ..text.generate import Decoder, Hypothesis, OnToken, RepetitionPenalty, beam_search, greedy, sample
+from ..text.subwords import load_library
+
+END = "<|endoftext|>"  # ends a text in GPT-2's vocabulary
+OnPiece = Callable[[int, Any], None]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the next token is chosen.
+
+    Attributes:
+        temperature: of the draws; 0 takes the likeliest token. top_k, top_p: see ``text.generate.sample``.
+        repetition_penalty: see ``text.generate.RepetitionPenalty``.
+        beams: above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken.
+        stride: tokens by which the model's window moves at once, when a text outgrows it; 0: half of it.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    repetition_penalty: float = 1.0
+    beams: int = 1
+    stride: int = 0
+
+
+class Model(Protocol):
+    """The parts of a language model that ``write`` uses."""
+
+    @property
+    def context(self) -> int | None:
+        """The tokens that it sees at most; None if it has no window, but a memory."""
+
+    @property
+    def begin(self) -> Callable[..., Decoder]:
+        """Called with prompts, and a ``stride`` if there is a context, it returns a decoder."""
+
+
+def write(
+    model: Model,
+    prompts: Sequence[Sequence[int]],
+    length: int | Sequence[int],
+    search: Search = Search(),
+    end: int | None = None,
+    on_token: OnToken | None = None,
+) -> list[Hypothesis]:
+    """Continue prompts by ``length`` tokens each (one number, or one for each), or up to the token ``end``.
+
+    Args:
+        on_token: called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
+            search, whose tokens are known at its end alone.
+
+    Raises:
+        ValueError: an empty prompt, a token out of the vocabulary, or a value out of range.
+    """
+    decoder = model.begin(prompts, **strides(model, search.stride))
+    if search.repetition_penalty != 1:
+        decoder = RepetitionPenalty(decoder, search.repetition_penalty)
+    if search.beams != 1:
+        return [texts[0] for texts in beam_search(decoder, search.beams, length, eos=end)]
+    if search.temperature == 0:
+        return greedy(decoder, length, end, on_token)
+    return sample(decoder, length, search.temperature, search.top_k, search.top_p, end, on_token)
+
+
+def strides(model: Model, stride: int) -> dict[str, int]:
+    """The arguments of ``begin`` that say how a window moves. Raises ValueError: the model has none."""
+    if model.context is not None:
+        return {"stride": stride or max(1, model.context // 2)}
+    if stride:
+        raise ValueError("a stride is for a window that moves, and this model has none: its memory moves with it")
+    return {}
+
+
+class Writes(nn.Module):
+    """A ``Model`` that continues texts, if it has a tokenizer, and tokens in any case.
+
+    Attributes:
+        tokenizer: a ``tokenizers.Tokenizer``, or None.
+    """
+
+    tokenizer: Any = None
+    begin: Callable[..., Decoder]
+
+    @property
+    def context(self) -> int | None:
+        """See ``Model``."""
+        raise NotImplementedError
+
+    def generate(
+        self,
+        prompts: str | Sequence[str] | Sequence[Sequence[int]],
+        max_length: int | Sequence[int] = 100,
+        *,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        repetition_penalty: float = 1.0,
+        beams: int = 1,
+        stride: int = 0,
+        end: int | None = None,
+        on_token: OnPiece | None = None,
+    ) -> Any:
+        """What follows each prompt, without the prompt; dropout is off meanwhile.
+
+        Draws are those of ``minigrad.manual_seed``. The default takes the likeliest token each time.
+
+        Args:
+            prompts: a text, several texts, or the tokens of several.
+            max_length: the largest number of new tokens: one for all prompts, or one for each.
+            temperature: of the draws; by default 1 with ``top_k`` or ``top_p``, and else 0: nothing is drawn.
+            top_k, top_p, repetition_penalty, beams, stride: see ``Search``.
+            end: the token that ends a text; by default the tokenizer's "<|endoftext|>", if it has one.
+            on_token: called with the number of a prompt and what is new in its text: a token, or of a text the
+                characters that it completes.
+
+        Returns:
+            A text, several texts, or the tokens of each, ``end`` included: as the prompts are.
+
+        Raises:
+            ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of range,
+                or options that exclude each other.
+        """
+        check_exclusive(temperature, top_k, top_p, beams)
+        if temperature is None:
+            temperature = 0.0 if top_k is None and top_p is None else 1.0
+        search = Search(temperature, top_k, top_p, repetition_penalty, beams, stride)
+        if on_token is not None and beams > 1:
+            raise ValueError("on_token hears tokens as they come, and a beam search knows them only at its end")
+        texts = [prompts] if isinstance(prompts, str) else list(prompts)
+        written = any(isinstance(text, str) for text in texts)
+        if written and self.tokenizer is None:
+            raise ValueError("the model has no tokenizer: give the tokens of the prompts, or set model.tokenizer")
+        if end is None and self.tokenizer is not None:
+            end = self.tokenizer.token_to_id(END)
+        ids: list[Any] = [self.tokenizer.encode(text).ids for text in texts] if written else texts
+        stream = Stream(self.tokenizer, len(texts), on_token) if written and on_token is not None else None
+        with at_end(self.train, self.training) as mode, mode:
+            self.eval()
+            hypotheses = write(self, ids, max_length, search, end, on_token if stream is None else stream.add)
+        if not written:
+            return [hypothesis.tokens for hypothesis in hypotheses]
+        results = [self.tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses]
+        if stream is not None:
+            stream.close(results)
+        return results[0] if isinstance(prompts, str) else results
+
+
+def check_exclusive(
+    temperature: float | None, top_k: int | None, top_p: float | None, beams: int, name: Callable[[str], str] = str
+) -> None:
+    """Raise ValueError: options of a search exclude each other. ``name`` makes of an option's name the one that the
+    person knows, such as ``--top-k``."""
+    limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
+    drawing = limits + (["temperature"] if temperature else [])
+    if beams != 1 and drawing:
+        raise ValueError(
+            f"{name(drawing[0])} is for drawing tokens, and {name('beams')} search for the likeliest text: choose one"
+        )
+    if temperature == 0 and limits:
+        raise ValueError(
+            f"{name(limits[0])} is for drawing tokens, and {name('temperature')} 0 takes the likeliest: choose one"
+        )
+
+
+class Stream:
+    """Tokens that become text as they come: a character is passed on when all its bytes are there.
+
+    Args:
+        tokenizer: a ``tokenizers.Tokenizer``.
+        count: of the texts.
+        on_piece: called with the number of a text and what is new in it.
+    """
+
+    def __init__(self, tokenizer: Any, count: int, on_piece: OnPiece) -> None:
+        self.tokenizer, self.on_piece = tokenizer, on_piece
+        kind = load_library().decoders.DecodeStream
+        self.streams = [kind(skip_special_tokens=True) for _ in range(count)]
+        self.lengths = [0] * count  # characters passed on
+
+    def add(self, text: int, token: int) -> None:
+        """A token of a text."""
+        piece = self.streams[text].step(self.tokenizer, token)
+        if piece:
+            self.lengths[text] += len(piece)
+            self.on_piece(text, piece)
+
+    def close(self, texts: Sequence[str]) -> None:
+        """Pass on what has not been: the bytes of characters that were never completed."""
+        for i, text in enumerate(texts):
+            if rest := text[self.lengths[i] :]:
+                self.on_piece(i, rest)

@@ -1,0 +1,167 @@
+"""GPT-2, "Language Models are Unsupervised Multitask Learners" (Radford et al. 2019): a causal language model.
+
+A stack of transformer layers as in GPT (Radford et al. 2018), with the norm before each sub-layer and one after the
+last (section 2.3). ``GPT2.from_pretrained(folder)`` reads the weights that transformers' ``GPT2LMHeadModel`` has.
+
+Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from minigrad import Tensor, nn
+
+from ..architectures.layers import TransformerLayer
+from ..architectures.pretrained import (
+    PUBLISHED_ACTIVATIONS,
+    Pretrained,
+    Rule,
+    Weights,
+    check_sizes,
+    from_published,
+    to_ours,
+    to_published,
+    to_theirs,
+)
+from ..generation.causal import Causal
+
+RULES = (
+    Rule("wte", "embedding", (".weight",)),
+    Rule("wpe", "position_embedding", (".weight",)),
+    Rule("h.{}.ln_1", "layers.{}.attention_residual.norm"),
+    Rule(
+        "h.{}.attn.c_attn",
+        tuple(f"layers.{{}}.attention.{part}" for part in ("query", "key", "value")),
+        inputs_first=True,
+    ),
+    Rule("h.{}.attn.c_proj", "layers.{}.attention.output", inputs_first=True),
+    Rule("h.{}.ln_2", "layers.{}.feed_forward_residual.norm"),
+    Rule("h.{}.mlp.c_fc", "layers.{}.feed_forward.inner", inputs_first=True),
+    Rule("h.{}.mlp.c_proj", "layers.{}.feed_forward.outer", inputs_first=True),
+    Rule("ln_f", "norm"),
+)
+FIELDS = {
+    "vocab_size": "vocabulary",
+    "n_positions": "positions",
+    "n_embd": "d_model",
+    "n_head": "heads",
+    "n_layer": "layers",
+    "n_inner": "d_ff",
+    "resid_pdrop": "dropout",
+    "embd_pdrop": "embedding_dropout",
+    "attn_pdrop": "attention_dropout",
+    "activation_function": "activation",
+    "layer_norm_epsilon": "epsilon",
+    "tie_word_embeddings": "tied",
+}
+FIXED = {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False}
+MASKS = (".attn.bias", ".attn.masked_bias")  # buffers in older files: the causal mask
+PREFIX, HEAD = "transformer.", "lm_head.weight"
+
+
+@dataclass
+class Config:
+    """The hyperparameters; the defaults are the smallest model's (table 2: 124 million weights).
+
+    Attributes:
+        vocabulary: V. positions: the context, tokens that the model sees at most.
+        d_model, heads, layers: D, H, L; H divides D.
+        d_ff: the width inside the feed-forward networks; 0 for 4 D.
+        dropout: the probability for the outputs of sub-layers; embedding_dropout, attention_dropout: for the sums of
+            embeddings and positions, and the weights of attention.
+        activation: "gelu_tanh", GPT-2's; "gelu" or "relu".
+        epsilon: of the layer norms.
+        tied: the last linear layer is the embedding.
+
+    Raises:
+        ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation.
+    """
+
+    vocabulary: int = 50257
+    positions: int = 1024
+    d_model: int = 768
+    heads: int = 12
+    layers: int = 12
+    d_ff: int = 0
+    dropout: float = 0.1
+    embedding_dropout: float = 0.1
+    attention_dropout: float = 0.1
+    activation: str = "gelu_tanh"
+    epsilon: float = 1e-5
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        self.d_ff = self.d_ff or 4 * self.d_model
+        check_sizes(self)
+
+    # What the layers ask besides, see ``LayerConfig``.
+    activation_dropout, norm_first, position_encoding = 0.0, True, "learned"
+
+    def published(self) -> dict[str, Any]:
+        """The content of transformers' config.json."""
+        return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
+
+
+class GPT2(Causal, Pretrained):
+    """Tokens -> logits of the next token at each position; ``generate`` writes texts."""
+
+    MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
+    config: Config
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.d_model)
+        self.position_embedding = nn.Embedding(config.positions, config.d_model)
+        self.dropout = nn.Dropout(config.embedding_dropout)
+        self.layers = nn.ModuleList(TransformerLayer(config, causal=True) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.d_model, config.epsilon)
+        if not config.tied:
+            self.head = nn.Linear(config.d_model, config.vocabulary, bias=False)
+        initialise(self)
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Tokens and their positions (B, T) -> inputs of the first layer (B, T, D)."""
+        return self.dropout(self.embedding(tokens) + self.position_embedding(positions))
+
+    @property
+    def head_weight(self) -> Tensor:
+        """The matrix of the last linear layer (V, D)."""
+        return self.embedding.weight if self.config.tied else self.head.weight
+
+    @classmethod
+    def configured(cls, published: dict[str, Any]) -> Config:
+        """See ``Pretrained``."""
+        return from_published(Config, published, FIELDS, PUBLISHED_ACTIVATIONS, FIXED)
+
+    def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
+        """See ``Pretrained``. The file may have linear layers as (out, in), too, and the names of the bare model."""
+        weights = {name.removeprefix(PREFIX): w for name, w in weights.items() if not name.endswith(MASKS)}
+        head = weights.pop(HEAD, None)
+        joint = weights.get("h.0.attn.c_attn.weight")
+        straight = joint is not None and tuple(joint.shape) == (3 * self.config.d_model, self.config.d_model)
+        rules = [replace(rule, inputs_first=rule.inputs_first and not straight) for rule in RULES]
+        ours, unknown = to_ours(weights, rules, self.config.layers)
+        if head is not None and not self.config.tied:
+            ours["head.weight"] = head
+        return ours, unknown
+
+    def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
+        """See ``Pretrained``."""
+        theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
+        return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
+
+
+def initialise(model: GPT2) -> None:
+    """Section 2.3, and GPT's section 4.1: weights of N(0, 0.02²), zero biases; those of the layers that add to the
+    residual stream smaller by the root of their number, 2 L."""
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 2:
+            adds = name.endswith(("attention.output.weight", "feed_forward.outer.weight"))
+            nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * model.config.layers) if adds else 0.02)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)

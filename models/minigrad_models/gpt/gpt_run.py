@@ -1,0 +1,116 @@
+"""A trained language model: of a run of this program, see ``minigrad_models.programs.folder``, or of a
+folder of transformers'."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
+
+from minigrad.serialization.source import replaced
+
+from ..architectures import pretrained
+from ..programs.folder import LAST, Program
+from . import gpt2, tokens
+from .architectures import ARCHITECTURES, restored
+from .gpt_settings import Settings
+from .tokens import Tokens
+
+
+class Description(TypedDict):
+    """The schema of what a checkpoint says besides weights, see ``extra``."""
+
+    program: str
+    version: int
+    config: dict[str, bool | int | float | str]
+    settings: dict[str, dict[str, bool | int | float | str]]
+    model: dict[str, Any]
+    tokenizer: dict[str, str]
+
+
+PROGRAM = Program("minigrad_models.gpt", 1, Description, Settings, earlier=("examples.gpt",))
+
+
+class Trained(NamedTuple):
+    """A model and its vocabulary; the settings of its training, if this program has trained it."""
+
+    model: Any
+    tokens: Tokens
+    settings: Settings | None
+
+    @property
+    def architecture(self) -> str:
+        """The setting ``model``."""
+        return next(name for name, kind in ARCHITECTURES.items() if isinstance(self.model, kind.model))
+
+    def sizes(self) -> dict[str, Any]:
+        """The settings that a training has to have that begins with this model."""
+        kind = {tokens.Characters: "characters", tokens.Bytes: "bytes"}.get(type(self.tokens), "subwords")
+        about = {"model": self.architecture, "tokenizer": kind, "vocabulary": len(self.tokens)}
+        return {**about, **ARCHITECTURES[self.architecture].sizes(self.model.config)}
+
+
+def extra(model: Any, vocabulary: Tokens, settings: Settings, config: dict[str, Any]) -> dict[str, Any]:
+    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
+    return PROGRAM.described(settings, config, model=asdict(model.config), tokenizer=vocabulary.as_dict())
+
+
+def started(folder: Path, config: dict[str, Any]) -> tuple[Tokens, dict[str, Any]] | None:
+    """The tokens and the configuration of the training in a folder; None if there is none. Raises as
+    ``Program.started``."""
+    description = PROGRAM.started(folder, config)
+    if description is None:
+        return None
+    try:
+        return tokens.from_dict(description["tokenizer"]), description["config"]
+    except ValueError as error:
+        raise ValueError(f"{folder / LAST} cannot be used: {error}") from None
+
+
+def load(path: Path, device: str = "cpu") -> Trained:
+    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
+    """
+    if (path / pretrained.CONFIG).is_file():
+        return of_transformers(path, device)
+    file, checkpoint, description = PROGRAM.read(path)
+    try:
+        settings = Settings.from_dict(description["settings"], str(file))
+        model = restored(settings.model.model, description["model"], checkpoint["model"])
+        vocabulary = tokens.from_dict(description["tokenizer"])
+        if len(vocabulary) > model.config.vocabulary:
+            raise ValueError("its tokenizer has more tokens than its model")
+    except ValueError as error:
+        raise ValueError(f"{file} cannot be used: {error}") from None
+    return Trained(model.to(device).eval(), vocabulary, settings)
+
+
+def of_transformers(path: Path, device: str) -> Trained:
+    """A GPT-2 with its tokenizer. Raises as ``load``."""
+    model = gpt2.GPT2.from_pretrained(path)
+    if model.tokenizer is None:
+        raise ValueError(f"{path} has no tokenizer: neither tokenizer.json nor vocab.json and merges.txt")
+    try:
+        return Trained(model.to(device), tokens.from_library(model.tokenizer), None)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be used: {error}") from None
+
+
+def export(trained: Trained, folder: Path) -> None:
+    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read.
+
+    Raises:
+        ValueError: transformers has no such model. ImportError: no tokenizers library. OSError: it cannot be written.
+    """
+    if not isinstance(trained.model, pretrained.Pretrained):
+        raise ValueError(f"transformers has no model of the kind {trained.architecture}: it cannot be exported")
+    trained.model.tokenizer = trained.tokens.library()
+    trained.model.save_pretrained(folder)
+    # Else transformers takes it for GPT-2's tokenizer, of which it reads the vocabulary alone.
+    about: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    about["model_max_length"] = trained.model.config.positions
+    with replaced(folder / "tokenizer_config.json") as temporary:
+        Path(temporary).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")

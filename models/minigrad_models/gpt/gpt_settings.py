@@ -1,0 +1,79 @@
+"""The settings of a language model's training, see ``minigrad_models.programs.settings``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..programs.settings import Sections, amount, chance, count, setting
+from ..programs.updates import FREE, LanguageUpdates
+
+MODELS = ("gpt2", "transformer-xl")
+TOKENIZERS = ("characters", "bytes", "subwords")
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """The text, and how it becomes tokens."""
+
+    input: str = setting("", "a text file; empty: Shakespeare's plays, in ../shared/data or where MINIGRAD_DATA is")
+    tokenizer: str = setting("characters", "the kind of tokens", TOKENIZERS)
+    vocabulary: int = count(4000, "subwords in a vocabulary, 256 or more", 1_000_000)
+    held_out: float = setting(0.1, "the part of the text, its end, that validates", limits=(0.000001, 0.9))
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The model and its sizes."""
+
+    model: str = setting("gpt2", "the architecture", MODELS)
+    start: str = setting(
+        "",
+        "begin with the weights and tokens of a run of this program, or of a folder that transformers wrote; the sizes "
+        "are then its own",
+    )
+    layers: int = count(4, "layers")
+    heads: int = count(4, "attention heads")
+    d_model: int = count(128, "width of every layer's input and output")
+    d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
+    context: int = count(64, "tokens that the model sees at once; transformer-xl: of a segment")
+    memory: int = amount(0, "tokens before a segment that transformer-xl remembers; 0: as many as it has")
+    dropout: float = chance(0.0, "probability of dropout of embeddings, attention and the sub-layers' outputs")
+
+
+@dataclass(frozen=True)
+class TrainingSettings(LanguageUpdates):
+    """The updates, and what is shown of them."""
+
+    validated: int = amount(200_000, "the most tokens to validate with while it trains; 0: no limit")
+    sample: int = amount(200, "tokens of a text to write at each evaluation; 0: none")
+
+
+@dataclass(frozen=True)
+class Settings(Sections):
+    """All sections.
+
+    Raises:
+        ValueError: a value out of range; the message names the setting.
+    """
+
+    PRESETS = Path(__file__).parent / "presets"
+    FREE = FREE | {"sample"}
+
+    data: DataSettings = field(default_factory=DataSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes, training = self.model, self.training
+        training.check(sizes.d_model, sizes.heads, sizes.context)
+        if sizes.memory and sizes.model != "transformer-xl":
+            raise ValueError(f"memory is {sizes.memory}: only transformer-xl has one")
+        if self.data.tokenizer == "subwords" and self.data.vocabulary < 256 and not sizes.start:
+            raise ValueError(f"vocabulary is {self.data.vocabulary}: subwords of bytes begin with the 256 bytes")
+
+    @property
+    def window(self) -> int:
+        """The tokens of a training example."""
+        return self.training.window or self.model.context

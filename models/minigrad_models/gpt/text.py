@@ -1,0 +1,101 @@
+"""The text of a training, and its windows in batches."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from examples.shared_data import shared
+
+from ..programs.validation import Batch, Ids, windows
+from .gpt_settings import DataSettings
+
+SHAKESPEARE = "tinyshakespeare", "input.txt"
+INSTEAD = "Give a text of your own, --input FILE"
+
+
+class Text(NamedTuple):
+    """A text in two parts; ``digest`` is a checksum of both."""
+
+    name: str
+    train: str
+    validation: str
+    digest: str
+
+
+def read(settings: DataSettings) -> Text:
+    """The text of the settings.
+
+    Raises:
+        FileNotFoundError: there is no file. ValueError: it is not text, or too short to be split.
+    """
+    path = Path(settings.input) if settings.input else shared(*SHAKESPEARE, what="Shakespeare's plays", instead=INSTEAD)
+    text = read_file(path, settings.tokenizer)
+    cut = int(len(text) * (1 - settings.held_out))
+    if min(cut, len(text) - cut) < 2:
+        raise ValueError(f"{path} has {len(text)} characters: too few to learn from, and to validate with")
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return Text(path.name, text[:cut], text[cut:], digest)
+
+
+def read_file(path: Path, tokenizer: str) -> str:
+    """The text of a file; only as bytes may it be other than UTF-8. Raises as ``read``."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if not path.is_file():
+        raise ValueError(f"{path} is a folder, a device or a pipe, not a file")
+    content = path.read_bytes()
+    if not content:
+        raise ValueError(f"{path} is empty")
+    if tokenizer == "bytes":
+        return content.decode("utf-8", "surrogateescape")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not text in UTF-8 (byte {content[error.start]:#04x} at {error.start:,}). Convert it first, "
+            "for instance: iconv -f LATIN1 -t UTF-8; or take its bytes, --tokenizer bytes"
+        ) from None
+
+
+class Windows:
+    """The batches of a training: in each epoch the text is cut into windows at another place, in a new order.
+
+    Each batch depends on the seed, the epoch and its number alone, so that a run can be resumed at any of them.
+
+    Args:
+        ids: of the text (N,).
+        window: T, the tokens of a window. batch: B, windows in a batch; the rest of an epoch, fewer, is left out, if
+            there is more than that.
+        seed: of the order. device: of the batches.
+
+    Raises:
+        ValueError: the text is shorter than a window and the token after it.
+    """
+
+    def __init__(self, ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> None:
+        if len(ids) <= window:
+            raise ValueError(
+                f"the text has {len(ids):,} tokens to learn from, and a window needs {window + 1:,}: give a longer "
+                f"text, or a smaller --window or --context"
+            )
+        self.ids, self.window, self.batch, self.seed, self.device = ids, window, batch, seed, device
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from number ``start`` on."""
+        generator = np.random.default_rng([self.seed % 2**64, number])
+        spare = len(self.ids) - 1 - self.window
+        first = int(generator.integers(min(self.window - 1, spare) + 1))
+        begins = generator.permutation(np.arange(first, len(self.ids) - self.window, self.window))
+        for i in range(start, max(1, len(begins) // self.batch)):
+            yield windows(self.ids, begins[i * self.batch : (i + 1) * self.batch], self.window, self.device)
+
+
+def bits(nats: float, characters: int, tokens: int) -> float:
+    """Bits per character of a text, from the loss per token in nats."""
+    return nats / math.log(2) * tokens / characters

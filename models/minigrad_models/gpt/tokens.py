@@ -1,0 +1,281 @@
+"""Tokens of a language model: characters, bytes, or subwords of bytes. Each stands for some bytes of UTF-8.
+
+Texts may hold bytes that are not UTF-8, as Python's "surrogateescape" has them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from minigrad.serialization.schema import check, check_size, short
+
+from ..programs.validation import Ids
+from ..text.subwords import check_vocabulary, load_library
+
+CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
+MOST_NAMED = 10  # characters in a message
+END = "<|endoftext|>"  # of GPT-2's vocabulary
+_ESCAPED = "surrogateescape"
+
+
+class Tokens(Protocol):
+    """A vocabulary."""
+
+    @property
+    def end(self) -> int | None:
+        """The token that ends a text, if there is one."""
+
+    def __len__(self) -> int:
+        """The number of ids."""
+
+    def encode(self, text: str) -> Ids:
+        """The ids of a text (T,). Raises ValueError: it has what the vocabulary lacks."""
+
+    def piece(self, i: int) -> bytes:
+        """The bytes of a token; none for ids that a model has beyond its vocabulary."""
+
+    def library(self) -> Any:
+        """The same as a ``tokenizers.Tokenizer``. Raises ImportError."""
+
+    def as_dict(self) -> dict[str, str]:
+        """A description that ``from_dict`` reads."""
+
+
+class Characters:
+    """Each character is a token; ids are in the order of the ``alphabet``."""
+
+    end: int | None = None
+
+    def __init__(self, alphabet: str) -> None:
+        self.alphabet = alphabet
+        points = _points(alphabet)
+        self._ids = np.full(int(points.max(initial=0)) + 1, -1)
+        self._ids[points] = np.arange(len(points))
+
+    def __len__(self) -> int:
+        return len(self.alphabet)
+
+    def encode(self, text: str) -> Ids:
+        """See ``Tokens``."""
+        points = _points(text)
+        ids = np.where(points < len(self._ids), self._ids[np.minimum(points, len(self._ids) - 1)], -1)
+        if (ids < 0).any():
+            unknown = "".join(dict.fromkeys(text[i] for i in np.flatnonzero(ids < 0)[:1000]))
+            more = " and others" if len(unknown) > MOST_NAMED else ""
+            raise ValueError(
+                f"the model has never seen {quoted(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
+                f"{len(self)} characters of its training text"
+            )
+        return ids.astype(_smallest(len(self)))
+
+    def piece(self, i: int) -> bytes:
+        """See ``Tokens``."""
+        return self.alphabet[i : i + 1].encode("utf-8", _ESCAPED)
+
+    def library(self) -> Any:
+        """See ``Tokens``: byte-pair encoding of characters, without a pair."""
+        library = load_library()
+        tokenizer = library.Tokenizer(library.models.BPE({c: i for i, c in enumerate(self.alphabet)}, []))
+        tokenizer.decoder = library.decoders.Fuse()
+        return tokenizer
+
+    def as_dict(self) -> dict[str, str]:
+        """See ``Tokens``."""
+        return {"kind": "characters", "alphabet": self.alphabet}
+
+
+class Bytes:
+    """Each byte is a token."""
+
+    end: int | None = None
+
+    def __len__(self) -> int:
+        return 256
+
+    def encode(self, text: str) -> Ids:
+        """See ``Tokens``."""
+        return np.frombuffer(text.encode("utf-8", _ESCAPED), np.uint8)
+
+    def piece(self, i: int) -> bytes:
+        """See ``Tokens``."""
+        return bytes([i]) if i < 256 else b""
+
+    def library(self) -> Any:
+        """See ``Tokens``: byte-pair encoding without a pair."""
+        library = load_library()
+        return _byte_level(library, library.models.BPE(bytes_of_characters(), []), pieces=False)
+
+    def as_dict(self) -> dict[str, str]:
+        """See ``Tokens``."""
+        return {"kind": "bytes"}
+
+
+class Subwords:
+    """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2), by the tokenizers library."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.end: int | None = tokenizer.token_to_id(END)
+        bytes_of = bytes_of_characters()
+        names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
+        try:
+            self._pieces = [name.encode() if name == END else bytes(bytes_of[c] for c in name) for name in names]
+        except KeyError as error:
+            raise ValueError(f"a token of the tokenizer is not made of bytes: it has {error}") from None
+
+    @classmethod
+    def train(cls, text: str, vocabulary: int) -> Subwords:
+        """Learn subwords from a text. The same text gives the same. Raises ImportError: no tokenizers library;
+        ValueError: a vocabulary that is too large."""
+        check_vocabulary(vocabulary)
+        library = load_library()
+        tokenizer = _byte_level(library, library.models.BPE(), pieces=True)
+        alphabet = sorted(bytes_of_characters())
+        trainer = library.trainers.BpeTrainer(
+            vocab_size=vocabulary, initial_alphabet=alphabet, min_frequency=2, show_progress=False
+        )
+        tokenizer.train_from_iterator(_chunks(text), trainer)
+        return cls(tokenizer)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def encode(self, text: str) -> Ids:
+        """See ``Tokens``."""
+        parts = [self.tokenizer.encode(chunk, add_special_tokens=False).ids for chunk in _chunks(text)]
+        return np.concatenate([np.array(ids, _smallest(len(self))) for ids in parts])
+
+    def piece(self, i: int) -> bytes:
+        """See ``Tokens``."""
+        return self._pieces[i] if i < len(self._pieces) else b""
+
+    def library(self) -> Any:
+        """See ``Tokens``."""
+        return self.tokenizer
+
+    def as_dict(self) -> dict[str, str]:
+        """See ``Tokens``."""
+        return {"kind": "subwords", "json": self.tokenizer.to_str()}
+
+
+# Making them ------------------------------------------------------------------------------------------------
+
+
+def learn(kind: str, text: str, train: str, vocabulary: int) -> Tokens:
+    """The tokens of a kind: characters of a whole text, or subwords of its training part."""
+    if kind == "characters":
+        return Characters("".join(sorted(set(text))))
+    return Bytes() if kind == "bytes" else Subwords.train(train, vocabulary)
+
+
+def from_dict(state: dict[str, Any]) -> Tokens:
+    """The tokens that a checkpoint describes. Raises ValueError: it describes none."""
+    check(state, dict[str, str], "its tokenizer")
+    kind = state.get("kind")
+    if kind == "characters" and (alphabet := state.get("alphabet")) and len(set(alphabet)) == len(alphabet):
+        return Characters(alphabet)
+    if kind == "bytes":
+        return Bytes()
+    if kind == "subwords":
+        return _subwords_of(state.get("json", ""))
+    raise ValueError(f"its tokenizer is of kind {short(kind)}, or lacks a part")
+
+
+def from_library(tokenizer: Any) -> Tokens:
+    """The tokens of a ``tokenizers.Tokenizer``, GPT-2's or ours. Raises ValueError: it is neither."""
+    state = json.loads(tokenizer.to_str())
+    names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
+    if _kind(state, "decoder") == "Fuse" and all(len(name) == 1 for name in names):
+        return Characters("".join(names))
+    return _subwords_of(tokenizer.to_str())
+
+
+def _subwords_of(text: str) -> Subwords:
+    """The tokenizer of a file, of which nothing is used but byte-pair encoding over bytes."""
+    library = load_library()
+    try:
+        state = json.loads(text)
+        check(state, dict[str, Any], "a tokenizer")
+        check_size(state)
+        kinds = [_kind(state, part) for part in ("model", "pre_tokenizer", "decoder")]
+        if kinds != ["BPE", "ByteLevel", "ByteLevel"] or state.get("normalizer"):
+            raise ValueError(f"it is {', '.join(map(short, kinds))}")
+        return Subwords(library.Tokenizer.from_str(text))
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(f"the tokenizer is not byte-pair encoding over bytes: {str(error)[:200]}") from None
+
+
+def _kind(state: dict[str, Any], part: str) -> str | None:
+    step = state.get(part)
+    return step.get("type") if isinstance(step, dict) else None
+
+
+def _byte_level(library: Any, model: Any, pieces: bool) -> Any:
+    """A tokenizer over bytes; ``pieces``: pairs do not cross the borders of words."""
+    tokenizer = library.Tokenizer(model)
+    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pieces)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    return tokenizer
+
+
+def bytes_of_characters() -> dict[str, int]:
+    """The characters that stand for bytes in GPT-2's vocabulary: a visible one of Latin-1 for itself, and for the
+    others those from U+0100 on."""
+    visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {chr(b): b for b in visible} | {chr(0x100 + n): b for n, b in enumerate(hidden)}
+
+
+# Text -------------------------------------------------------------------------------------------------------
+
+
+def decode(tokens: Tokens, ids: Iterable[int]) -> str:
+    """The text of some ids; U+FFFD stands for bytes that are no character."""
+    return b"".join(map(tokens.piece, ids)).decode("utf-8", "replace")
+
+
+class Writer:
+    """Writes tokens as they come, in whole characters: the bytes of an unfinished one wait."""
+
+    def __init__(self, tokens: Tokens, write: Callable[[str], Any]) -> None:
+        self.tokens, self.write = tokens, write
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def add(self, token: int) -> None:
+        """Write what a token completes."""
+        if text := self._decoder.decode(self.tokens.piece(token)):
+            self.write(text)
+
+    def close(self) -> None:
+        """Write U+FFFD for what is unfinished."""
+        if text := self._decoder.decode(b"", final=True):
+            self.write(text)
+
+
+def quoted(text: str) -> str:
+    """A text in quotes, without what a terminal cannot show."""
+    return ascii(text) if any(0xD800 <= ord(c) < 0xE000 for c in text) else repr(text)
+
+
+def _points(text: str) -> Ids:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def _smallest(size: int) -> Any:
+    return np.uint16 if size <= 1 << 16 else np.uint32
+
+
+def _chunks(text: str) -> Iterator[str]:
+    """A text in pieces that end with a line, if they have an end of one."""
+    start = 0
+    while start < len(text):
+        end = start + CHUNK
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or end
+        yield text[start:end]
+        start = end

@@ -1,0 +1,369 @@
+"""Transformer-XL (Dai et al. 2019, arXiv 1901.02860): a causal language model that remembers earlier segments.
+
+A text is read in segments. Each layer attends to the segment and, behind it, to a memory: its inputs of earlier
+segments, without a gradient into them (section 3.2). Positions are distances between tokens, so those of a segment and
+of a memory of any length fit together (section 3.3). The paper does not number its equations; the docstrings name
+sections, and the terms (a) to (d) of section 3.3.
+
+Shapes: B batch, T tokens of a segment, M tokens of the memory, S = M + T, D model width, H heads, L layers, V
+vocabulary. The memory of all layers is one tensor (L, B, M, D).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+
+from ..architectures.layers import FeedForward, Residual
+from ..architectures.pretrained import check_sizes
+from ..generation.continuation import Prompts
+from ..generation.generation import Writes
+from ..music.relative import relative_shift
+
+
+@dataclass
+class Config:
+    """The hyperparameters; the defaults are the smallest model for enwik8 (table 2: 12 layers, 41 million weights).
+
+    Attributes:
+        vocabulary: V.
+        d_model, heads, layers: D, H, L; D is even, and H divides it.
+        d_ff: the width inside the feed-forward networks.
+        segment, memory: the tokens of a segment, and those that the memory keeps, in training.
+        dropout: the probability for embeddings, distances, the outputs of sub-layers, and those of the last layer;
+            attention_dropout, activation_dropout: for the weights of attention, and inside feed-forward networks.
+        activation: "relu", the paper's; "gelu" or "gelu_tanh".
+        epsilon: of the layer norms.
+        norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums, as the
+            paper does.
+        shared: all layers have one u and one v, as in the paper's equations; else each its own.
+        clamp: distances above it count as it (the authors' program does so where a memory is longer than in
+            training); None for no bound.
+
+    Raises:
+        ValueError: a size that cannot be, a dropout that is no probability, or another activation.
+    """
+
+    vocabulary: int
+    d_model: int = 512
+    heads: int = 8
+    layers: int = 12
+    d_ff: int = 2048
+    segment: int = 512
+    memory: int = 512
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.1
+    activation: str = "relu"
+    epsilon: float = 1e-5
+    norm_first: bool = False
+    shared: bool = True
+    clamp: int | None = None
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        if self.d_model % 2:
+            raise ValueError(f"d_model ({self.d_model}) must be even: half of a distance's numbers are sines")
+
+    # What the layers ask besides, see ``LayerConfig``.
+    positions, position_encoding = 0, "relative"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The arguments by name, for a checkpoint."""
+        return asdict(self)
+
+
+class RelativeAttention(nn.Module):
+    """Section 3.3: attention whose scores know how far apart tokens are, and not where they stand.
+
+    The score of query i and key j, distances being i − j, is
+
+        (a) qᵢᵀ kⱼ + (b) qᵢᵀ W_R R₍ᵢ₋ⱼ₎ + (c) uᵀ kⱼ + (d) vᵀ W_R R₍ᵢ₋ⱼ₎,
+
+    (a) by content, (b) by content and distance, (c) a key's weight, (d) a distance's. The factor 1/√(D/H) and the
+    output's projection are those of "Attention Is All You Need"; no projection has a bias.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.heads, self.dropout = config.heads, config.attention_dropout
+        self.query = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.key = nn.Linear(config.d_model, config.d_model, bias=False)  # W_{k,E}
+        self.value = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.distance = nn.Linear(config.d_model, config.d_model, bias=False)  # W_{k,R}
+        self.output = nn.Linear(config.d_model, config.d_model, bias=False)
+
+    def split(self, x: Tensor) -> Tensor:
+        """(..., S, D) -> (..., H, S, D/H): each head gets its part of the width."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+
+    def keys_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Memory and segment (B, S, D) -> keys and values, each (B, H, S, D/H)."""
+        return self.split(self.key(states)), self.split(self.value(states))
+
+    def distances(self, r: Tensor) -> Tensor:
+        """R for the distances from S to 0 (S + 1, D) -> W_R R, (H, S + 1, D/H)."""
+        return self.split(self.distance(r))
+
+    def forward(
+        self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
+    ) -> Tensor:
+        """The segment's states (B, T, D) -> (B, T, D).
+
+        Args:
+            keys, values, distances: see the methods of these names.
+            u, v: (H, 1, D/H).
+            hidden: True where attention is not allowed, broadcast to (B, H, T, S); the future always is. None, if
+                there is one token and it sees all.
+        """
+        q = self.split(self.query(x))  # (B, H, T, D/H)
+        scale = 1 / math.sqrt(q.shape[-1])
+        scores = relative_shift((q + v) * scale @ distances.mT)  # (b) + (d): (B, H, T, S + 1) -> (B, H, T, S)
+        if hidden is not None:
+            scores = scores.masked_fill(hidden, -math.inf)
+        dropout = self.dropout if self.training else 0.0
+        heads = F.scaled_dot_product_attention(q + u, keys, values, scores, dropout, scale=scale)  # adds (a) + (c)
+        return self.output(heads.transpose(1, 2).flatten(2))  # (B, H, T, D/H) -> (B, T, D)
+
+
+class Layer(nn.Module):
+    """The end of section 3.3: relative attention over memory and segment, then the feed-forward network."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.attention, self.feed_forward = RelativeAttention(config), FeedForward(config)
+        self.attention_residual, self.feed_forward_residual = Residual(config), Residual(config)
+
+    def forward(self, x: Tensor, memory: Tensor, r: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None) -> Tensor:
+        """The segment's states (B, T, D) -> (B, T, D); the memory is (B, M, D), the rest as in the attention."""
+
+        def attend(y: Tensor) -> Tensor:
+            keys, values = self.attention.keys_values(mg.cat((self.seen(memory), y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
+            return self.attention(y, keys, values, self.attention.distances(r), u, v, hidden)
+
+        return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
+
+    def seen(self, memory: Tensor) -> Tensor:
+        """The memory as the attention takes a segment: normalised, if the norm is first."""
+        return self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
+
+
+class TransformerXL(Writes):
+    """Tokens of a segment, and the memory of those before it -> logits of the next token at each position.
+
+    Attributes:
+        config: the sizes.
+        clamp: the largest distance, or None; an evaluation with a longer memory may change it.
+    """
+
+    context = None  # tokens that it sees at most: its positions have no end
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.clamp = config, config.clamp
+        self.embedding = nn.Embedding(config.vocabulary, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        shape = (1 if config.shared else config.layers, config.heads, 1, config.d_model // config.heads)
+        self.u, self.v = nn.Parameter(mg.zeros(shape)), nn.Parameter(mg.zeros(shape))
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.norm: nn.Module = nn.LayerNorm(config.d_model, config.epsilon) if config.norm_first else nn.Identity()
+        self.bias = nn.Parameter(mg.zeros(config.vocabulary))  # of the last linear layer, whose matrix is the embedding
+        initialise(self)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Tokens (B, T) -> inputs of the first layer (B, T, D): embeddings times √D."""
+        return self.dropout(self.embedding(tokens) * math.sqrt(self.config.d_model))
+
+    def sinusoids(self, keys: int) -> Tensor:
+        """R for the distances from ``keys`` (S) down to 0: (S + 1, D), sin(d / 10000^(2i/D)) for each i, then cos."""
+        like = self.embedding.weight
+        distance = mg.arange(keys, -1, -1, dtype=like.dtype, device=like.device)
+        if self.clamp is not None:
+            distance = distance.clamp(max=self.clamp)
+        exponent = mg.arange(0, self.config.d_model, 2, dtype=like.dtype, device=like.device) / self.config.d_model
+        angles = distance[:, None] / 10000.0**exponent
+        return self.dropout(mg.cat((angles.sin(), angles.cos()), -1))
+
+    def biases(self, layer: int) -> tuple[Tensor, Tensor]:
+        """u and v of a layer, each (H, 1, D/H)."""
+        return self.u[0 if self.config.shared else layer], self.v[0 if self.config.shared else layer]
+
+    def hidden_states(
+        self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
+    ) -> list[Tensor]:
+        """The inputs of each layer, and the outputs of the last after the norm, if it has one: L + 1 times (B, T, D).
+
+        Args:
+            tokens: (B, T).
+            mask: (B, S), True at tokens, False at padding; None without padding.
+            memory: (L, B, M, D) of the tokens before; None for a beginning.
+            reach: the largest distance at which a token sees another. Each then sees as many as any other, and a text
+                in segments, with a memory of that length, gets the states that it gets at once. None for all of
+                memory and segment, as in training.
+        """
+        b, t = tokens.shape
+        if memory is None:
+            memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
+        hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
+        states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
+        # What layers share comes before the first: so a picture of the graph can draw all layers as one.
+        u, v = (x.expand(len(self.layers), -1, -1, -1).unbind() for x in (self.u, self.v))
+        for layer, past, *biases in zip(self.layers, memory.unbind(), u, v, strict=True):
+            states.append(layer(states[-1], past, r, *biases, hidden))
+        return [*states[:-1], self.dropout(self.norm(states[-1]))]
+
+    def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
+        """The memory for the next segment (L, B, M, D), without a gradient.
+
+        Args:
+            states: of ``hidden_states``, for this segment. memory: the one that it had.
+            length: the largest number of tokens to keep, the last; None for the configuration's.
+        """
+        length = self.config.memory if length is None else length
+        inputs = mg.stack([x.detach() for x in states[:-1]])
+        together = inputs if memory is None else mg.cat((memory, inputs), 2)
+        return together[:, :, max(0, together.shape[2] - length) :]
+
+    def logits(self, states: Tensor) -> Tensor:
+        """The last layer's states, before the norm (..., D) -> logits (..., V)."""
+        return F.linear(self.norm(states), self.embedding.weight, self.bias)
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
+    ) -> Tensor:
+        """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
+        return F.linear(self.hidden_states(tokens, mask, memory, reach)[-1], self.embedding.weight, self.bias)
+
+    def read(
+        self, tokens: Tensor, memory: Tensor | None = None, length: int | None = None, reach: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The logits of a segment (B, T, V), and the memory for the next; see ``hidden_states`` and ``remember``."""
+        states = self.hidden_states(tokens, memory=memory, reach=reach)
+        return F.linear(states[-1], self.embedding.weight, self.bias), self.remember(states, memory, length)
+
+    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100) -> Tensor:
+        """The mean cross-entropy of a segment without memory; see ``segment_loss``."""
+        return self.segment_loss(tokens, targets, ignore=ignore)[0]
+
+    def segment_loss(
+        self,
+        tokens: Tensor,
+        targets: Tensor,
+        memory: Tensor | None = None,
+        length: int | None = None,
+        ignore: int = -100,
+    ) -> tuple[Tensor, Tensor]:
+        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T), and the memory for the
+        next segment; ``length`` as in ``remember``, ``ignore`` is no target."""
+        states = self.hidden_states(tokens, memory=memory)
+        last, weight = states[-1].flatten(0, 1), self.embedding.weight
+        loss = F.linear_cross_entropy(last, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)
+        return loss, self.remember(states, memory, length)
+
+    def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, reach: int | None = None) -> Plain:
+        """The decoder for ``text.generate`` that continues prompts, each token at most ``reach`` tokens (None:
+        the configuration's memory) after those it sees. Raises ValueError as ``Prompts``, and for a reach below 1."""
+        kind = Cached if cached and not self.training else Plain
+        return kind(self, prompts, self.config.memory if reach is None else reach)
+
+
+def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) -> Tensor | None:
+    """Where the T queries may not attend, of S keys that end with them: the future, what is beyond ``reach``, and
+    padding (mask (B, S)). (T, S), or (B, 1, T, S) with a mask; None, if there is one query and it sees all."""
+    if t == 1 and mask is None and (reach is None or s <= reach + 1):
+        return None
+    distance = mg.arange(s - t, s, device=device)[:, None] - mg.arange(s, device=device)
+    hidden = distance < 0 if reach is None else (distance < 0) | (distance > reach)
+    return hidden if mask is None else hidden | ~mask[:, None, None]
+
+
+def initialise(model: TransformerXL) -> None:
+    """As the authors' program: N(0, 0.02²) for matrices, u and v; biases are 0."""
+    for name, parameter in model.named_parameters():
+        if parameter.ndim > 1:
+            nn.init.normal_(parameter, std=0.02)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)
+
+
+class Plain(Prompts):
+    """The definition of continuing prompts: at each step the model runs over the whole text.
+
+    N rows are B prompts times W beams. See ``TransformerXL.begin``.
+    """
+
+    def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
+        super().__init__(prompts, model.config.vocabulary, model.embedding.weight.device)
+        if reach < 1:
+            raise ValueError(f"reach must be at least 1, not {reach}")
+        self.model, self.reach = model, reach
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T) -> logits of the next token (N, V)."""
+        return self.model(tokens, self.mask(0, tokens.shape[1]), reach=self.reach)[:, -1]
+
+
+class Cached(Plain):
+    """The same with the keys and values of the last ``reach`` tokens: a new token costs one position and no more."""
+
+    def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
+        super().__init__(model, prompts, reach)
+        self.layers: list[CachedLayer] = []
+        self.done = 0  # tokens that the cache has seen
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """As ``Plain``."""
+        end = tokens.shape[1]
+        new, keys = end - self.done, end - max(0, self.done - self.reach)
+        if not self.layers:
+            r = self.model.sinusoids(max(keys, self.reach + 1))
+            layers = enumerate(self.model.layers)
+            self.layers = [CachedLayer(layer, self.reach, r, *self.model.biases(i)) for i, layer in layers]
+        hidden = unseen(new, keys, self.mask(end - keys, end), self.reach, tokens.device)
+        x = self.model.embed(tokens[:, self.done :])
+        for layer in self.layers:
+            x = layer.step(x, hidden)
+        self.done = end
+        return self.model.logits(x[:, -1])
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n."""
+        super().reorder(rows, beam_size)
+        for layer in self.layers:
+            layer.reorder(rows)
+
+
+class CachedLayer:
+    """A layer that keeps the keys and values of the last ``reach`` tokens, each (N, H, at most reach, D/H), and the
+    projections of R, which has at least as many distances as any step needs."""
+
+    def __init__(self, layer: Layer, reach: int, r: Tensor, u: Tensor, v: Tensor) -> None:
+        self.layer, self.reach, self.u, self.v = layer, reach, u, v
+        self.distances = layer.attention.distances(r)
+        self.kept: tuple[Tensor, ...] = ()
+
+    def step(self, x: Tensor, hidden: Tensor | None) -> Tensor:
+        """The states of the new tokens (N, T, D) -> (N, T, D); ``hidden`` as in ``RelativeAttention``."""
+        return self.layer.feed_forward_residual(
+            self.layer.attention_residual(x, lambda y: self.attend(y, hidden)), self.layer.feed_forward
+        )
+
+    def attend(self, y: Tensor, hidden: Tensor | None) -> Tensor:
+        """The attention of the new tokens to those kept and to themselves (N, T, D) -> (N, T, D)."""
+        new = self.layer.attention.keys_values(y)
+        both = [mg.cat(pair, 2) for pair in zip(self.kept, new, strict=True)] if self.kept else new
+        self.kept = tuple(part[:, :, -self.reach :] for part in both)
+        distances = self.distances[:, -both[0].shape[2] - 1 :]
+        return self.layer.attention(y, both[0], both[1], distances, self.u, self.v, hidden)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Continue row rows[n] as row n."""
+        self.kept = tuple(part[rows] for part in self.kept)

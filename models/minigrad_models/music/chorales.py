@@ -1,0 +1,147 @@
+"""Chorales on a grid: a row a sixteenth note, a column a voice (soprano, alto, tenor, bass), as Coconet has them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.serialization.source import content
+
+from .midi import TEMPOS, Song
+from .notes import PITCHES, Note, checked, ordered
+
+Grid = np.ndarray[Any, np.dtype[np.int64]]
+
+VOICES = ("soprano", "alto", "tenor", "bass")
+SILENCE = -1
+ROWS = 4  # a quarter note
+MOST_ROWS = 100_000
+SPLITS = ("train", "valid", "test")
+_MOST_BYTES = 16 << 20  # of a file of chorales; all of Bach's take 1.7 MB
+
+
+class Span(NamedTuple):
+    """The cells of one note: rows ``first`` to ``end`` (without it) of a voice."""
+
+    voice: int
+    first: int
+    end: int
+    pitch: int
+
+
+def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
+    """Read Coconet's JSON: split ("train", "valid", "test") -> pieces -> rows -> four pitches, or -1 for silence.
+
+    Returns:
+        The pieces of each split, (T, 4) int64.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot be
+            read.
+    """
+    file = Path(path)
+    if not os.path.exists(file):
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+    data = content(file, _MOST_BYTES)
+    try:
+        pieces = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:  # JSON's and UTF-8's errors are ValueErrors
+        raise ValueError(f"{file} is no JSON: {error}") from None
+    if not isinstance(pieces, dict) or not all(isinstance(pieces.get(split), list) for split in SPLITS):
+        raise ValueError(f"{file} has no lists of chorales called train, valid and test")
+    return {
+        split: [_grid(piece, f"{file}, {split}, chorale {i}") for i, piece in enumerate(pieces[split])]
+        for split in SPLITS
+    }
+
+
+def _grid(piece: object, where: str = "a grid") -> Grid:
+    """Rows of four voices as an array (T, 4). Raises ValueError: they are something else."""
+    try:
+        grid = np.array(piece)
+    except (ValueError, OverflowError):  # rows of different lengths, or numbers of many digits
+        grid = np.array(None)
+    if grid.ndim != 2 or grid.shape[1] != len(VOICES) or grid.dtype.kind not in "iu":
+        raise ValueError(f"{where}: it is not made of rows of {len(VOICES)} whole numbers")
+    if (wrong := grid[(grid < SILENCE) | (grid >= PITCHES)]).size:
+        raise ValueError(f"{where}: {wrong[0]} is neither a pitch, 0 to 127, nor {SILENCE} for silence")
+    return grid.astype(np.int64)
+
+
+def spans(grid: Grid) -> list[Span]:
+    """Which cells of a grid (T, 4) form one note: equal pitches that follow one another in a voice. By voice, then
+    first row; silence is none. Raises ValueError: it is no grid."""
+    grid = _grid(grid)
+    found = []
+    for voice, pitches in enumerate(grid.T):
+        borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
+        found += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
+    return [span for span in found if span.pitch != SILENCE]
+
+
+def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]:
+    """The notes of a grid (T, 4), with the voice as their track.
+
+    Args:
+        tempo: quarter notes a minute. A file that is written with the same tempo has its sixteenths on the grid.
+
+    Raises ValueError: it is no grid, or a number is out of range.
+    """
+    row = 60 / _tempo(tempo) / ROWS
+    return ordered(
+        checked(Note(span.pitch, velocity, span.first * row, span.end * row, span.voice) for span in spans(grid))
+    )
+
+
+def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:
+    """The grid (T, 4) of a song or of notes. Onsets and ends are rounded to sixteenths, by the song's own tempos.
+
+    Tracks 0 to 3 are the voices; up to four tracks with other numbers are voices in their order. A single track is a
+    melody, in voice 0. Where several notes of a voice sound at once the highest stands. A note has one row at least.
+
+    Args:
+        tempo: quarter notes a minute, of notes; a song has its own.
+        melody: take the highest notes of all tracks as one melody, whatever their number.
+
+    Raises ValueError: there are no notes, there are more than four tracks, or more than 100,000 sixteenths.
+    """
+    notes = checked(music.notes if isinstance(music, Song) else music)
+    if not notes:
+        raise ValueError("there are no notes to put on a grid")
+    tracks = sorted({note.track for note in notes})
+    if len(tracks) == 1 or melody:
+        voices = dict.fromkeys(tracks, 0)
+    elif len(tracks) <= len(VOICES):
+        fits = tracks[-1] < len(VOICES)
+        voices = {track: track if fits else i for i, track in enumerate(tracks)}
+    else:
+        raise ValueError(
+            f"there are {len(tracks)} tracks: a grid has four voices. A melody is the highest notes of all"
+        )
+    rate = _tempo(tempo) / 60
+    position = music.quarters if isinstance(music, Song) else lambda seconds: seconds * rate
+    rows = max(position(note.end) for note in notes) * ROWS
+    if rows > MOST_ROWS:
+        raise ValueError(f"the music has {rows:.3g} sixteenths: a grid has at most {MOST_ROWS:,}")
+    grid = np.full((math.floor(rows) + 2, len(VOICES)), SILENCE, np.int64)
+    last = 0
+    for note in sorted(notes, key=lambda note: note.pitch):  # higher ones cover lower ones
+        first = round(position(note.start) * ROWS)
+        end = max(first + 1, round(position(note.end) * ROWS))
+        grid[first:end, voices[note.track]] = note.pitch
+        last = max(last, end)
+    return grid[:last]
+
+
+def _tempo(tempo: float) -> float:
+    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
+        raise ValueError(f"a tempo is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo}")
+    return tempo

@@ -1,0 +1,243 @@
+"""A melody with three voices below it: a particle filter.
+
+The model writes a chorale from left to right, so it cannot be asked what fits a melody to come. Sequential Monte Carlo
+can: K chorales are written side by side, in which the soprano's tokens are the melody's, whatever the model would have
+chosen, and alto, tenor and bass are drawn from the model. Each chorale has a weight, the product of the probabilities
+that the model gave to the melody's notes. When the weights differ so much that they are worth less than half of the K
+(their effective sample size, (Σw)² / Σw²), chorales are drawn anew in proportion to them: those that led to the melody
+as it went on are continued several times, the others not at all (Doucet and Johansen 2009, "A Tutorial on Particle
+Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et al. 2023, arXiv 2306.03081, for language
+models). The result is one of the K, drawn in proportion to their weights: as K grows, a draw from
+p(alto, tenor, bass | the whole melody). The mean weight is an estimate of p(melody), without bias.
+
+Shapes: K particles, T steps, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.utils.bar import bar
+
+from ..generation.generation import strides
+from ..programs.validation import Ids
+from ..text.generate import Decoder
+from . import files
+from . import music_run as run
+from .allowed import Restricted
+from .chorales import ROWS, VOICES, grid_of
+from .languages import SILENCE, Chorales, Written
+from .midi import Song
+from .music_data import song_in
+from .music_generation import seen
+from .notes import PITCHES, Note
+
+BAR = 16  # steps
+SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
+OCTAVE = 12
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Sequences of a filter.
+
+    Attributes:
+        tokens: (K, 1 + 4 T). log_weights: (K,), natural logarithms.
+        log_evidence: the logarithm of the estimate of p(melody).
+    """
+
+    tokens: Tensor
+    log_weights: Ids
+    log_evidence: float
+
+    def draw(self) -> Ids:
+        """One of the sequences, in proportion to the weights."""
+        return self.tokens[int(resampled(self.log_weights, 1)[0])].numpy()
+
+
+@mg.no_grad()
+def particle_filter(
+    decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
+) -> Particles:
+    """Draw what follows each note of a melody, ``voices`` - 1 tokens, so that it suits what the melody does later.
+
+    Draws are those of ``minigrad.manual_seed``.
+
+    Args:
+        decoder: with K rows.
+        melody: the first token of each step (T,).
+        temperature: of the model, for the melody as for what is drawn.
+        progress: called with the number of steps, as they are done.
+    """
+    tokens, evidence = decoder.start, 0.0
+    count = len(tokens)
+    log_weights = np.zeros(count)
+    for token in melody.tolist():
+        log_weights = log_weights + log_probabilities(decoder, tokens, temperature)[:, token].numpy().astype(np.float64)
+        tokens = mg.cat((tokens, mg.full((count, 1), token, dtype=mg.int64, device=tokens.device)), 1)
+        if effective(log_weights) < count / 2:
+            rows = mg.from_numpy(resampled(log_weights, count)).to(tokens.device)
+            evidence += log_mean(log_weights)
+            tokens, log_weights = tokens[rows], np.zeros(count)
+            decoder.reorder(rows, 1)
+        for _ in range(1, voices):
+            p = log_probabilities(decoder, tokens, temperature).exp()
+            tokens = mg.cat((tokens, mg.multinomial(p, 1)), 1)
+        if progress is not None:
+            progress(1)
+    return Particles(tokens, log_weights, evidence + log_mean(log_weights))
+
+
+def log_probabilities(decoder: Decoder, tokens: Tensor, temperature: float) -> Tensor:
+    """Of the next token (K, V)."""
+    return (decoder.next_logits(tokens) / temperature).log_softmax(-1)
+
+
+def log_mean(log_weights: Ids) -> float:
+    """The logarithm of the mean weight."""
+    most = float(log_weights.max())
+    return most + math.log(float(np.exp(log_weights - most).mean()))
+
+
+def effective(log_weights: Ids) -> float:
+    """The effective sample size, from 1 to K."""
+    weights = np.exp(log_weights - log_weights.max())
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def resampled(log_weights: Ids, count: int) -> Ids:
+    """``count`` rows in proportion to weights, by systematic resampling: one draw, and equal steps from there."""
+    weights = np.exp(log_weights - log_weights.max())
+    edges = np.cumsum(weights / weights.sum())
+    places = (float(mg.rand(1).item()) + np.arange(count)) / count
+    return np.minimum(np.searchsorted(edges, places, side="right"), len(weights) - 1).astype(np.int64)
+
+
+# Melodies -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Melody:
+    """A melody on the grid.
+
+    Attributes:
+        song: where it is from. notes: as they are played there.
+        cells: the pitch of each step, 0 for silence, from the first bar with a note on (T,).
+        begin: the step of the file that is the first of them.
+    """
+
+    song: Song
+    notes: list[Note]
+    cells: Ids
+    begin: int
+
+    def step(self, seconds: float) -> int:
+        """The step of ``cells`` that is nearest to a time."""
+        return round(ROWS * self.song.quarters(seconds)) - self.begin
+
+    def seconds(self, steps: Ids) -> Ids:
+        """The times at which steps of ``cells`` begin."""
+        times = np.array([time for time, _ in self.song.tempos])
+        rates = np.array([rate for _, rate in self.song.tempos]) / 60  # quarter notes a second
+        marks = np.array([self.song.quarters(float(time)) for time in times])
+        quarters = (self.begin + steps) / ROWS
+        place = (np.searchsorted(marks, quarters, side="right") - 1).clip(0)
+        return times[place] + (quarters - marks[place]) / rates[place]
+
+
+def melody_of(path: Path) -> Melody:
+    """The melody in a MIDI file: of its notes, those above which none sounds when they begin.
+
+    Raises:
+        FileNotFoundError, ValueError: it cannot be read, or has no notes.
+    """
+    song = song_in(path)
+    highest = grid_of(song, melody=True)[:, SOPRANO]
+    notes = [n for n in song.notes if highest[round(ROWS * song.quarters(n.start))] == n.pitch]
+    cells = grid_of(Song(tuple(notes), song.tempos), melody=True)[:, SOPRANO]
+    begin = int(np.argmax(cells >= 0)) // BAR * BAR
+    return Melody(song, [note._replace(track=SOPRANO) for note in notes], np.maximum(cells[begin:], SILENCE), begin)
+
+
+def into_range(cells: Ids, low: int, high: int) -> int:
+    """The fewest semitones by which pitches come into a range, or as near to it as they can."""
+    pitches = cells[cells > SILENCE]
+    least, most = int(pitches.min()), int(pitches.max())
+
+    def cost(semitones: int) -> tuple[int, int]:
+        return max(0, low - least - semitones, most + semitones - high), abs(semitones)
+
+    return min(range(1 - least, PITCHES - most), key=cost)
+
+
+def notes_below(grid: Ids, melody: Melody) -> list[Note]:
+    """The notes of alto, tenor and bass, in the time of the melody's file."""
+    velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
+    notes = []
+    for voice in range(ALTO, len(VOICES)):
+        pitches = grid[:, voice]
+        begins = np.flatnonzero(np.diff(pitches, prepend=-2))
+        times = melody.seconds(np.append(begins, len(pitches)))
+        for place, start, end in zip(begins.tolist(), times[:-1].tolist(), times[1:].tolist(), strict=True):
+            if pitches[place] >= 0:
+                notes.append(Note(int(pitches[place]), velocity, start, end, voice))
+    return notes
+
+
+# The command --------------------------------------------------------------------------------------------------
+
+
+def harmonise(options: argparse.Namespace) -> int:
+    """Write a melody with three voices below it. Returns the exit status."""
+    files.check_endings(options.output, options.page, options.wav)
+    trained = run.load(options.run, options.device)
+    trained.check("chorales", "harmonise")
+    melody = melody_of(options.melody)
+    shift = into_range(melody.cells, *trained.ranges[0]) if trained.ranges else 0
+    if shift:
+        print(
+            f"note: the model reads the melody {abs(shift)} semitones {'higher' if shift > 0 else 'lower'}, in the "
+            "range of the sopranos that it has learned from; what is written is in the melody's own key",
+            file=sys.stderr,
+        )
+    language, cells = Chorales(), np.where(melody.cells > SILENCE, melody.cells + shift, SILENCE)
+    mg.manual_seed(options.seed)
+    model = Restricted(trained.model, lambda rows: language.rules(rows, 0))
+    decoder = model.begin([[language.begin]] * options.particles, **strides(trained.model, 0))
+    with bar(len(cells), "harmonising", " steps") as shown:
+        ids = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update).draw()
+    grid = in_midi(language.grid(ids), shift)
+    written = cells_of([*melody.notes, *notes_below(grid, melody)], melody, len(ids))
+    attention = None if options.page is None else seen(trained, ids, written)
+    tempo = files.tempo_of(melody.song)
+    files.write(written.notes, options.output, options.page, options.wav, tempo, attention, VOICES)
+    return 0
+
+
+def in_midi(grid: Ids, shift: int) -> Ids:
+    """A grid in the melody's key; a pitch that MIDI does not have is moved by octaves."""
+    moved = grid - shift
+    beyond = np.maximum(-moved, moved - PITCHES + 1)  # by so many semitones
+    octaves = -(-np.maximum(beyond, 0) // OCTAVE) * OCTAVE
+    return np.where(grid < 0, grid, moved + np.where(moved < 0, octaves, -octaves))
+
+
+def cells_of(notes: list[Note], melody: Melody, count: int) -> Written:
+    """Which cells of a chorale of ``count`` tokens the notes have that are written, in the order of these cells."""
+    notes = sorted(notes, key=lambda note: (melody.step(note.start), note.track))
+    steps = np.array([melody.step(note.start) for note in notes])
+    firsts = 1 + len(VOICES) * steps + np.array([note.track for note in notes])
+    owner = np.full(count, -1, np.int64)
+    for number, note in enumerate(notes):
+        stop = max(melody.step(note.end), int(steps[number]) + 1)
+        owner[firsts[number] : 1 + len(VOICES) * stop : len(VOICES)] = number  # until the next note takes over
+    return Written(notes, firsts, owner)

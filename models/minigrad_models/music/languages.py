@@ -1,0 +1,293 @@
+"""The two languages of music that a model may learn: chorales and performances. Both are made of whole numbers.
+
+A sequence begins with a token of its own, ``begin``, so that the first note is predicted, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..programs.validation import Ids
+from .allowed import Rules
+from .augmentation import stretched
+from .chorales import ROWS, VOICES, grid_of, spans
+from .midi import Song
+from .notes import PITCHES, Note
+from .performance import EVENTS, NOTE_OFF, SET_VELOCITY, STEPS, TIME_SHIFT, decode, encode, name
+
+SILENCE, CHORALE_BEGIN = 0, 128
+TEMPO, LOUDNESS = 100.0, 80  # quarter notes a minute, and the velocity, of a chorale that has none
+OCTAVE = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
+
+
+class Written(NamedTuple):
+    """Notes, and where they are in the tokens that they are written in.
+
+    Attributes:
+        notes: in the order of their first tokens.
+        first: of each note, the place of its first token (N,).
+        owner: of each token, the number of the note that it belongs to, or -1 (T,).
+    """
+
+    notes: list[Note]
+    first: Ids
+    owner: Ids
+
+
+class Language(Protocol):
+    """What a model, its training and its music need to know of a language.
+
+    Attributes:
+        kind: the setting. plural: for a person. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
+    """
+
+    kind: str
+    plural: str
+    vocabulary: int
+    begin: int
+    unit: int
+
+    def encode(self, piece: Any, factor: float = 1.0) -> Ids:
+        """A piece as tokens, ``begin`` among them, at ``factor`` times its length: int64 (T,)."""
+
+    def piece_of(self, song: Song) -> Any:
+        """A song as a piece. Raises ValueError: it cannot be one."""
+
+    def moved(self, ids: Ids, semitones: Any) -> Ids:
+        """Tokens whose pitches are higher by a number, or each by its own (T,)."""
+
+    def pitches(self, ids: Ids) -> Ids:
+        """The pitches in tokens, in no order."""
+
+    def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
+        """The notes of a sequence that begins with ``begin``."""
+
+    def line(self, ids: Ids, most: int) -> str:
+        """The beginning of a sequence, for a person: ``most`` tokens of it."""
+
+    def seconds(self, ids: Ids, tempo: float) -> Ids:
+        """The time that each token takes (T,)."""
+
+    def room(self, seconds: float, tempo: float) -> int:
+        """The most tokens that so many seconds have."""
+
+    def rules(self, rows: int, seconds: float) -> Rules:
+        """The rules by which sequences of so many seconds are written, from ``begin`` on."""
+
+
+class Chorales:
+    """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass of the first step,
+    then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence."""
+
+    kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
+
+    def encode(self, piece: Any, factor: float = 1.0) -> Ids:
+        """See ``Language``; a chorale has no time to stretch."""
+        cells = np.asarray(piece, np.int64).ravel()
+        return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
+
+    def piece_of(self, song: Song) -> Ids:
+        """See ``Language``."""
+        return np.asarray(grid_of(song), np.int64)
+
+    def moved(self, ids: Ids, semitones: Any) -> Ids:
+        """See ``Language``."""
+        return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
+
+    def pitches(self, ids: Ids) -> Ids:
+        """See ``Language``."""
+        return ids[(ids > SILENCE) & (ids < PITCHES)]
+
+    def grid(self, ids: Ids) -> Ids:
+        """The whole steps of a sequence as a piece."""
+        cells = np.asarray(ids, np.int64)[1:]
+        cells = cells[: len(cells) // self.unit * self.unit].reshape(-1, self.unit)
+        return np.where((cells > SILENCE) & (cells < PITCHES), cells, -1)
+
+    def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
+        """See ``Language``. A held note is all of its cells."""
+        row = 60 / tempo / ROWS
+        cells = sorted(spans(self.grid(ids)), key=lambda span: (span.first, span.voice))
+        firsts = np.array([1 + self.unit * span.first + span.voice for span in cells], np.int64)
+        owner = np.full(len(ids), -1, np.int64)
+        for number, span in enumerate(cells):
+            owner[firsts[number] : 1 + self.unit * span.end : self.unit] = number
+        notes = [Note(s.pitch, LOUDNESS, s.first * row, s.end * row, s.voice) for s in cells]
+        return Written(notes, firsts, owner)
+
+    def line(self, ids: Ids, most: int) -> str:
+        """See ``Language``: chords, from the soprano down, each as long as it sounds."""
+        chords: list[str] = []
+        lengths: list[int] = []
+        for row in self.grid(ids[: 1 + most]).tolist():
+            chord = " ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row)
+            if chords and chords[-1] == chord:
+                lengths[-1] += 1
+            else:
+                chords.append(chord)
+                lengths.append(1)
+        return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in zip(chords, lengths, strict=True))
+
+    def seconds(self, ids: Ids, tempo: float) -> Ids:
+        """See ``Language``."""
+        return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
+
+    def room(self, seconds: float, tempo: float) -> int:
+        """See ``Language``: whole steps, one at least."""
+        return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
+
+    def rules(self, rows: int, seconds: float) -> Rules:
+        """See ``Language``. A chorale ends when it has its tokens."""
+        return Pitches()
+
+
+class Pitches:
+    """Any pitch or silence, but no beginning inside of a chorale."""
+
+    def __init__(self) -> None:
+        self.mask = np.arange(Chorales.vocabulary)[None] != Chorales.begin
+
+    def add(self, tokens: Ids) -> None:
+        """See ``Rules``."""
+
+    def allowed(self) -> Ids:
+        """See ``Rules``."""
+        return self.mask
+
+    def reorder(self, rows: Ids) -> None:
+        """See ``Rules``."""
+
+    def over(self) -> bool:
+        """See ``Rules``."""
+        return False
+
+
+class Performances:
+    """A pianist's events (Oore et al. 2018, arXiv 1808.03715, section 3.1), see ``music.performance``. A piece
+    is a list of notes."""
+
+    kind, plural, vocabulary, begin, unit = "performance", "performances", EVENTS + 1, EVENTS, 1
+
+    def encode(self, piece: Any, factor: float = 1.0) -> Ids:
+        """See ``Language``."""
+        notes: Sequence[Note] = piece if factor == 1 else stretched(piece, factor)
+        return np.concatenate([[self.begin], np.asarray(encode(notes), np.int64)])
+
+    def piece_of(self, song: Song) -> list[Note]:
+        """See ``Language``."""
+        return list(song.notes)
+
+    def moved(self, ids: Ids, semitones: Any) -> Ids:
+        """See ``Language``."""
+        return np.where(ids < TIME_SHIFT, ids + semitones, ids)
+
+    def pitches(self, ids: Ids) -> Ids:
+        """See ``Language``."""
+        return ids[ids < NOTE_OFF]
+
+    def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
+        """See ``Language``. The events that begin and end a note belong to it; times and velocities to none."""
+        firsts = np.flatnonzero(ids < NOTE_OFF)
+        notes: list[Note] = [Note(0, 1, 0.0, 0.0)] * len(firsts)
+        order = np.lexsort((ids[firsts], elapsed(ids)[firsts]))  # by onset, then pitch, as ``decode`` has them
+        for number, note in zip(order.tolist(), decode(ids[1:]), strict=True):
+            notes[number] = note
+        owner = np.full(len(ids), -1, np.int64)
+        owner[firsts] = np.arange(len(firsts))
+        sounding: defaultdict[int, deque[int]] = defaultdict(deque)  # the first to begin ends first
+        for place in np.flatnonzero(ids < TIME_SHIFT).tolist():
+            waiting = sounding[int(ids[place]) % PITCHES]
+            if ids[place] < NOTE_OFF:
+                waiting.append(int(owner[place]))
+            elif waiting:
+                owner[place] = waiting.popleft()
+        return Written(notes, firsts, owner)
+
+    def line(self, ids: Ids, most: int) -> str:
+        """See ``Language``: the events as the lectures write them."""
+        return ", ".join(name(int(i)) for i in ids[1 : 1 + most])
+
+    def seconds(self, ids: Ids, tempo: float) -> Ids:
+        """See ``Language``."""
+        return shifts(ids) / STEPS
+
+    def room(self, seconds: float, tempo: float) -> int:
+        """See ``Language``: at each instant every key may be released and struck, each after a velocity."""
+        return (grid_steps(seconds) + 1) * (4 * PITCHES + 2)
+
+    def rules(self, rows: int, seconds: float) -> Rules:
+        """See ``Language``."""
+        return Playing(rows, max(1, grid_steps(seconds)))
+
+
+def grid_steps(seconds: float) -> int:
+    """A time in steps of a performance."""
+    return round(STEPS * seconds)
+
+
+def elapsed(ids: Ids) -> Ids:
+    """The time after each event of a performance, in its steps of 10 ms (T,)."""
+    return np.cumsum(shifts(ids))
+
+
+def shifts(ids: Ids) -> Ids:
+    """The time that each event takes, in steps (T,)."""
+    return np.where((ids >= TIME_SHIFT) & (ids < SET_VELOCITY), ids - TIME_SHIFT + 1, 0)
+
+
+class Playing:
+    """What a pianist can do: release keys that are down, strike those that are up, until the time is over.
+
+    At one instant each key is released and struck once at most, and the velocity does not change twice in a row: so
+    time passes, whatever a model prefers.
+
+    Args:
+        rows: N. steps: after which ``Performances.begin``, and nothing else, is allowed.
+    """
+
+    def __init__(self, rows: int, steps: int) -> None:
+        self.limit = steps
+        self.time = np.zeros(rows, np.int64)
+        self.down = np.zeros((rows, PITCHES), bool)
+        self.struck = np.zeros((rows, PITCHES), bool)  # at this instant
+        self.loudness = np.zeros(rows, bool)  # the last event is a velocity
+
+    def add(self, tokens: Ids) -> None:
+        """See ``Rules``."""
+        rows, took = np.arange(len(tokens)), shifts(tokens)
+        self.time += took
+        self.struck[took > 0] = False
+        on, off = tokens < NOTE_OFF, (tokens >= NOTE_OFF) & (tokens < TIME_SHIFT)
+        self.down[rows[on], tokens[on]] = self.struck[rows[on], tokens[on]] = True
+        self.down[rows[off], tokens[off] - NOTE_OFF] = False
+        self.loudness = (tokens >= SET_VELOCITY) & (tokens < EVENTS)
+
+    def allowed(self) -> Ids:
+        """See ``Rules``."""
+        rows = len(self.time)
+        mask = np.zeros((rows, EVENTS + 1), bool)
+        mask[:, :NOTE_OFF] = ~self.down & ~self.struck
+        mask[:, NOTE_OFF:TIME_SHIFT] = self.down & ~self.struck
+        mask[:, TIME_SHIFT:SET_VELOCITY] = True
+        mask[:, SET_VELOCITY:EVENTS] = ~self.loudness[:, None]
+        mask[self.time >= self.limit] = False
+        mask[:, EVENTS] = self.time >= self.limit
+        return mask
+
+    def reorder(self, rows: Ids) -> None:
+        """See ``Rules``."""
+        self.time, self.down, self.struck, self.loudness = (
+            part[rows] for part in (self.time, self.down, self.struck, self.loudness)
+        )
+
+    def over(self) -> bool:
+        """See ``Rules``."""
+        return bool((self.time >= self.limit).all())
+
+
+LANGUAGES: dict[str, Language] = {language.kind: language for language in (Chorales(), Performances())}
+KINDS = tuple(LANGUAGES)

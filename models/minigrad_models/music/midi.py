@@ -1,0 +1,477 @@
+"""MIDI files, read and written.
+
+The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
+channel. symusic, in C++, reads some three hundred times as fast (``python -m benchmarks.midi``) and is released more
+often; but it drops notes that are never released, forgets channels (so a pedal ends where the program changes, and
+overlapping notes cannot be kept apart in writing), and wraps around after 2³¹ ticks, each without a word. With mido an
+hour of piano takes a second, which is bearable. symusic is the second reader of the tests.
+
+Seconds are exact: they are computed from the file's ticks and tempos as whole numbers, and rounded once.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import math
+import os
+import re
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.backend.extras import how_to_install
+from minigrad.serialization.source import content, replaced
+
+from .notes import MOST_SECONDS, Note, checked, ordered
+
+MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
+DRUMS = 9  # the channel of percussion, which people count as the tenth
+CHANNELS = [channel for channel in range(16) if channel != DRUMS]
+TEMPO = 120.0  # quarter notes a minute, of a file that names none
+TEMPOS = (4.0, 1000.0)  # the slowest and fastest to be written: a quarter note is at most 2²⁴ µs
+_MINUTE = 60_000_000  # microseconds
+_MOST_TICKS = 1 << 48
+_LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four bytes with seven bits each
+_MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
+_MOST_TRACKS = 32_000
+_META, _TEMPO, _END = 0xFF, 0x51, 0x2F  # the status of a meta message, and two types
+# Searched, as writers forget the pad of an odd chunk before it.
+_IN_RIFF = re.compile(rb"data(.{4})(?=MThd)", re.DOTALL)
+_ALONE = (0xF6, *range(0xF8, 0xFF))  # messages without data
+_PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
+
+
+@dataclass(frozen=True)
+class Song:
+    """The music of a file.
+
+    Attributes:
+        notes: by onset, then pitch, then track; a sustain pedal has been applied.
+        tempos: (seconds, quarter notes a minute) of each change of tempo, the first at 0.
+        drums: how many notes of percussion (channel 10) were left out.
+    """
+
+    notes: tuple[Note, ...]
+    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)
+    drums: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """The end of the last note; 0.0 without notes."""
+        return max((note.end for note in self.notes), default=0.0)
+
+    def quarters(self, seconds: float) -> float:
+        """The position of a time, in quarter notes from the beginning."""
+        i = max(bisect_right(self.tempos, (seconds, math.inf)) - 1, 0)
+        since, tempo = self.tempos[i]
+        return self._positions[i] + (seconds - since) * tempo / 60
+
+    @cached_property
+    def _positions(self) -> list[float]:
+        """Of each change of tempo, in quarter notes."""
+        positions = [0.0]
+        for (since, tempo), (until, _) in zip(self.tempos, self.tempos[1:], strict=False):
+            positions.append(positions[-1] + (until - since) * tempo / 60)
+        return positions
+
+
+# Reading -------------------------------------------------------------------------------------------------
+
+
+def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
+    """Read a file of type 0, 1 or 2, or one within RIFF (RMID).
+
+    A note's ``track`` is the number of the file's track, not counting a first one without notes, which holds the
+    tempos; in a file of type 0 it is the number of the channel among those with notes. The sequences of a file of
+    type 2, which has no common time, follow one another.
+
+    Each note-off ends the note of its pitch, channel and track that began first; what is never released ends with its
+    track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same
+    pitch is struck again, as in Magenta and Oore et al. 2018.
+
+    Returns:
+        The song. A file in which nothing sounds is a song without notes: what needs notes has to say so.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums alone, or has a
+            note later than 24 hours. OSError: it cannot be read. ImportError: mido is missing.
+    """
+    file = Path(path)
+    data = _content(file)
+    mido = load_library()
+    try:
+        return _song(_parsed(data, mido), sustain)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def load_library() -> Any:
+    """mido. Raises ImportError: it is missing."""
+    try:
+        import mido
+    except ImportError:
+        raise ImportError(f"MIDI files need mido: {how_to_install('music', 'mido')}") from None
+    return mido
+
+
+def _content(file: Path) -> bytes:
+    """The bytes of an ordinary file, which may well be a MIDI file."""
+    if not os.path.exists(file):
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+    data = content(file, MOST_BYTES)
+    if data[:4] == b"RIFF" and data[8:12] == b"RMID" and (start := _IN_RIFF.search(data)):
+        data = data[start.end() :][: int.from_bytes(start[1], "little")]
+    if data[:4] != b"MThd":
+        raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
+    return data
+
+
+def _chunks(data: bytes) -> Iterator[bytes]:
+    """Each chunk, with the 8 bytes of its kind and its length."""
+    start = 0
+    while start + 8 <= len(data):
+        length = int.from_bytes(data[start + 4 : start + 8], "big")
+        yield data[start : start + 8 + length]
+        start += 8 + length
+
+
+def _parsed(data: bytes, mido: Any) -> Any:
+    """mido's MidiFile. Raises ValueError: it is damaged."""
+    low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
+    if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
+        raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
+    try:
+        try:
+            return mido.MidiFile(file=io.BytesIO(data))
+        except Exception:
+            return mido.MidiFile(file=io.BytesIO(_without_extras(data)))
+    except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
+        reason = "it ends too early" if isinstance(error, EOFError) else str(error)
+        raise ValueError(f"it is damaged: {reason}") from None
+
+
+def _without_extras(data: bytes) -> bytes:
+    """A file that mido refused, without the parts that no note depends on: chunks of other kinds are left out, and
+    meta messages other than tempos get a type that mido does not interpret."""
+    chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
+    return b"".join(_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
+
+
+def _plain_track(track: bytes) -> bytes:
+    """The chunk of a track in which all meta messages apart from tempos and the track's end have the type 0x60, which
+    has no meaning. Raises ValueError: a tempo has too few bytes."""
+    plain, place, status = bytearray(track), 8, 0
+    try:
+        while place < len(track):
+            _, place = _number(track, place)
+            is_meta = track[place] == _META
+            if is_meta:
+                if track[place + 1] not in (_TEMPO, _END):
+                    plain[place + 1] = 0x60
+                place += 2
+            elif track[place] >= 0x80:
+                status, place = track[place], place + 1
+            if is_meta or status in (0xF0, 0xF7):
+                kind, (length, place) = track[place - 1], _number(track, place)
+                if is_meta and kind == _TEMPO and length < 3:
+                    raise ValueError(f"a tempo has a length of {length} bytes, not 3")
+                place += length
+            else:
+                place += 0 if status in _ALONE else 1 if status >> 4 in (0xC, 0xD) or status in (0xF1, 0xF3) else 2
+    except IndexError:
+        pass  # the track is cut off, and mido will say so
+    return bytes(plain)
+
+
+def _number(track: bytes, place: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and the place after it."""
+    number = 0
+    while True:
+        number, place = number << 7 | track[place] & 0x7F, place + 1
+        if track[place - 1] < 0x80:
+            return number, place
+
+
+def _song(file: Any, sustain: bool) -> Song:
+    if file.type not in (0, 1, 2):
+        raise ValueError(f"it is of type {file.type}: there are 0, 1 and 2")
+    sequences = [[track] for track in file.tracks] if file.type == 2 else [file.tracks]
+    notes: list[Note] = []
+    tempos: list[tuple[float, float]] = []
+    drums, begin = 0, 0.0
+    for number, tracks in enumerate(sequences):
+        played = _Played(tracks)
+        clock = _Clock(played.tempos, file.ticks_per_beat)
+        part = _applied(played, sustain)
+        channels = sorted({key.channel for key in part})
+        for key in part:
+            track = (channels.index(key.channel), key.track, number)[file.type]
+            notes.append(_note(key, clock, begin, track))
+        tempos += [(begin + seconds, tempo) for seconds, tempo in clock.tempos()]
+        drums += played.drums
+        begin += clock.seconds(played.end)
+    if drums and not notes:
+        raise ValueError(f"it has drums alone (channel 10, {drums:,} notes), and those are left out")
+    return Song(tuple(ordered(notes)), tuple(tempos) or ((0.0, TEMPO),), drums)
+
+
+class _Key(NamedTuple):
+    """A key that went down and up, in ticks."""
+
+    start: int
+    end: int
+    pitch: int
+    velocity: int
+    channel: int
+    track: int
+
+
+class _Played:
+    """What is done in tracks that run side by side, in ticks.
+
+    Attributes:
+        keys: without drums. pedals: (tick, channel, whether it goes down). tempos: (tick, microseconds a quarter note).
+        drums: how many notes of them. end: of the longest track.
+    """
+
+    def __init__(self, tracks: Sequence[Any]) -> None:
+        self.keys: list[_Key] = []
+        self.pedals: list[tuple[int, int, bool]] = []
+        self.tempos: list[tuple[int, int]] = []
+        self.drums = self.end = 0
+        silent = bool(tracks) and not any(message.type == "note_on" for message in tracks[0])
+        for number, track in enumerate(tracks):
+            self._track(track, number - silent)
+
+    def _track(self, track: Any, number: int) -> None:
+        now = 0
+        down: defaultdict[tuple[int, int], deque[tuple[int, int]]] = defaultdict(deque)  # (channel, pitch): key by key
+        for message in track:
+            now += message.time
+            if now > _MOST_TICKS:
+                raise ValueError(f"it is damaged: it has a message after {_MOST_TICKS:.0e} ticks")
+            kind = message.type
+            if kind in ("note_on", "note_off"):
+                struck = kind == "note_on" and message.velocity > 0
+                if message.channel == DRUMS:
+                    self.drums += struck
+                elif struck:
+                    down[message.channel, message.note].append((now, message.velocity))
+                elif waiting := down[message.channel, message.note]:
+                    start, velocity = waiting.popleft()
+                    self.keys.append(_Key(start, now, message.note, velocity, message.channel, number))
+            elif kind == "control_change" and message.control == _PEDAL:
+                self.pedals.append((now, message.channel, message.value >= _PEDAL_DOWN))
+            elif kind == "set_tempo":
+                self.tempos.append((now, message.tempo))
+        for (channel, pitch), waiting in down.items():
+            self.keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
+        self.end = max(self.end, now)
+
+
+def _note(key: _Key, clock: _Clock, begin: float, track: int) -> Note:
+    start, end = (begin + clock.seconds(tick) for tick in (key.start, key.end))
+    if end > MOST_SECONDS:
+        raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
+    return Note(key.pitch, key.velocity, start, end, track)
+
+
+class _Clock:
+    """Ticks to seconds.
+
+    Args:
+        changes: (tick, microseconds a quarter note).
+        division: of the file: ticks a quarter note, or, if negative, SMPTE's frames a second and ticks a frame, to
+            which tempos do not matter.
+    """
+
+    def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
+        if any(length == 0 for _, length in changes):
+            raise ValueError("it has a tempo of 0 microseconds a quarter note")
+        default = int(_MINUTE / TEMPO)
+        if division < 0:
+            frames, ticks = -(division >> 8), division & 0xFF  # a high byte and a low one
+            if frames not in (24, 25, 29, 30):
+                raise ValueError(f"it has {frames} frames a second: SMPTE has 24, 25, 29 (that is 29.97) and 30")
+            default, changes = 1001 if frames == 29 else 1000, []
+            self._unit = (30 if frames == 29 else frames) * 1000 * ticks
+        else:
+            self._unit = 1_000_000 * division
+        if self._unit == 0:
+            raise ValueError("its time division is 0")
+        lengths = {0: default, **dict(sorted(changes, key=lambda change: change[0]))}  # of one tick the last one counts
+        self._ticks, self._lengths = list(lengths), list(lengths.values())
+        self._sums = [0]  # of microseconds times ticks a quarter note, up to each change
+        for i in range(1, len(lengths)):
+            self._sums.append(self._sums[-1] + (self._ticks[i] - self._ticks[i - 1]) * self._lengths[i - 1])
+        self._musical = division > 0
+
+    def seconds(self, tick: int) -> float:
+        """The time of a tick."""
+        i = bisect_right(self._ticks, tick) - 1
+        return (self._sums[i] + (tick - self._ticks[i]) * self._lengths[i]) / self._unit
+
+    def tempos(self) -> list[tuple[float, float]]:
+        """(seconds, quarter notes a minute) of each change, the first at 0."""
+        if not self._musical:
+            return [(0.0, TEMPO)]
+        return [(total / self._unit, _MINUTE / length) for total, length in zip(self._sums, self._lengths, strict=True)]
+
+
+def _applied(played: _Played, sustain: bool) -> list[_Key]:
+    """The keys, as long as they sound. In one tick pedals come first, then keys that go down, then those that go up,
+    as in Magenta; and a note that is struck again in the tick of its onset is none."""
+    keys = sorted(played.keys)
+    if not (sustain and played.pedals):
+        return keys
+    order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(played.pedals)]
+    order += [(key.start, 1, i) for i, key in enumerate(keys)] + [(key.end, 2, i) for i, key in enumerate(keys)]
+    order.sort()
+    ends = [key.end for key in keys]
+    down: dict[int, bool] = {}  # by channel
+    sounding: defaultdict[tuple[int, int], set[int]] = defaultdict(set)  # by channel and pitch
+    held: defaultdict[int, set[int]] = defaultdict(set)  # by channel: sounding, though the key is up
+    for tick, what, i in order:
+        if what == 0:
+            _, channel, down[channel] = played.pedals[i]
+            if not down[channel]:
+                for j in held.pop(channel, ()):
+                    ends[j] = tick
+                    sounding[channel, keys[j].pitch].discard(j)
+            continue
+        channel, pitch = keys[i].channel, keys[i].pitch
+        if what == 1:
+            if down.get(channel):
+                for j in sounding.pop((channel, pitch), ()):
+                    ends[j] = tick
+                    held[channel].discard(j)
+            sounding[channel, pitch].add(i)
+        elif i in sounding[channel, pitch]:  # else it was struck again
+            if down.get(channel):
+                held[channel].add(i)
+            else:
+                sounding[channel, pitch].discard(i)
+    for j in set().union(*held.values()):
+        ends[j] = order[-1][0]
+    kept = zip(keys, ends, strict=True)
+    return [key._replace(end=end) for key, end in kept if key.start < end or key.start == key.end]
+
+
+# Writing -------------------------------------------------------------------------------------------------
+
+
+def write_midi(
+    path: str | os.PathLike[str],
+    notes: Iterable[Note],
+    tempo: float = TEMPO,
+    programs: Mapping[int, int] | None = None,
+    names: Mapping[int, str] | None = None,
+) -> Path:
+    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the last that the notes have.
+
+    A quarter note has as many ticks as make a sixteenth note, and if the tempo allows it 10 ms, a whole number of
+    them; else times are rounded to less than a millisecond. A note lasts at least one tick, and ends before another
+    begins at the same time. Notes of a pitch that overlap are on different channels, so that whoever reads the file
+    knows which of them ends; as there are 15 channels without that of drums, a sixteenth note of one pitch is left out
+    while all others sound. A track's first channel is its number's; from the sixteenth track on tracks share channels,
+    and so programs.
+
+    Args:
+        notes: in any order; none gives a file in which nothing sounds.
+        tempo: quarter notes a minute, 4 to 1000: where other programs draw bars. It changes no note's seconds.
+        programs: General MIDI's instrument, 0 to 127, by track. names: of tracks.
+
+    Raises:
+        ValueError: a pitch, velocity, time, track, program or tempo out of range. FileNotFoundError: there is no such
+            folder. OSError: it cannot be written; an older file stays. ImportError: mido is missing.
+    """
+    mido = load_library()
+    target, kept = Path(path), ordered(checked(notes))
+    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
+        raise ValueError(f"a tempo is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo}")
+    if wrong := [program for program in (programs or {}).values() if program not in range(128)]:
+        raise ValueError(f"a program of General MIDI is 0 to 127, not {wrong[0]}")
+    tracks = max((note.track for note in kept), default=-1) + 1
+    if tracks > _MOST_TRACKS:
+        raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, and a note is of track {tracks - 1}")
+    if not (folder := target.absolute().parent).is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
+    length = round(_MINUTE / tempo)
+    division = _division(length)
+    file = mido.MidiFile(type=1, ticks_per_beat=division, charset="utf-8")
+    file.tracks.append(mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=length)]))
+    placed = _placed(kept, division * tempo / 60)
+    for number in range(tracks):
+        title, program = (names or {}).get(number), (programs or {}).get(number)
+        file.tracks.append(mido.MidiTrack(_messages(mido, placed[number], title, program)))
+    buffer = io.BytesIO()
+    file.save(file=buffer)
+    with replaced(target) as temporary:
+        Path(temporary).write_bytes(buffer.getvalue())
+    return target
+
+
+def _division(length: int) -> int:
+    """Ticks a quarter note of ``length`` microseconds: 480 or a little more, so that 10 ms is a whole number of them,
+    and a sixteenth note; 960 if that takes more than a file can say."""
+    least = math.lcm(length // math.gcd(length, 10_000), 4)
+    division = -(-480 // least) * least
+    return division if division < 1 << 15 else 960
+
+
+class _Sound(NamedTuple):
+    """A message that begins or ends a note, in the order of a file: ends before beginnings."""
+
+    tick: int
+    begins: bool
+    pitch: int
+    channel: int
+    velocity: int
+
+
+def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
+    """The messages of each track, in order; ``rate`` is ticks a second."""
+    tracks = sorted({note.track for note in notes})
+    own = [CHANNELS[track % len(CHANNELS)] for track in tracks]
+    spare = [channel for channel in CHANNELS if channel not in own]
+    choices = {  # first what no other track needs, since a channel has one program at a time
+        track: [own[i], *spare[i :: len(tracks)], *spare, *CHANNELS] for i, track in enumerate(tracks)
+    }
+    ends: dict[tuple[int, int], int] = {}  # by channel and pitch
+    sounds: defaultdict[int, list[_Sound]] = defaultdict(list)
+    for note in notes:
+        start = round(note.start * rate)
+        end = max(start + 1, round(note.end * rate))
+        channel = next((c for c in choices[note.track] if ends.get((c, note.pitch), 0) <= start), None)
+        if channel is None:  # nobody hears the sixteenth
+            continue
+        ends[channel, note.pitch] = end
+        begins = _Sound(start, True, note.pitch, channel, note.velocity)
+        sounds[note.track] += [begins, begins._replace(tick=end, begins=False, velocity=0)]
+    for track in sounds.values():
+        track.sort()
+    return sounds
+
+
+def _messages(mido: Any, sounds: list[_Sound], name: str | None, program: int | None) -> list[Any]:
+    """A track, as mido has it: times are ticks since the message before."""
+    messages = [] if name is None else [mido.MetaMessage("track_name", name=name)]
+    if program is not None:
+        used = sorted({sound.channel for sound in sounds})
+        messages += [mido.Message("program_change", channel=channel, program=program) for channel in used]
+    now = 0
+    for tick, begins, pitch, channel, velocity in sounds:
+        if tick - now > _LONGEST_GAP:
+            raise ValueError(f"nothing begins or ends for {tick - now:,} ticks: a file can say {_LONGEST_GAP:,}")
+        kind = "note_on" if begins else "note_off"
+        # The numbers have been checked, which takes mido as long as all else.
+        messages.append(mido.Message(kind, True, channel=channel, note=pitch, velocity=velocity, time=tick - now))
+        now = tick
+    return messages

@@ -1,0 +1,211 @@
+"""The music of a training: files in, pieces out, and what validates."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from examples.shared_data import shared
+from minigrad.utils.bar import watched
+
+from ..programs.validation import Ids
+from .chorales import VOICES, read_chorales
+from .languages import LANGUAGES, Chorales
+from .midi import Song, read_midi
+from .music_settings import DataSettings
+from .notes import Note
+
+MIDI = (".mid", ".midi")
+DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece to learn from.
+
+    Attributes:
+        versions: as tokens, at each length; the first is its own.
+        low, high: its pitches.
+    """
+
+    versions: tuple[Ids, ...]
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pieces to learn from, and tokens of those that validate and test.
+
+    Attributes:
+        name: for a person. ranges: the lowest and highest pitch of each voice; of performances, none.
+        is_held_out: False: the pieces that validate are those to learn from.
+    """
+
+    name: str
+    train: list[Piece]
+    valid: list[Ids]
+    test: list[Ids] = field(default_factory=list)
+    ranges: list[list[int]] = field(default_factory=list)
+    is_held_out: bool = True
+
+    @property
+    def digest(self) -> str:
+        """A checksum of everything."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in ([piece.versions[0] for piece in self.train], self.valid, self.test):
+            for ids in part:
+                digest.update(len(ids).to_bytes(8, "little") + ids.astype("<i8").tobytes())
+            digest.update(b"part")
+        return digest.hexdigest()
+
+    def part(self, name: str) -> list[Ids]:
+        """The pieces of a part, as tokens. Raises ValueError: it has none."""
+        pieces = {"train": [piece.versions[0] for piece in self.train], "valid": self.valid, "test": self.test}[name]
+        if not pieces:
+            raise ValueError(f"{self.name} has no part {name!r}")
+        return pieces
+
+
+def read(settings: DataSettings) -> Corpus:
+    """The music of the settings.
+
+    Raises:
+        FileNotFoundError: there is no file. ValueError: it is not music of this kind, or too little.
+    """
+    corpus = chorales(settings) if settings.kind == "chorales" else performances(settings)
+    if not corpus.train or not corpus.valid:
+        raise ValueError(
+            f"{corpus.name} has too few {LANGUAGES[settings.kind].plural} to learn from and to validate with"
+        )
+    return corpus
+
+
+# Chorales -----------------------------------------------------------------------------------------------------
+
+
+def chorales(settings: DataSettings) -> Corpus:
+    """Chorales of a file that says which part each belongs to, or of files of four voices. Raises as ``read``."""
+    language, paths = Chorales(), [Path(path) for path in settings.data]
+    if not paths:
+        where = shared("jsb", "Jsb16thSeparated.json", what="Bach's chorales", instead="Give your own, --data PATH")
+        paths = [where]
+    if len(paths) == 1 and paths[0].suffix.lower() == ".json":
+        grids = read_chorales(paths[0])
+    else:
+        pieces = [piece for _, piece in songs(paths, language)]
+        held = held_out(len(pieces), settings.held_out)
+        grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
+    train = [language.encode(grid) for grid in grids["train"]]
+    valid, test = ([language.encode(grid) for grid in grids[part]] for part in ("valid", "test"))
+    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    ranges = voice_ranges(grids["train"])
+    return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
+
+
+def held_out(pieces: int, part: float) -> int:
+    """How many of some pieces validate: one at least, if any part does, and if there is another."""
+    return min(max(1, round(part * pieces)), pieces - 1) if part else 0
+
+
+def voice_ranges(grids: Sequence[Ids]) -> list[list[int]]:
+    """The lowest and the highest pitch of each voice; of a silent one, those of all."""
+    cells = np.concatenate([np.asarray(grid).reshape(-1, len(VOICES)) for grid in grids]) if grids else np.zeros((0, 1))
+    if not (cells >= 0).any():
+        return []
+    ranges = []
+    for voice in cells.T:
+        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]
+        ranges.append([int(sounding.min()), int(sounding.max())])
+    return ranges
+
+
+# Performances -------------------------------------------------------------------------------------------------
+
+
+def performances(settings: DataSettings) -> Corpus:
+    """Performances; the end of each validates. Raises as ``read``."""
+    language = LANGUAGES["performance"]
+    paths = [Path(path) for path in settings.data]
+    if not paths:
+        paths = [shared("midi", what="performances", instead="Give your own, --data PATH")]
+    factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
+    train, valid = [], []
+    for _, notes in watched(songs(paths, language), "encoding"):
+        begin, end = split(notes, settings.held_out)
+        train.append(piece_of(language, tuple(language.encode(begin, factor) for factor in factors)))
+        if end:
+            valid.append(language.encode(end))
+    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    return Corpus(about, train, valid or [piece.versions[0] for piece in train], is_held_out=bool(valid))
+
+
+def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
+    """The notes before the last ``part`` of their time, and those after it, from time 0 on. Notes that sound across it
+    end there."""
+    if not part:
+        return list(notes), []
+    cut = (1 - part) * max(note.end for note in notes)
+    before = [note._replace(end=min(note.end, cut)) for note in notes if note.start < cut]
+    return before, [note._replace(start=note.start - cut, end=note.end - cut) for note in notes if note.start >= cut]
+
+
+# Files --------------------------------------------------------------------------------------------------------
+
+
+def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
+    """A piece with the range of its pitches."""
+    pitches = language.pitches(versions[0])
+    return Piece(versions, int(pitches.min(initial=127)), int(pitches.max(initial=0)))
+
+
+def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
+    """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note.
+
+    Raises:
+        FileNotFoundError: there is no such file, or none in a folder. ValueError: a file cannot be read, or none can.
+    """
+    result = []
+    for path in watched(paths, "reading"):
+        if not path.is_dir():
+            result.append((path, piece_in(path, song_in(path), language)))
+            continue
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
+        if not files:
+            raise FileNotFoundError(f"there are no .mid files in {path}")
+        pieces = list(readable(files, language))
+        if not pieces:
+            raise ValueError(f"none of the {len(files)} .mid files in {path} can be learned from")
+        result += pieces
+    return result
+
+
+def readable(files: Sequence[Path], language: Any) -> Iterator[tuple[Path, Any]]:
+    """The pieces of those files that can be read; for the others, a note."""
+    for file in watched(files, "reading"):
+        try:
+            yield file, piece_in(file, song_in(file), language)
+        except ValueError as error:
+            print(f"note: left out: {error}", file=sys.stderr)
+
+
+def song_in(path: Path) -> Song:
+    """The song in a MIDI file. Raises FileNotFoundError, ValueError: there is none, or it has no notes."""
+    song = read_midi(path)
+    if not song.notes:
+        raise ValueError(f"{path} has no notes")
+    return song
+
+
+def piece_in(path: Path, song: Song, language: Any) -> Any:
+    """A file's song as a piece. Raises ValueError: it cannot be one."""
+    try:
+        return language.piece_of(song)
+    except ValueError as error:
+        raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None

@@ -1,0 +1,123 @@
+"""The settings of a music model's training, see ``minigrad_models.programs.settings``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..programs.settings import Sections, amount, chance, count, other, setting
+from ..programs.updates import FREE, LanguageUpdates
+from .languages import KINDS, LANGUAGES
+from .music_transformer import ATTENTIONS, Config
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """The music, and how it varies from epoch to epoch."""
+
+    kind: str = setting("chorales", "four voices in sixteenth notes, or a pianist's performances", KINDS)
+    data: tuple[str, ...] = setting(
+        (),
+        "chorales: a .json of them, or .mid files of four voices; performances: .mid files; or folders; empty: the "
+        "data in ../shared/data or where MINIGRAD_DATA is",
+    )
+    held_out: float = setting(
+        0.1,
+        "the part that validates: of .mid files of chorales the last ones, of each performance its end; 0: nothing is "
+        "held out, and validated is what was learned from",
+        limits=(0, 0.9),
+    )
+    transpose: int = setting(
+        0,
+        "each epoch moves each piece by -N to N - 1 semitones, drawn anew; 6: all twelve keys; 0: none",
+        limits=(0, 24),
+    )
+    stretch: float = setting(
+        0.0,
+        "performances: each epoch plays each piece slower or faster by up to this part, in five degrees; 0: neither",
+        limits=(0, 0.5),
+    )
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The model and its sizes."""
+
+    attention: str = setting("relative", "attention by distance, or the plain transformer's, with sines", ATTENTIONS)
+    layers: int = count(3, "layers")
+    heads: int = count(4, "attention heads")
+    d_model: int = count(128, "width of every layer's input and output")
+    d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
+    context: int = count(256, "tokens that the model sees at once")
+    distances: int = amount(0, "distances with an embedding of their own; 0: as many as context has")
+    block: int = amount(0, "local attention: a token sees its block of so many tokens, and the one before; 0: global")
+    cycle: int = amount(0, "tokens of a cycle whose places have embeddings; 64: a bar of a chorale; 0: none")
+    dropout: float = chance(0.1, "probability of dropout of embeddings and the sub-layers' outputs")
+    attention_dropout: float = chance(0.0, "probability of dropout of the weights of attention")
+
+
+@dataclass(frozen=True)
+class TrainingSettings(LanguageUpdates):
+    """The updates, and what is shown of them."""
+
+    batch: int = other(LanguageUpdates, "batch", 16)
+    weight_decay: float = other(LanguageUpdates, "weight_decay", 0.01)
+    ema: float = other(LanguageUpdates, "ema", 0.999)
+    validated: int = amount(0, "the most pieces to validate with while it trains; 0: all")
+    sample: int = amount(8, "seconds of music to write at each evaluation; 0: none")
+
+
+@dataclass(frozen=True)
+class Settings(Sections):
+    """All sections.
+
+    Raises:
+        ValueError: a value out of range; the message names the setting.
+    """
+
+    PRESETS = Path(__file__).parent / "presets"
+    FREE = FREE | {"sample"}
+
+    data: DataSettings = field(default_factory=DataSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes, training = self.model, self.training
+        training.check(sizes.d_model, sizes.heads, sizes.context)
+        for name, value in (("context", sizes.context), ("window", training.window)):
+            if value % (2 * self.grid):
+                raise ValueError(
+                    f"{name} is {value}, and must be a multiple of {2 * self.grid}: windows begin and move by half of "
+                    f"themselves, at multiples of {self.grid} tokens"
+                )
+
+    @property
+    def window(self) -> int:
+        """The tokens of a training example."""
+        return self.training.window or self.model.context
+
+    @property
+    def grid(self) -> int:
+        """Windows begin at multiples of it: a whole step of the music, and a whole cycle."""
+        return math.lcm(LANGUAGES[self.data.kind].unit, int(self.model.cycle) or 1)
+
+    def config(self) -> Config:
+        """The configuration of the model. Raises ValueError: sizes that it cannot have."""
+        s = self.model
+        return Config(
+            LANGUAGES[self.data.kind].vocabulary,
+            s.context,
+            s.d_model,
+            s.heads,
+            s.layers,
+            s.d_ff or 4 * s.d_model,
+            s.dropout,
+            s.attention_dropout,
+            attention=s.attention,
+            distances=s.distances or s.context,
+            block=s.block or None,
+            cycle=s.cycle or None,
+        )

@@ -1,0 +1,121 @@
+"""The training: music, model, optimiser and loop, samples on the way, and the report at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import minigrad as mg
+
+from ..programs import updates
+from ..programs.folder import write_model
+from ..programs.models import check_device
+from ..programs.ranks import is_first
+from ..programs.start_training import METRIC, fit, show, take_weights, trainer_of
+from ..programs.validation import Ids
+from ..training import Trainer
+from . import music_data as data
+from . import music_run as run
+from .languages import LANGUAGES, TEMPO
+from .midi import write_midi
+from .music_batches import Windows, loss
+from .music_evaluation import score, some
+from .music_generation import closed, example
+from .music_settings import Settings
+from .music_transformer import MusicTransformer
+
+SHOWN = 48  # tokens of a sample in the line that is printed
+
+
+def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
+    """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
+    s, language = settings.training, LANGUAGES[settings.data.kind]
+    check_device(s.device)  # all that may be wrong raises before anything is read, or changes
+    s.rate()
+    corpus = data.read(settings.data)
+    updates.loop_settings(s, True)
+    toml = settings.as_toml(f"Settings of the run {folder.name}")
+    config = {**settings.fixed(), "the music": corpus.digest}
+    if not fresh and (description := run.PROGRAM.started(folder, config)) is not None:
+        config = description["config"]
+    mg.manual_seed(s.seed)
+    model = run.build(settings)
+    batches = Windows(
+        language, corpus.train, settings.window, s.batch, settings.grid, settings.data.transpose, s.seed, s.device
+    )
+    evaluation = Evaluation(settings, some(corpus.valid, int(s.validated)), folder / "samples")
+    extra = run.extra(model, settings, config, corpus.ranges)
+    trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra)
+    evaluation.step = lambda: trainer.state.step
+    if not fit(run.PROGRAM, trainer, folder, toml, about(corpus, settings, model, folder), fresh):
+        return 130
+    if not is_first():
+        return 0
+    return finish(trainer, model, corpus.valid, settings, folder)
+
+
+def about(corpus: data.Corpus, settings: Settings, model: MusicTransformer, folder: Path) -> str:
+    """What is trained, on what."""
+    count = sum(p.numel() for p in model.parameters())
+    tokens = sum(len(piece.versions[0]) for piece in corpus.train)
+    heard = sum(map(len, corpus.valid))
+    validation = f"{len(corpus.valid):,} ({heard:,}) to validate with"
+    if not corpus.is_held_out:
+        validation = "NOTHING IS HELD OUT: it is validated with what it learns from"
+    plural = LANGUAGES[settings.data.kind].plural
+    return (
+        f"{corpus.name}: {len(corpus.train):,} {plural} ({tokens:,} tokens) to learn from, {validation}; "
+        f"{count:,} parameters, on {settings.training.device}, in {folder}"
+    )
+
+
+class Evaluation:
+    """The loss of music that is held out, and a sample of the model's: a line of its beginning, and a MIDI file.
+
+    Args:
+        settings: of the training. pieces: to validate with. folder: of samples.
+
+    Attributes:
+        step: the number of updates so far.
+    """
+
+    def __init__(self, settings: Settings, pieces: list[Ids], folder: Path) -> None:
+        self.settings, self.pieces, self.folder = settings, pieces, folder
+        self.step: Callable[[], int] = lambda: 0
+
+    def __call__(self, model: Any) -> dict[str, float]:
+        """Nats per token: for chorales the note-wise loss."""
+        if self.settings.training.sample:
+            self.sample(model)
+        return {METRIC: score(model, self.pieces, self.settings)}
+
+    def sample(self, model: Any) -> None:
+        """Write a sample, and print its beginning; a disk that is full does not end the training."""
+        s, language = self.settings.training, LANGUAGES[self.settings.data.kind]
+        ids = example(model, language, float(s.sample), s.seed)
+        show(language.line(ids, SHOWN))
+        path = self.folder / f"step-{self.step():06d}.mid"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            total = float(language.seconds(ids, TEMPO).sum())
+            write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
+        except OSError as error:
+            show(f"note: {path} is not written: {error}")
+
+
+def finish(trainer: Trainer, model: MusicTransformer, pieces: list[Ids], settings: Settings, folder: Path) -> int:
+    """Write the trained model: the moving average, the mean of snapshots, or the best weights. Returns the status."""
+    take_weights(trainer, model, settings.training, folder)
+    path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
+    model.eval()
+    result = score(model, pieces, settings)
+    print(
+        f"saved to {path}\nvalidation, all of it: loss {result:.4f} nats per "
+        f"{'cell' if settings.data.kind == 'chorales' else 'event'}, perplexity {math.exp(min(result, 700.0)):.3f}; "
+        f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
+        flush=True,
+    )
+    print("\nwrite with it:  " + run.PROGRAM.typed("generate", "--run", str(folder), "--output", "out.mid"))
+    return 0

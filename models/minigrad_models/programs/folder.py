@@ -1,0 +1,191 @@
+"""The folder of a run: its checkpoints, which the training loop writes, and the trained model.
+
+model.safetensors    the trained model: weights, sizes, tokenizers, settings; all in one file
+settings.toml        the settings of the run, to read, or to change and pass to train --config
+last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad_models.training.checkpoints
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from minigrad import Tensor
+from minigrad.serialization.schema import check, short
+from minigrad.serialization.source import replaced
+
+from ..training import read_checkpoint, write_checkpoint
+from ..training.checkpoints import check_same
+from ..training.lock import locked
+from .settings import FORMER, Sections
+from .typed import command
+
+MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
+FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that keeps models in folders of runs.
+
+    Args:
+        name: of its module. version: of what it writes into checkpoints.
+        description: the schema of that, a TypedDict; it has "config" and "settings".
+        settings: the class of its settings.
+        files: of a run, besides ``FILES``.
+        earlier: names that the program had, which stand in the checkpoints of that time.
+    """
+
+    name: str
+    version: int
+    description: Any
+    settings: type[Sections]
+    files: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+
+    def typed(self, *arguments: str) -> str:
+        """A command of the program, as a person types it."""
+        return command(self.name, *arguments)
+
+    def stopped(self, folder: Path) -> str:
+        """What is said when a training has stopped: the command that goes on, which is this one without --fresh."""
+        same = command("", *(word for word in sys.argv[1:] if word != "--fresh"))
+        return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
+
+    # Reading ------------------------------------------------------------------------------------------------
+
+    def find(self, path: Path) -> Path:
+        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself.
+
+        Raises:
+            FileNotFoundError: there is none; the message lists the runs.
+        """
+        for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
+            if file.exists():
+                return file
+        runs = sorted({str(p.parent) for p in Path("runs").glob(f"*/{MODEL}")})
+        advice = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
+        raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
+
+    def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+        """The file of a model, the checkpoint in it, and what that says besides weights.
+
+        Raises:
+            FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
+        """
+        file = self.find(path)
+        checkpoint = read_checkpoint(file)
+        return file, checkpoint, self.checked(file, checkpoint.get("extra"))
+
+    def checked(self, path: Path, description: Any) -> dict[str, Any]:
+        """What a checkpoint says besides weights.
+
+        Raises:
+            ValueError: the file is of another program, of another version of this one, or damaged.
+        """
+        if not isinstance(description, dict) or description.get("program") not in (self.name, *self.earlier):
+            raise ValueError(f"{path} is a training's checkpoint, but not of {self.name}")
+        if (version := description.get("version", "unknown")) != self.version:
+            raise ValueError(f"{path} is of version {short(version)}, this program reads version {self.version}")
+        try:
+            check(description, self.description, "its description")
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+        return description
+
+    def started(self, folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
+        """What the checkpoint of the training in a folder says besides weights; None if there is none.
+
+        Settings that are newer than the training count as their defaults.
+
+        Raises:
+            ValueError: the training has another configuration; the message lists what differs. RuntimeError: its
+                checkpoint is damaged.
+        """
+        path = folder / LAST
+        if not path.exists():
+            return None
+        description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
+        then = self.settings.from_dict(description["settings"], str(path)).fixed()
+        try:
+            config = {name: value for name, value in description["config"].items() if name not in FORMER}
+            check_same(path, {**config, **then}, configuration)
+        except ValueError as error:
+            raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
+        return description
+
+    # Writing ------------------------------------------------------------------------------------------------
+
+    def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """What makes a checkpoint complete; resuming compares ``config``."""
+        start = {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict()}
+        return {**start, **more}
+
+    @contextmanager
+    def prepared(self, folder: Path, fresh: bool) -> Iterator[Path]:
+        """The folder for what is written before a training begins: its own, or, for a ``fresh`` one in the place of a
+        run, a temporary one inside it, which ``set_aside`` empties."""
+        if not (fresh and self._files(folder)):
+            yield folder
+            return
+        with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
+            yield Path(place)
+
+    def set_aside(self, folder: Path, place: Path) -> None:
+        """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
+        ``place`` into theirs. Nothing is deleted.
+
+        Raises:
+            BlockingIOError: a process is training there. OSError: they cannot be renamed; they are where they were.
+        """
+        if not self._files(folder):
+            return
+        with locked(folder):
+            whole = folder.resolve()
+            old = next(path for n in count(1) if not (path := whole.with_name(f"{whole.name}.old-{n}")).exists())
+            old.mkdir()
+            moved: list[tuple[Path, Path]] = []
+            try:
+                for source, target in ((folder, old), (place, folder)):
+                    for path in self._files(source):
+                        path.rename(target / path.name)
+                        moved.append((target / path.name, path))
+            except OSError:
+                for path, origin in reversed(moved):
+                    path.rename(origin)
+                old.rmdir()
+                raise
+        print(f"note: the earlier run is now in {old}", file=sys.stderr)
+
+    def _files(self, folder: Path) -> list[Path]:
+        """The files of a run. ``last`` is the first to be renamed: without it, no training goes on with a part of
+        them."""
+        return [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
+
+
+def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:
+    """Write the file of the trained model.
+
+    Raises:
+        OSError: it cannot be written; an old file is unharmed.
+    """
+    path = folder / MODEL
+    write_checkpoint(path, {"model": weights, "step": step, "extra": description})
+    return path
+
+
+def write_settings(folder: Path, text: str) -> None:
+    """Write settings.toml, for people alone: if it cannot be written, print a note."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replaced(folder / "settings.toml") as temporary:
+            Path(temporary).write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(f"note: settings.toml is not written: {error}", file=sys.stderr)

@@ -1,0 +1,92 @@
+"""Trainings by several ranks: ``--ranks 2`` starts them; or mpiexec, Slurm or ``minigrad.run`` has done so.
+
+Rank 0 speaks, writes the run's folder and reports at the end; the others compute their share of each update.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import minigrad as mg
+from minigrad import distributed
+from minigrad.backend.extras import how_to_install
+from minigrad.distributed import place
+from minigrad.distributed.group import is_of_first, report
+from minigrad.distributed.launch import launch
+from minigrad.distributed.meeting import STATUS
+
+from .updates import Updates
+
+START = "import sys; from minigrad_models.commands.minigrad_command import main; sys.exit(main())"
+GRACE = 1.0  # seconds for the first rank to tell an error that all have
+
+
+def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
+    """Call ``train`` as one of the ranks, or start them. Returns the exit status.
+
+    Args:
+        words: of the command ``minigrad`` that trains.
+        s: has ``ranks``, how many to start, unless this process is one of several already. Without mpi4py, one does
+            the work of all.
+        alone: why there can be but one rank; "" if there may be several.
+
+    Raises:
+        ValueError: there are more ranks than batches in an update, or may not be several.
+        Whatever ``train`` raises.
+    """
+    started = place.find().size
+    ranks = s.ranks if started == 1 else started
+    if ranks > 1 and alone:
+        raise ValueError(f"there must be one rank, not {ranks}: {alone}")
+    if ranks > s.accumulate:
+        raise ValueError(
+            f"{ranks} ranks share the batches of an update, of which there are {s.accumulate}: set --accumulate to "
+            f"{ranks} or a multiple of it"
+        )
+    if started > 1:
+        return _as_one(train)
+    if ranks > 1 and not distributed.is_mpi_available():
+        install = how_to_install("distributed", "mpi4py", "mpich")
+        print(
+            f"note: {ranks} ranks need mpi4py, so one does the work of all, which is slower: {install}", file=sys.stderr
+        )
+        ranks = 1
+    if ranks == 1:
+        return train()
+    sys.stdout.flush()
+    roots = [
+        str(Path(str(sys.modules[name].__file__)).resolve().parents[1]) for name in ("minigrad", "minigrad_models")
+    ]
+    roots += filter(None, [os.environ.get("PYTHONPATH")])
+    # -P: Python would look for modules in the folder where a person works, first of all
+    command = [sys.executable, "-P", "-c", START, *words]
+    return launch(command, ranks, {"PYTHONPATH": os.pathsep.join(roots)})
+
+
+def is_first() -> bool:
+    """Whether this process is rank 0, or alone."""
+    return not distributed.is_initialized() or distributed.get_rank() == 0
+
+
+def _as_one(train: Callable[[], int]) -> int:
+    distributed.init_process_group()
+    if mg.cuda.is_available():
+        mg.cuda.set_device(distributed.get_node_local_rank(0) % mg.cuda.device_count())
+    first = is_first()
+    if not first:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
+    try:
+        status = train()
+        distributed.destroy_process_group()
+        return status
+    except Exception as error:
+        if is_of_first(error):
+            sys.exit(STATUS)
+        if not first:
+            time.sleep(GRACE)
+        report(error)
+        raise

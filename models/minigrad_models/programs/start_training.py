@@ -1,0 +1,88 @@
+"""The trainings of programs that keep a model: how one begins, what it shows, how it stops and ends."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from minigrad import nn
+from minigrad.optim.lr_scheduler import LambdaLR
+from minigrad.utils.bar import say
+
+from ..training import Trainer, averaged_state, read_checkpoint
+from ..training.batches import Batches
+from .folder import BEST, Program, write_settings
+from .ranks import is_first
+from .updates import LanguageUpdates, Updates, loop_settings
+
+METRIC = "loss"
+
+
+def trainer_of(
+    model: nn.Module,
+    batches: Batches[Any],
+    loss: Any,
+    evaluate: Any,
+    s: LanguageUpdates,
+    folder: Path,
+    extra: dict[str, Any],
+    unit: str = "tokens",
+    carried: Any = None,
+) -> Trainer:
+    """The loop of a causal model, whose evaluations have a ``METRIC``; the other arguments are those of ``Trainer``.
+
+    Raises:
+        ValueError: settings of the rates or of the loop that cannot be.
+    """
+    optimizer = s.make_optimizer(model)
+    return Trainer(
+        model,
+        optimizer,
+        batches,
+        loss,
+        folder=folder,
+        settings=loop_settings(s, True, metric=METRIC, unit=unit),
+        schedule=LambdaLR(optimizer, s.rate()),
+        evaluate=evaluate,
+        extra=extra,
+        carried=carried,
+    )
+
+
+def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: str, fresh: bool = False) -> bool:
+    """Train to the end, from where an earlier training in the folder stopped. Returns whether it came to its end.
+
+    Args:
+        settings: the text of settings.toml. about: printed before the first update.
+        fresh: an earlier training is renamed.
+
+    Raises:
+        As ``Trainer.fit``.
+    """
+    trainer.check()
+    if fresh and is_first():
+        with program.prepared(folder, fresh) as place:
+            program.set_aside(folder, place)
+    print(about, flush=True)
+    outcome = trainer.fit(lambda: write_settings(folder, settings))
+    if not outcome.finished:
+        print(program.stopped(folder))
+    return outcome.finished
+
+
+def show(text: str) -> None:
+    """Print a text between the lines of a progress bar, if there is one."""
+    say(f"\n{text.strip()}\n", sys.stdout)
+
+
+def take_weights(trainer: Trainer, model: nn.Module, s: Updates, folder: Path, best: bool = True) -> None:
+    """Give a model the weights of a finished training: the moving average, the mean of snapshots, or, with ``best``,
+    those with the best evaluation; else the last ones."""
+    if s.ema:
+        assert trainer.averaged is not None
+        model.load_state_dict(trainer.averaged.module.state_dict())
+    elif s.average and trainer.state.snapshots:
+        model.load_state_dict(averaged_state(folder))
+    elif best and trainer.state.best is not None:
+        model.load_state_dict(read_checkpoint(folder / BEST)["model"])

@@ -1,0 +1,144 @@
+"""The settings of a training's updates, and what is made of them: the optimiser, its rate, the settings of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from minigrad import nn, optim
+
+from ..training import Settings as LoopSettings
+from ..training import schedules
+from .settings import amount, chance, count, other, setting
+
+# Settings of ``Updates`` that do not affect the result of a training.
+FREE = {"ranks", "device", "minutes", "tensorboard", "save_seconds", "log_every"}
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The updates, their optimiser, and what is kept of them; a program's own section of them has more."""
+
+    steps: int = count(8000, "updates")
+    minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
+    accumulate: int = count(1, "batches whose gradients make one update", 10_000)
+    ranks: int = count(
+        1, "processes that share these batches, each with its share of the cores; at most accumulate", 1024
+    )
+    optimizer: str = setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
+    learning_rate: float = amount(0.005, "the highest learning rate")
+    warm_up: int = count(2000, "updates in which the learning rate rises")
+    schedule: str = setting(
+        "inverse_sqrt", "the fall of the learning rate", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
+    )
+    decay_fraction: float = setting(
+        0.4, "the part of all updates in which inverse_sqrt_with_decay falls to zero", limits=(0, 1)
+    )
+    weight_decay: float = amount(0.0, "decoupled weight decay (AdamW)")
+    clip: float = amount(1.0, "the largest norm of the gradient; 0: no limit")
+    evaluate_every: int = count(500, "updates between evaluations")
+    patience: int = amount(0, "evaluations without improvement before the training stops; 0: no limit")
+    snapshot_every: int = count(125, "updates between snapshots of the weights")
+    average: int = amount(10, "the number of last snapshots to average; 0: the last weights alone")
+    ema: float = chance(0.0, "decay of an exponential moving average, which replaces that of snapshots; 0: none")
+    save_seconds: float = amount(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
+    log_every: int = count(20, "updates between lines of the log")
+    tensorboard: bool = setting(False, "write a log for TensorBoard as well")
+    seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
+    device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
+
+
+@dataclass(frozen=True)
+class LanguageUpdates(Updates):
+    """The updates of a causal model."""
+
+    steps: int = other(Updates, "steps", 2000)
+    learning_rate: float = other(Updates, "learning_rate", 1e-3)
+    warm_up: int = other(Updates, "warm_up", 100)
+    schedule: str = other(Updates, "schedule", "cosine")
+    weight_decay: float = other(Updates, "weight_decay", 0.1)
+    evaluate_every: int = other(Updates, "evaluate_every", 250)
+    snapshot_every: int = other(Updates, "snapshot_every", 250)
+    average: int = other(Updates, "average", 0)
+    final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
+    beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
+    batch: int = count(12, "windows in a batch")
+    window: int = amount(0, "tokens of such a window; 0: as many as the model sees")
+
+    def check(self, d_model: int, heads: int, context: int) -> None:
+        """Raise ValueError: a model of these sizes cannot be, or not learn so."""
+        if d_model % heads:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of heads ({heads})")
+        if self.window > context:
+            raise ValueError(f"window ({self.window}) is more than the model sees: context is {context}")
+        if self.final_rate > self.learning_rate:
+            raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
+
+    def rate(self) -> Callable[[int], float]:
+        """The learning rate at an update, as a fraction of the highest."""
+        return schedule_of(self, self.final_rate / self.learning_rate if self.learning_rate else 0.0)
+
+    def make_optimizer(self, model: nn.Module) -> optim.AdamW:
+        """See ``optimizer_of``; vectors do not decay."""
+        return optimizer_of(model, self, (0.9, self.beta2), 1e-8, decay_vectors=False)
+
+
+def optimizer_of(
+    model: nn.Module, s: Updates, betas: tuple[float, float], eps: float, decay_vectors: bool = True
+) -> optim.AdamW:
+    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors.
+
+    Args:
+        decay_vectors: False leaves biases and the weights of norms out of the weight decay.
+    """
+    options: dict[str, Any] = {"lr": s.learning_rate, "betas": betas, "eps": eps, "weight_decay": s.weight_decay}
+    tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    parameters = list(model.parameters())
+    muon = [p for p in parameters if s.optimizer == "muon" and p.ndim == 2 and id(p) not in tables]
+    taken = {id(p) for p in muon}
+    rest = [p for p in parameters if id(p) not in taken]
+    groups: list[dict[str, Any]] = [{"params": rest}]
+    if not decay_vectors:
+        vectors = {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0}
+        groups = [{"params": [p for p in rest if p.ndim >= 2]}, vectors]
+    if s.optimizer == "adamw":
+        return optim.AdamW(groups, **options)
+    return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
+
+
+def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
+    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``.
+
+    Raises:
+        ValueError: the rate would rise to the end of the training and beyond, or not end as it should.
+    """
+    if s.schedule == "inverse_sqrt":
+        return schedules.inverse_sqrt(s.warm_up)
+    if s.warm_up >= s.steps:
+        raise ValueError(f"--warm-up is {s.warm_up:,}: it must be less than --steps, which is {s.steps:,}")
+    if s.schedule == "inverse_sqrt_with_decay":
+        return schedules.inverse_sqrt_with_decay(s.warm_up, s.steps, s.decay_fraction)
+    if s.schedule == "cosine":
+        return schedules.cosine(s.warm_up, s.steps, final)
+    return schedules.linear(s.warm_up, s.steps)
+
+
+def loop_settings(s: Updates, evaluated: bool, **more: Any) -> LoopSettings:
+    """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that ``Updates`` lacks."""
+    return LoopSettings(
+        steps=s.steps,
+        minutes=s.minutes or None,
+        accumulate=s.accumulate,
+        clip=s.clip or None,
+        evaluate_every=s.evaluate_every,
+        save_seconds=s.save_seconds or None,
+        patience=(s.patience or None) if evaluated else None,
+        keep_snapshots=s.average,
+        snapshot_every=s.snapshot_every,
+        ema_decay=s.ema or None,
+        log_every=s.log_every,
+        seed=s.seed,
+        tensorboard=s.tensorboard,
+        **more,
+    )

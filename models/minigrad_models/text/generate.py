@@ -1,0 +1,431 @@
+"""Text generation from next-token probabilities: greedy, by sampling, by beam search.
+
+The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
+Finished sentences leave the batch, and each has its own limit: no sentence changes the result for another.
+All searches raise ValueError for arguments out of range, and for logits that are NaN. A GPU is waited for once a token.
+
+Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from minigrad.autograd import no_grad
+from minigrad.backend.dtype import finfo
+from minigrad.functions.creation import arange, tensor, zeros, zeros_like
+from minigrad.functions.pointwise import where
+from minigrad.functions.random import multinomial
+from minigrad.functions.shaping import cat
+from minigrad.tensor import Tensor
+
+from .tokenizer import EOS
+
+NEVER = -1  # the id of no token
+MaxLength = int | Sequence[int]
+Choose = Callable[[Tensor], Tensor]
+LengthPenalty = Callable[[int], float]
+OnToken = Callable[[int, int], None]
+Rows = list[list[Any]]
+
+
+class Decoder(Protocol):
+    """Returns the logits of the next token; it begins with one row for each sentence.
+
+    Attributes:
+        start: the first tokens of each sentence (B, T), int64: for a translation, BOS alone.
+    """
+
+    start: Tensor
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T), one more at each call -> logits (N, V) of the next."""
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n. From now on each sentence has ``beam_size`` rows, next to each other;
+        sentences may be left out, and keep their order."""
+
+
+class AttentiveDecoder(Decoder, Protocol):
+    """A decoder that also returns its attention, for the coverage penalty."""
+
+    def attention(self) -> Tensor:
+        """The attention of the last token to each source token (N, S); rows sum to 1, padding has 0."""
+
+    def source_mask(self) -> Tensor:
+        """True at source tokens, False at padding (N, S)."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A generated sentence."""
+
+    tokens: list[int]  # EOS last unless the limit cut it off
+    score: float  # for ranking: the log-probability, with the penalties of beam search
+    log_probability: float  # ln P(tokens | source)
+
+
+class RepetitionPenalty:
+    """A decoder that makes the tokens so far, those of the start included, less likely: positive logits are divided by
+    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1).
+
+    Args:
+        decoder: any other.
+        penalty: 1 changes nothing; above 1, tokens repeat less, below it more. The scores of a search are then those
+            of the changed logits.
+
+    Raises ValueError: the penalty is not positive.
+    """
+
+    def __init__(self, decoder: Decoder, penalty: float) -> None:
+        if not (math.isfinite(penalty) and penalty > 0):
+            raise ValueError(f"repetition_penalty must be a positive number, not {penalty}")
+        self.decoder, self.penalty, self.start = decoder, penalty, decoder.start
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """See ``Decoder``."""
+        logits = self.decoder.next_logits(tokens)
+        seen = logits.gather(1, tokens)
+        return logits.scatter(1, tokens, where(seen > 0, seen / self.penalty, seen * self.penalty))
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """See ``Decoder``."""
+        self.decoder.reorder(rows, beam_size)
+
+
+# One beam per sentence -------------------------------------------------------------------------------------
+
+
+def greedy(
+    decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
+) -> list[Hypothesis]:
+    """The likeliest token at each step.
+
+    Args:
+        max_length: the largest number of tokens, EOS included: one for all sentences, or one for each.
+        eos: the token that ends a sentence; None for none.
+        on_token: called with the number of a sentence and each of its tokens, as soon as there is one.
+    """
+    return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
+
+
+def sample(
+    decoder: Decoder,
+    max_length: MaxLength = 100,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos: int | None = EOS,
+    on_token: OnToken | None = None,
+) -> list[Hypothesis]:
+    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone; else as ``greedy``.
+
+    All sentences share one random number generator (``minigrad.manual_seed``): a result depends on the other sentences
+    of the batch. Scores are the model's log-probabilities, without temperature, top_k and top_p.
+
+    Args:
+        temperature: close to 0 the result is close to that of ``greedy``; above 1 it varies more.
+        top_k: draw from the k likeliest tokens.
+        top_p: draw from the smallest set of tokens with at least this probability, after temperature and
+            ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1).
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, not {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
+
+    def choose(logits: Tensor) -> Tensor:
+        p, ids = _likeliest(logits, temperature, top_k, top_p)
+        place = multinomial(p, 1)
+        return (place if ids is None else ids.gather(1, place))[:, 0]
+
+    return _generate(decoder, max_length, choose, eos, on_token)
+
+
+def probabilities(
+    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """The distribution of ``sample``: logits (N, V) -> probabilities (N, V) that sum to 1."""
+    p, ids = _likeliest(logits, temperature, top_k, top_p)
+    return p if ids is None else zeros_like(logits).scatter(-1, ids, p)
+
+
+def _likeliest(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
+) -> tuple[Tensor, Tensor | None]:
+    """The distribution over a part of the vocabulary, so that a draw costs little: probabilities (N, K) that sum to 1,
+    and the tokens that they are of (N, K); None if K is V, and they stand in the vocabulary's order."""
+    logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
+    if top_k is not None and top_k < logits.shape[-1]:
+        logits, ids = logits.topk(top_k)
+    p = logits.softmax(-1)
+    if top_p is not None:
+        if ids is None:
+            p, ids = p.sort(-1, descending=True)
+        before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
+        before[:, 0] = 0.0  # the likeliest is always kept
+        p = p.masked_fill(before >= top_p, 0.0)
+        p = p / p.sum(-1, keepdim=True)
+    return p, ids
+
+
+@no_grad()
+def _generate(
+    decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int | None, on_token: OnToken | None
+) -> list[Hypothesis]:
+    """Append the tokens that ``choose`` selects from logits (N, V), until all sentences have ended."""
+    tokens = decoder.start
+    limits = max_lengths(max_length, len(tokens))
+    texts: list[list[int]] = [[] for _ in limits]
+    finished: dict[int, Hypothesis] = {}
+    active = list(range(len(tokens)))  # the sentence of each row
+    total = zeros(len(tokens), device=tokens.device)
+    length = 0
+    while active:
+        length += 1
+        logits = decoder.next_logits(tokens)
+        norm = logits.logsumexp(-1)
+        if norm.device.type == "cpu":  # before anything is drawn; a GPU would wait
+            _check(norm.tolist(), length)
+        chosen = choose(logits)[:, None]
+        total = total + logits.gather(-1, chosen)[:, 0] - norm
+        tokens = cat((tokens, chosen), 1)
+        norms, new, log_ps = _read(norm, chosen[:, 0], total)
+        _check(norms, length)
+        for i, token in zip(active, new, strict=True):
+            texts[i].append(token)
+            if on_token is not None:
+                on_token(i, token)
+        ended = [t == eos or length == limits[i] for t, i in zip(new, active, strict=True)]
+        if any(ended):
+            for i, log_p, is_over in zip(active, log_ps, ended, strict=True):
+                if is_over:
+                    finished[i] = Hypothesis(texts[i], log_p, log_p)
+            active, rows = _remaining(active, ended, tokens)
+            tokens, total = tokens[rows], total[rows]
+            decoder.reorder(rows, 1)
+    return [finished[i] for i in range(len(limits))]
+
+
+def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list[int], Tensor]:
+    """The sentences that have not ended, and their places, on the device of a tensor."""
+    places = [n for n, is_over in enumerate(ended) if not is_over]
+    return [active[n] for n in places], tensor(places, device=like.device).long()
+
+
+# Several beams per sentence --------------------------------------------------------------------------------
+
+
+@no_grad()
+def beam_search(
+    decoder: Decoder,
+    beam_size: int = 5,
+    max_length: MaxLength = 100,
+    length_penalty: float | LengthPenalty = 0.6,
+    coverage_penalty: float = 0.0,
+    early_stopping: bool = True,
+    eos: int | None = EOS,
+) -> list[list[Hypothesis]]:
+    """Beam search: the W likeliest beginnings of each sentence are continued; finished ones are ranked by
+
+        log P(Y | X) / lp(Y) + coverage_penalty · Σᵢ log min(Σⱼ aᵢⱼ, 1),    lp(Y) = ((5 + |Y|) / 6)^α
+
+    (Wu et al. 2016, arXiv 1609.08144, equation 14), where aᵢⱼ is the attention of target token j to source
+    token i, and |Y| and |X| count EOS. At each step the continuations of a sentence by all tokens are sorted by
+    log P. Those among the first W that end are finished; the W best of the others are continued.
+
+    Args:
+        max_length, eos: as for ``greedy``.
+        beam_size: W; with early_stopping, 1 generates what ``greedy`` does.
+        length_penalty: α; 0 ranks by log P, which favours short sentences. Or a function lp of the length:
+            ``power(alpha)`` is fairseq's |Y|^α.
+        coverage_penalty: β; above 0, sentences that skip source tokens rank lower. Needs an
+            ``AttentiveDecoder``.
+        early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one
+            might rank higher. False: it is done when no beam can reach the W-th of the finished ones. log P
+            only falls, so no continuation of Y scores more than log P(Y) divided by the largest lp of the
+            lengths up to the limit.
+
+    Returns:
+        For each sentence at most ``beam_size`` hypotheses, the best first. If none ended before the limit,
+        these are the beams.
+    """
+    if beam_size < 1:
+        raise ValueError(f"beam_size must be at least 1, not {beam_size}")
+    if math.isnan(coverage_penalty) or coverage_penalty < 0:
+        raise ValueError(f"coverage_penalty must be 0 or more, not {coverage_penalty}")
+    divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
+    limits = max_lengths(max_length, len(decoder.start))
+    beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
+    length = 0
+    while beam.active:
+        length += 1
+        beam.step(length)
+    return [hypotheses[:beam_size] for hypotheses in beam.finished]
+
+
+def wu(alpha: float) -> LengthPenalty:
+    """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14). Raises ValueError: α is not finite."""
+    _check_exponent(alpha)
+    return lambda length: ((5 + length) / 6) ** alpha
+
+
+def power(alpha: float) -> LengthPenalty:
+    """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
+    ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α. Raises as ``wu``."""
+    _check_exponent(alpha)
+    return lambda length: float(length) ** alpha
+
+
+def _check_exponent(alpha: float) -> None:
+    if not math.isfinite(alpha):
+        raise ValueError(f"length_penalty must be a finite number, not {alpha}")
+
+
+@dataclass
+class _Beam:
+    """The beams of all active sentences; the arguments are those of ``beam_search``.
+
+    Attributes:
+        active: the numbers of the sentences that are not done, b of them.
+        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
+        texts: the new tokens of each row.
+        log_p: of each row (b, W).
+        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
+        finished: the finished hypotheses of each sentence, the best first.
+    """
+
+    decoder: Decoder
+    size: int
+    limits: list[int]
+    divisor: LengthPenalty
+    coverage_penalty: float
+    early_stopping: bool
+    eos: int | None
+
+    def __post_init__(self) -> None:
+        self.tokens = self.decoder.start
+        self.active = list(range(len(self.limits)))
+        self.texts: list[list[int]] = [[] for _ in self.limits]
+        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)
+        self.covered: Tensor | None = None
+        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]
+
+    def step(self, length: int) -> None:
+        """Append a token to the beams, and rank those that end."""
+        norm, log_p, rows, tokens = self.candidates()
+        if self.coverage_penalty:
+            attention = cast(AttentiveDecoder, self.decoder).attention()
+            self.covered = attention if self.covered is None else self.covered + attention
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
+        ended = tokens == (NEVER if self.eos is None else self.eos)
+        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
+        best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
+        rows, tokens = rows.gather(1, place), tokens.gather(1, place)
+        norms, coverage, *numbers = _read(norm.flatten(), self.coverage(), *best, self.log_p, rows, tokens)
+        _check(norms, length)
+        over = self.finish(length, coverage, numbers[:3], numbers[3:])
+        if any(over):
+            self.active, stay = _remaining(self.active, over, rows)
+            self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
+        rows = rows.flatten()
+        self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
+        self.covered = None if self.covered is None else self.covered[rows]
+        if self.active:
+            self.decoder.reorder(rows, size)
+
+    def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), the best first:
+        log P, row, token.
+
+        Even if W of them end, W remain; and each is among the 2W best of its row.
+        """
+        logits = self.decoder.next_logits(self.tokens)
+        norm = logits.logsumexp(-1, keepdim=True)
+        best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
+        each = best.shape[1]
+        log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
+        log_p, place = log_p.topk(min(2 * self.size, log_p.shape[1]))
+        first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
+        return norm, log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
+
+    def is_over(self, sentence: int, length: int, best: float) -> bool:
+        """Whether a sentence is done; ``best`` is the largest log P of its beams."""
+        hypotheses, limit = self.finished[sentence], self.limits[sentence]
+        if length >= limit:
+            return True
+        if len(hypotheses) < self.size:
+            return False
+        bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
+        return self.early_stopping or hypotheses[self.size - 1].score >= bound
+
+    def coverage(self) -> Tensor:
+        """The coverage penalty of each row (N)."""
+        if self.covered is None:
+            return zeros(len(self.tokens), device=self.tokens.device)
+        least = finfo(self.covered.dtype).tiny  # a token without attention does not count as -inf
+        missing = self.covered.clamp(least, 1.0).log()
+        missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
+        return missing.sum(1) * self.coverage_penalty
+
+    def finish(self, length: int, coverage: list[float], best: list[Rows], following: list[Rows]) -> list[bool]:
+        """Rank what ends, and return whether each sentence is done: it continues otherwise.
+
+        Args:
+            coverage: of each row (N).
+            best: log P, rows and tokens of the W best candidates (b, W).
+            following: the same of those that do not end (b, W or fewer): at a limit, they end if nothing else has.
+        """
+        over, texts = [], []
+        for n, i in enumerate(self.active):
+            for p, row, token in zip(*(column[n] for column in best), strict=True):
+                if token == self.eos and p > -math.inf:
+                    self.rank(i, [*self.texts[row], token], p, coverage[row])
+            over.append(self.is_over(i, length, following[0][n][0]))
+            endless = over[-1] and not self.finished[i]
+            for p, row, token in zip(*(column[n] for column in following), strict=True):
+                text = [*self.texts[row], token]
+                if endless:
+                    self.rank(i, text, p, coverage[row])
+                elif not over[-1]:
+                    texts.append(text)
+        self.texts = texts
+        return over
+
+    def rank(self, sentence: int, tokens: list[int], log_p: float, coverage: float) -> None:
+        """Add a finished hypothesis of a sentence."""
+        hypotheses = self.finished[sentence]
+        hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)) + coverage, log_p))
+        hypotheses.sort(key=lambda h: -h.score)
+
+
+# Parts ----------------------------------------------------------------------------------------------------
+
+
+def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
+    """The limit of each sentence. Raises ValueError: a limit below 1, or a number of limits other than ``batch``."""
+    limits = [max_length] * batch if isinstance(max_length, int) else list(max_length)
+    if len(limits) != batch:
+        raise ValueError(f"{len(limits)} limits for {batch} sentences")
+    if min([max_length] if isinstance(max_length, int) else limits, default=1) < 1:
+        raise ValueError(f"max_length must be at least 1 token, not {max_length}")
+    return limits
+
+
+def _read(*tensors: Tensor) -> list[Any]:
+    """Tensors as nested lists. One copy brings all from a GPU, in float64, which holds every token."""
+    if tensors[0].device.type != "cpu":
+        packed = cat([x.flatten().double() for x in tensors]).cpu().split([x.numel() for x in tensors])
+        tensors = tuple(part.view(x.shape).to(x.dtype) for part, x in zip(packed, tensors, strict=True))
+    return [x.tolist() for x in tensors]
+
+
+def _check(norms: list[float], length: int) -> None:
+    """Raise ValueError if ln Σ eˣ of the logits of a row is not finite, because a logit is not."""
+    if not all(map(math.isfinite, norms)):
+        raise ValueError(f"token {length}: the decoder's logits are NaN or infinite: has training diverged?")

@@ -1,0 +1,291 @@
+"""Subwords by the tokenizers library, split so that decoding restores the text."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minigrad.backend.extras import how_to_install
+from minigrad.serialization.schema import check, check_size, short
+
+from .tokenizer import SPECIAL, UNKNOWN, until_end
+
+MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
+SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
+
+# The characters of words: letters, marks, digits, and the invisible joiners and soft hyphens within words.
+_IN_WORD = r"\p{L}\p{M}\p{N}\x{200C}\x{200D}\x{AD}"
+# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. These
+# stay whole: "&apos;" (an escape of Moses), "U.S.", words with hyphens and apostrophes inside, "1,000.5", "...".
+_PIECE = (
+    rf"{SPACE}?(?:&(?:#\p{{N}}+|\p{{L}}+);"
+    rf"|(?:\p{{L}}\.){{2,}}"
+    rf"|[{_IN_WORD}]+(?:(?:[-‐‑'’ʼ]|(?<=\p{{N}})[.,:](?=\p{{N}}))[{_IN_WORD}]+)*"
+    rf"|([^{SPACE}{_IN_WORD}])\1*\p{{M}}*)"
+    rf"|{SPACE}"
+)
+_SPACES = r"[\s\x{1C}-\x{1F}]+"
+_DIGIT = r"\p{N}"
+_STEPS = {"Sequence", "NFC", "NFKC", "Lowercase", "Replace", "Strip", "Metaspace", "Split"}  # of descriptions
+
+
+class SubwordTokenizer:
+    """Words split into subwords of a vocabulary that is learnt from texts.
+
+    Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters that
+    the training texts lack.
+
+    Args:
+        model: a ``tokenizers.Tokenizer``, as from ``train``.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.tokens = [str(model.id_to_token(i)) for i in range(model.get_vocab_size())]
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocabulary: int = 10_000,
+        *,
+        model: str = "bpe",
+        lowercase: bool = False,
+        normalization: str = "nfc",
+        min_frequency: int = 2,
+        split_digits: bool = False,
+        progress: bool = False,
+    ) -> SubwordTokenizer:
+        """Learn subwords. The same texts give the same vocabulary in the same order.
+
+        Args:
+            texts: read once and not kept; memory grows with the number of different words.
+            vocabulary: the number of ids, the four special ones included.
+            model: "bpe", byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909), or "unigram" (Kudo
+                2018, arXiv 1804.10959).
+            lowercase: make all texts lower-case.
+            normalization: Unicode's "nfc" or "nfkc", or "none".
+            min_frequency: byte-pair encoding merges no rarer pair.
+            split_digits: each digit is a token of its own, so that a number never seen is made of tokens that were.
+            progress: show bars on stderr.
+
+        Raises:
+            ValueError: no text, a vocabulary too small for the characters or too large, or an unknown option.
+            ImportError: no tokenizers library.
+
+        Warns:
+            UserWarning: the texts give fewer subwords than ``vocabulary``.
+        """
+        texts = iter(texts)
+        first = next((text for text in texts if text.strip()), None)
+        if first is None:
+            raise ValueError("no text to learn subwords from: all lines are empty")
+        check_vocabulary(vocabulary)
+        if vocabulary <= len(SPECIAL):
+            raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
+        options = {"vocab_size": vocabulary, "show_progress": progress}
+        learner, trainer = _learner(model, normalization, lowercase, min_frequency, split_digits, **options)
+        try:
+            learner.train_from_iterator(itertools.chain([first], texts), trainer)
+        except Exception as error:
+            if "not large enough" not in str(error):
+                raise
+            raise ValueError(
+                f"a vocabulary of {vocabulary} has no room for the different characters of the texts"
+            ) from None
+        return cls(_checked(_canonical(learner), vocabulary))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def prepare(self, text: str) -> str:
+        """The normal form: Unicode's, lower-case if trained so, with single spaces and none at the ends."""
+        text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
+        return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
+
+    def encode(self, text: str) -> list[int]:
+        return list(calmly(self.model.encode, text).ids)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        return [list(encoding.ids) for encoding in calmly(self.model.encode_batch, list(texts))]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(self.tokens[i] for i in until_end(ids)).replace(SPACE, " ").removeprefix(" ")
+
+    def token(self, i: int) -> str:
+        return self.tokens[i].replace(SPACE, " ")
+
+    def unknown(self, text: str) -> list[str]:
+        text = self.prepare(text)
+        encoding = calmly(self.model.encode, text)
+        return [text[a:b] for i, (a, b) in zip(encoding.ids, encoding.offsets, strict=True) if i == UNKNOWN]
+
+    def words(self, text: str) -> list[str]:
+        """The words and punctuation marks of a text; subwords are parts of one of them."""
+        if self.model.normalizer:
+            text = self.model.normalizer.normalize_str(text)
+        return [word for word, _ in self.model.pre_tokenizer.pre_tokenize_str(text)]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"kind": "subwords", "json": self.model.to_str()}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
+        """The tokenizer that its ``as_dict`` described. Raises ValueError: the description makes no sense, or asks for
+        steps or regular expressions that ``train`` does not use: some take for ever, or stop the program."""
+        return cls(_read(state.get("json")))
+
+
+def load_library() -> Any:
+    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set; ImportError if missing.
+
+    Its threads gain little on sentences (a fifth on two cores), compete with training, and cause warnings when
+    the process is forked.
+    """
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        import tokenizers
+    except ImportError:
+        command = how_to_install("translate", "tokenizers")
+        raise ImportError(f"subwords need the tokenizers library: {command}") from None
+    return tokenizers
+
+
+def _learner(
+    model: str, normalization: str, lowercase: bool, min_frequency: int, split_digits: bool, **options: Any
+) -> tuple[Any, Any]:
+    """An untrained tokenizer of the library, and its trainer."""
+    tokenizers = load_library()
+    models, trainers, splitters = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
+    if model == "bpe":
+        learner = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL[UNKNOWN]))
+        trainer = trainers.BpeTrainer(min_frequency=min_frequency, special_tokens=list(SPECIAL), **options)
+    elif model == "unigram":
+        learner = tokenizers.Tokenizer(models.Unigram())
+        trainer = trainers.UnigramTrainer(unk_token=SPECIAL[UNKNOWN], special_tokens=list(SPECIAL), **options)
+    else:
+        raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
+    learner.normalizer = _normalizer(normalization, lowercase)
+    words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
+    patterns = [_PIECE, _DIGIT] if split_digits else [_PIECE]
+    pieces = [splitters.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
+    learner.pre_tokenizer = splitters.Sequence([words, *pieces])
+    learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
+    return learner, trainer
+
+
+def _normalizer(normalization: str, lowercase: bool) -> Any:
+    library = load_library()
+    normalizers = library.normalizers
+    forms = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
+    if normalization not in forms:
+        raise ValueError(f"normalization is 'nfc', 'nfkc' or 'none', not {normalization!r}")
+    form = forms[normalization]
+    return normalizers.Sequence(
+        [
+            *([*form, normalizers.Lowercase(), *form] if lowercase else form),
+            normalizers.Replace(SPACE, "_"),  # the mark itself in a text
+            normalizers.Replace(library.Regex(_SPACES), " "),  # the spaces of str.split
+            normalizers.Strip(),
+        ]
+    )
+
+
+def _read(text: Any) -> Any:
+    """The library's tokenizer of a description. Raises as ``SubwordTokenizer.from_dict``."""
+    load_library()  # its ImportError is not about the text
+    check(text, str, "the JSON of a tokenizer")
+    try:
+        state = json.loads(text)
+        check(state, dict[str, Any], "a tokenizer")
+        check_size(state)
+        for name in ("normalizer", "pre_tokenizer", "decoder"):
+            _check_steps(state.get(name))
+        check(state.get("model"), dict[str, Any], "its model")
+        if state["model"].get("type") not in ("BPE", "Unigram"):
+            raise ValueError(f"its model is {short(state['model'].get('type'))}, neither BPE nor Unigram")
+        state = {**state, "truncation": None, "padding": None, "post_processor": None}
+        model = calmly(_without_marks, state)
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(f"the description of a tokenizer makes no sense: {str(error)[:200]}") from None
+    tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
+    if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
+        raise ValueError(f"the ids of a tokenizer are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
+    return model
+
+
+def _check_steps(step: Any) -> None:
+    """Raise ValueError for a step, or one within it, that ``train`` does not use."""
+    if step is None:
+        return
+    check(step, dict[str, Any], "its step")
+    if (kind := step.get("type")) not in _STEPS:
+        raise ValueError(f"it has a step {short(kind)}")
+    for name in ("normalizers", "pretokenizers", "decoders"):
+        for inner in step.get(name) or ():
+            _check_steps(inner)
+    pattern = step.get("pattern") or {}
+    check(pattern, dict[str, str], "its pattern")
+    if "Regex" in pattern and pattern["Regex"] not in (_PIECE, _DIGIT, _SPACES):
+        raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which may take for ever")
+    if len(str(step.get("content", ""))) > len(SPACE):
+        raise ValueError("it puts a long text in the place of another")
+
+
+def calmly(call: Callable[..., Any], *arguments: Any) -> Any:
+    """The library's answer. Raises ValueError where its own code gives up (a panic, which is no Exception)."""
+    try:
+        return call(*arguments)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"the tokenizers library cannot go on: {str(error)[:200]}") from None
+
+
+def _without_marks(state: dict[str, Any]) -> Any:
+    """The tokenizer of a state, for which "<s>" in a text (HTML!) is three characters, not BOS."""
+    return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
+
+
+def _canonical(learner: Any) -> Any:
+    """The trained tokenizer, without the differences between one training and the next.
+
+    For unigrams the library adds numbers up in the order of a hash table, which differs from run to run. The
+    subwords are the same, but their log probabilities differ by about 1e-11, and so does the order of equals;
+    pruned characters get the lowest one plus 0.0001, 0.0002, ... in the table's order. So: level, round, sort.
+    """
+    state = json.loads(learner.to_str())
+    if state["model"]["type"] == "Unigram":
+        scores = dict(state["model"]["vocab"][len(SPECIAL) :])
+        lowest = min(scores.values(), default=0.0)
+        level = lowest + 1e-4 * sum(len(token) == 1 for token in scores)
+        for token, score in scores.items():
+            scores[token] = round(lowest if len(token) == 1 and score <= level else score, 3)
+        ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        state["model"]["vocab"] = [*((token, 0.0) for token in SPECIAL), *ordered]
+    return _without_marks(state)
+
+
+def check_vocabulary(vocabulary: int) -> None:
+    """Raise ValueError: so many tokens that the library, which makes room for all of them at once, would end the
+    program."""
+    if vocabulary > MOST:
+        raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")
+
+
+def _checked(model: Any, vocabulary: int) -> Any:
+    size = model.get_vocab_size()
+    if size == len(SPECIAL):
+        raise ValueError("no text to learn subwords from: only spaces")
+    if size > vocabulary:
+        raise ValueError(
+            f"a vocabulary of {vocabulary} has no room for the {size - len(SPECIAL)} different characters of "
+            f"the texts and {len(SPECIAL)} special tokens: it takes at least {size}"
+        )
+    if size < vocabulary:
+        warnings.warn(f"the texts give {size} subwords, not the {vocabulary} asked for", stacklevel=3)
+    return model

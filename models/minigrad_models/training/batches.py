@@ -1,0 +1,131 @@
+"""The batches of a training: pure functions of the epoch, so that a run can resume anywhere."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from minigrad.backend import random
+from minigrad.utils.data import DataLoader
+from minigrad.utils.data.sampler import batch_count
+
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Batches(Protocol[Item_co]):
+    """An object with ``epoch``, for ``Trainer``."""
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Item_co]:
+        """The batches of an epoch, from number ``start`` on. The same arguments give the same batches."""
+        ...
+
+
+class ShuffledOrder:
+    """The numbers 0 .. size-1 in lists, in a new random order in each epoch.
+
+    Args:
+        size: of the dataset.
+        batch_size: the length of a list.
+        seed: of the order, together with the epoch.
+        shuffle: False keeps the numbers in order.
+        drop_last: leave out a last list that is shorter.
+
+    Raises ValueError: ``size`` or ``batch_size`` is less than 1.
+    """
+
+    def __init__(
+        self, size: int, batch_size: int, *, seed: int = 0, shuffle: bool = True, drop_last: bool = False
+    ) -> None:
+        if size < 1 or batch_size < 1:
+            raise ValueError(f"a dataset of {size} examples cannot be cut into batches of {batch_size}")
+        self.size, self.batch_size, self.seed = size, batch_size, seed
+        self.shuffle, self.drop_last = shuffle, drop_last
+
+    def __len__(self) -> int:
+        """The number of lists in an epoch."""
+        return batch_count(self.size, self.batch_size, self.drop_last)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
+        """The lists of an epoch, from number ``start`` on."""
+        order = np.arange(self.size)
+        if self.shuffle:
+            np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
+        for i in range(start, len(self)):
+            yield order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
+
+
+class LoaderBatches:
+    """Batches of a dataset, fetched by a DataLoader.
+
+    Args:
+        dataset: anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends on
+            its number alone; without workers, it may also draw from the default generator.
+        order: the size of batches, shuffled anew in each epoch; or an object whose ``epoch(number, start)``
+            yields lists of numbers, such as ShuffledOrder and TokenBatches.
+        collate: makes a batch of a list of examples; by default as in DataLoader.
+        seed: of the order, if ``order`` is a size, and of the workers.
+        num_workers: processes that fetch; 0 fetches in this one.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        order: int | Batches[Sequence[int]],
+        collate: Callable[[list[Any]], Any] | None = None,
+        *,
+        seed: int = 0,
+        num_workers: int = 0,
+    ) -> None:
+        self.dataset, self.collate, self.seed, self.num_workers = dataset, collate, seed, num_workers
+        self.order: Batches[Sequence[int]] = (
+            ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
+        )
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
+        """The batches of an epoch, from number ``start`` on."""
+        loader: DataLoader[Any] = DataLoader(
+            self.dataset,
+            batch_sampler=self.order.epoch(number, start),  # type: ignore[arg-type]  # a sampler for one pass
+            collate_fn=self.collate,
+            num_workers=self.num_workers,
+            worker_init_fn=_ignore_signals,
+            generator=random.Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
+        )
+        yield from loader
+
+
+def _ignore_signals(worker: int) -> None:
+    """Ignore signals to all processes: the first one handles them, and needs its workers to the end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_IGN)
+
+
+class Stream:
+    """Epoch after epoch without end, from a position on: ``epoch`` and ``batch`` are that of the next batch, or of the
+    end of an epoch."""
+
+    def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
+        self.batches, self.epoch, self.batch = batches, epoch, batch
+        self._all = self._epochs()
+
+    def _epochs(self) -> Generator[Any, None, None]:
+        while True:
+            for item in self.batches.epoch(self.epoch, self.batch):
+                self.batch += 1
+                yield item
+            if self.batch == 0:
+                raise ValueError(f"epoch {self.epoch} has no batches: is the dataset empty?")
+            self.epoch, self.batch = self.epoch + 1, 0
+
+    def take(self) -> Any:
+        """The next batch. Raises ValueError: an epoch is empty."""
+        return next(self._all)
+
+    def close(self) -> None:
+        """Close the epoch's iterator, which may hold worker processes or open files."""
+        self._all.close()

@@ -1,0 +1,281 @@
+"""The folder of a run, and why a training that is killed at any moment resumes as if nothing had happened.
+
+    last.safetensors             the whole training: the only file that it resumes from
+    best.safetensors             the weights with the best evaluation
+    snapshots/STEP.safetensors   the weights at some steps, for averages
+    log.jsonl                    the log
+
+Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always stands
+for the old or the new file as a whole. The order of the files:
+
+1. ``last`` alone is the truth. It says what the others should hold: the best metric and its step, the snapshots
+   to keep, the number of lines of the log. Resuming reads nothing else.
+2. The line of the log, the snapshot and the best weights of a step are written, and flushed, before the ``last``
+   of that step. So everything that ``last`` mentions exists.
+3. Older snapshots, which ``last`` no longer needs, are deleted after it.
+
+A run that is killed between 2 and the renaming of ``last`` resumes from an older ``last``. The log is cut back to
+its lines, snapshots that it does not mention are deleted, and the steps in between run again from the same
+weights, random numbers and batches: they are the same steps, and write the same files. (Best weights newer than
+``last`` stay until then; the run writes them again at their step.) A new run writes ``last`` first: a folder
+without one has nothing to lose, and a full disk shows at once. Temporary folders of killed runs are deleted.
+
+If a file cannot be written (a full disk), the old one stays. During a training that is a warning: hours of work
+are worth more than a checkpoint, and the disk may be freed. Best weights, snapshots and lines that could not be
+written wait in memory, and are written, in the same order, before the next ``last``. The last save waits some
+minutes for room, and then fails.
+
+With ``minutes`` all this holds for each step, but the number of steps depends on their speed: the run ends, and
+evaluates, at another step. A killed run also forgets the seconds since its ``last``.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Required, TypedDict
+
+from minigrad.optim.optimizer import ZEROS, Optimizer
+from minigrad.serialization import load, save
+from minigrad.serialization.schema import check, check_like, check_size, short
+
+from .lock import locked
+from .trainer_settings import FORMER, Settings, State
+
+PROGRAM, VERSION = "minigrad.training", 1  # the format's name
+MOST = 2**53  # of every count: a step, a line, an epoch
+_TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
+_TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
+_SNAPSHOT = re.compile(r"\d+\.safetensors")
+DAMAGE: tuple[type[Exception], ...] = (
+    RuntimeError,
+    EOFError,
+    pickle.UnpicklingError,
+    ValueError,
+    TypeError,
+    LookupError,
+)
+DAMAGE += (AttributeError, OverflowError, RecursionError, MemoryError)
+
+
+class Content(TypedDict, total=False):
+    """The schema of a checkpoint; weights alone lack what a training needs to go on."""
+
+    program: Required[str]
+    version: Required[int]
+    model: Required[dict[str, Any]]
+    step: int
+    extra: dict[str, Any]
+    metrics: dict[str, Any]
+    optimizer: dict[str, Any]
+    schedule: dict[str, Any] | None
+    averaged: dict[str, Any] | None
+    random: dict[str, Any]
+    training: State
+    settings: Settings
+    carried: dict[str, Any]
+
+
+class RunFolder:
+    """The files of one run, in a folder that ``held`` creates if it does not exist."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.last, self.best = self.path / "last.safetensors", self.path / "best.safetensors"
+        self.log = self.path / "log.jsonl"
+        self._snapshots = self.path / "snapshots"
+        self.waiting: dict[Path, dict[str, Any]] = {}
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Create the folder, and keep other processes from training in it. Raises OSError: it cannot be created or
+        written to, or another process trains in it."""
+        try:
+            self._snapshots.mkdir(parents=True, exist_ok=True)
+            for folder in (self.path, self._snapshots):
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write checkpoints to {self.path}: {error}") from error
+        with locked(self.path):
+            yield
+
+    # Reading ------------------------------------------------------------------------------------------------
+
+    def read_last(self) -> dict[str, Any] | None:
+        """The checkpoint to resume from; None in a new folder. Raises FileExistsError: it is missing among files of a
+        run; RuntimeError: it is damaged, or holds no training."""
+        if self.last.exists():
+            return self._read_last()
+        if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
+            raise FileExistsError(
+                f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from. What "
+                "to do: restore that, or train in another folder; nothing has been changed"
+            )
+        return None
+
+    def _read_last(self, mmap: bool = False) -> dict[str, Any]:
+        checkpoint = read_checkpoint(self.last, mmap)
+        if any(type(count) is int and not 0 <= count < MOST for count in checkpoint.get("training", {}).values()):
+            raise RuntimeError(f"{self.last} is damaged: a count of its training is out of range")
+        if missing := [name for name in _TRAINING if name not in checkpoint]:
+            fault = "holds weights alone" if "training" in missing else f"lacks {', '.join(missing)}"
+            raise RuntimeError(f"{self.last} {fault}: a training cannot go on from it")
+        return checkpoint
+
+    def snapshots(self) -> list[Path]:
+        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``.
+
+        Raises:
+            RuntimeError: ``last`` is damaged, or holds no training.
+        """
+        files = self._files()
+        if not self.last.exists():
+            return files
+        steps = self._read_last(mmap=True)["training"]["snapshots"]
+        return [path for path in files if int(path.stem) in steps]
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
+
+    # Writing ------------------------------------------------------------------------------------------------
+
+    def put_best(self, content: dict[str, Any]) -> OSError | None:
+        """Write the best weights. If that fails, keep them for the next ``put_last``, and return the error."""
+        return self._put(self.best, content)
+
+    def put_snapshot(self, step: int, content: dict[str, Any]) -> OSError | None:
+        """Write a snapshot of the weights. If that fails, as ``put_best``."""
+        return self._put(self._snapshots / f"{step:09d}.safetensors", content)
+
+    def _put(self, path: Path, content: dict[str, Any]) -> OSError | None:
+        self.waiting.pop(path, None)
+        try:
+            write_checkpoint(path, content)
+        except OSError as error:
+            self.waiting[path] = copy.deepcopy(content)  # training will change the weights
+            return error
+        return None
+
+    def put_last(self, content: dict[str, Any]) -> None:
+        """Write the files that wait, then ``last``, and delete the snapshots that it does not mention. Raises OSError:
+        a file cannot be written; the old ``last`` is unchanged."""
+        steps = content["training"]["snapshots"]
+        for path, waiting in list(self.waiting.items()):
+            if path == self.best or int(path.stem) in steps:
+                write_checkpoint(path, waiting)
+            del self.waiting[path]
+        write_checkpoint(self.last, content)
+        self.clean(steps)
+
+    def clean(self, steps: list[int]) -> None:
+        """Delete what killed processes were writing, and all snapshots but those of some steps."""
+        for folder in (self.path, self._snapshots):
+            for path in folder.glob(".*.tmp"):
+                if not _TEMPORARY.fullmatch(path.name):
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:  # of earlier versions
+                    path.unlink(missing_ok=True)
+        for path in self._files():
+            if int(path.stem) not in steps:
+                path.unlink(missing_ok=True)
+
+
+def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
+    """Replace a checkpoint as a whole, or not at all. Raises OSError: it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save({"program": PROGRAM, "version": VERSION, **content}, path)
+    except OSError as error:
+        message = f"cannot save {path}: {error.strerror or error}. Earlier checkpoints are unharmed"
+        raise OSError(error.errno, message) from error
+
+
+def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
+    """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
+    are read from the file when they are used.
+
+    Raises:
+        FileNotFoundError: there is none. RuntimeError: it is damaged, or not a checkpoint of a run.
+    """
+    file = Path(path)
+    if not file.exists():
+        raise FileNotFoundError(f"there is no checkpoint {file}")
+    if file.is_char_device():
+        raise RuntimeError(f"{file} is a device, which may have no end, not a checkpoint")
+    advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
+    try:
+        checkpoint = load(file, map_location="cpu", mmap=mmap)
+        check_size(checkpoint)
+    except DAMAGE as error:
+        reason = str(error).removeprefix(f"cannot load {file}: ").partition(" What to do:")[0].rstrip(".")
+        raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
+    if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
+        raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
+    if (version := checkpoint.get("version")) != VERSION:
+        other = "unknown" if version is None else short(version)
+        raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
+    if isinstance(settings := checkpoint.get("settings"), dict):
+        checkpoint["settings"] = {name: value for name, value in settings.items() if name not in FORMER}
+    try:
+        check(checkpoint, Content, "the checkpoint")
+    except ValueError as error:
+        raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {advice}") from None
+    return checkpoint
+
+
+def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
+    """Raise ValueError for a state that an optimiser could not go on from: options or states of other types or
+    shapes."""
+    check(saved, dict[str, Any], "optimizer")
+    check(saved.get("state"), dict[int, dict[str, Any]], "optimizer.state")
+    check_like(saved.get("param_groups"), optimizer._numbered_groups(), "optimizer.param_groups", False)
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    starts = optimizer._state
+    for number, values in saved["state"].items():
+        where = f"optimizer.state[{number}]"
+        if not 0 <= number < len(parameters):
+            raise ValueError(f"{where} is of none of the {len(parameters)} parameters")
+        required = [name for name, start in starts.items() if start == ZEROS or not isinstance(start, str)]
+        missing = [name for name in required if name not in values]
+        if 0 < len(missing) < len(required):  # none of them: another rule's state, such as Muon's
+            raise ValueError(f"{where} lacks {', '.join(missing)}")
+        for name in starts.keys() & values.keys():
+            check_like(
+                values[name], parameters[number].detach() if isinstance(starts[name], str) else 0, f"{where}.{name}"
+            )
+
+
+def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
+    """Raise ValueError for another configuration, with the keys that differ and both their values."""
+    old, new = _flat(saved), _flat(present)
+    if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
+        there, now = ({name: _shown(value) for name, value in flat.items()} for flat in (old, new))
+        values = [f"{name} ({there.get(name, 'missing')} there, {now.get(name, 'missing')} now)" for name in names]
+        raise ValueError(
+            f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "
+            "configuration of this one; nothing has been changed"
+        )
+
+
+def _shown(value: Any) -> str:
+    """A value for a message: lists of text as they are, and what is long in short."""
+    is_plain = isinstance(value, list) and len(value) <= 10 and all(isinstance(part, str) for part in value)
+    return f"[{', '.join(map(short, value))}]" if is_plain else short(value)
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    """Nested dicts as one with dotted names; tuples become lists."""
+    if isinstance(value, dict):
+        inner = (_flat(v, f"{name}.{k}" if name else str(k)) for k, v in value.items())
+        return {k: v for flat in inner for k, v in flat.items()}
+    return {name: list(value) if isinstance(value, tuple) else value}

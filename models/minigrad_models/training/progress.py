@@ -1,0 +1,111 @@
+"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from contextlib import AbstractContextManager, suppress
+from typing import Any
+
+from minigrad.utils.bar import in_notebook, library
+
+QUIET_SECONDS = 10.0
+ESTIMATE_SECONDS, ESTIMATE_UPDATES = 15.0, 5  # after both, the time that the training will take is told
+LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """A tqdm bar in a terminal or notebook, else (in a log, or without tqdm) a line every ten seconds, or only notes.
+    ``steps`` and ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs; ``unit``
+    names what the losses' weights count."""
+
+    def __init__(
+        self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
+    ) -> None:
+        self.steps, self.limit, self.done, self.shown, self.unit = steps, limit, done, shown, unit
+        self.first, self.first_seconds = done, seconds
+        self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
+        self.rate, self.metric = 0.0, ""
+        self.last_line = self.mark
+        self.estimated = False
+        self.bar: Any = _bar() if shown else None
+
+    def __exit__(self, *raised: object) -> None:
+        if self.bar is not None:
+            with suppress(*LOST):
+                self.bar.close()
+
+    def advance(self, loss: float, tokens: float, seconds: float) -> None:
+        """Count one update: its loss, its tokens, and the seconds of training so far."""
+        self.done += 1
+        self.tokens += tokens
+        self.loss = loss if math.isnan(self.loss) else 0.98 * self.loss + 0.02 * loss
+        now = time.monotonic()
+        if now - self.mark > 1 or not self.rate:
+            self.rate, self.tokens, self.mark = self.tokens / max(now - self.mark, 1e-9), 0.0, now
+        if not self.shown:
+            return
+        if not self.estimated and self._can_estimate(seconds):
+            self.estimated = True
+            self.note(f"{about(self.left(seconds))} left, as long as nothing else takes the processor's time")
+        if self.bar is not None:
+            part = 100 * min(1.0, max(self.done / self.steps, seconds / self.limit))
+            self.bar.set_description_str(self.text(seconds), refresh=False)
+            with suppress(*LOST):
+                self.bar.update(part - self.bar.n)
+        elif now - self.last_line >= QUIET_SECONDS:
+            self.last_line = now
+            self.note(self.text(seconds))
+
+    def text(self, seconds: float) -> str:
+        """A line of progress after so many seconds."""
+        step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} {self.unit}/s"
+        return f"{step}, loss {self.loss:.3f}, {speed}, {clock(self.left(seconds))} left{self.metric}"
+
+    def left(self, seconds: float) -> float:
+        """The seconds of training that are left after so many, if updates go on as fast."""
+        spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
+        return min(spent / updates * (self.steps - self.done), self.limit - seconds)
+
+    def _can_estimate(self, seconds: float) -> bool:
+        return seconds - self.first_seconds >= ESTIMATE_SECONDS and self.done - self.first >= ESTIMATE_UPDATES
+
+    def evaluated(self, name: str, value: float) -> None:
+        """Show the metric of the last evaluation."""
+        self.metric = f", {'validation loss' if name == 'loss' else name} {value:.4g}"
+
+    def note(self, text: str) -> None:
+        """Write a separate line, if stderr takes it."""
+        with suppress(*LOST):
+            if self.bar is not None:
+                self.bar.write(text, file=sys.stderr)
+            else:
+                print(text, file=sys.stderr, flush=True)
+
+
+def _bar() -> Any:
+    """A bar from 0 to 100; None without tqdm, or where nobody sees it: outside of terminals and notebooks."""
+    with suppress(AttributeError, *LOST):  # sys.stderr may be None, or closed
+        if (notebook := in_notebook()) or sys.stderr.isatty():
+            width = "bar" if notebook else "bar:24"
+            shape = f"{{percentage:3.0f}}% |{{{width}}}| {{desc}}"
+            tqdm = library()
+            return tqdm and tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
+    return None
+
+
+def about(seconds: float) -> str:
+    """A time as a person would say it: "about 4 min"."""
+    if seconds < 90:
+        return f"about {max(10, round(seconds, -1)):.0f} s"
+    if seconds < 90 * 60:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, or hours, minutes and seconds."""
+    whole = max(0, round(seconds))
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

@@ -1,0 +1,84 @@
+"""Learning rates over time, for LambdaLR: functions from the updates so far to a factor of the highest rate.
+
+    schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
+
+e counts updates from 0, as LambdaLR does; s = e + 1 is the number of the update that the rate is for. All rise
+linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the full rate; of
+``steps`` in total. All raise ValueError for numbers out of range, and a rise that is longer than all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from minigrad.optim.lr_scheduler import LambdaLR, LRScheduler
+
+Schedule = Callable[[int], float]
+
+
+def inverse_sqrt(warmup: int) -> Schedule:
+    """min(s / warmup, √(warmup / s)): a rise, and a fall without end (Vaswani et al. 2017, equation 3)."""
+    if warmup < 1:
+        raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
+    return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
+
+
+def cosine(warmup: int, steps: int, final: float = 0.0) -> Schedule:
+    """A rise, and half a cosine to ``final`` at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
+    _check("cosine", warmup, steps)
+    if not 0 <= final <= 1:
+        raise ValueError(f"cosine: final must lie in [0, 1], not {final}")
+
+    def fall(e: int) -> float:
+        half = 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
+        return final + (1 - final) * half
+
+    return lambda e: (e + 1) / warmup if e < warmup else fall(e)
+
+
+def linear(warmup: int, steps: int) -> Schedule:
+    """A rise, and a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2)."""
+    _check("linear", warmup, steps)
+    return lambda e: (e + 1) / warmup if e < warmup else max(0.0, (steps - e) / (steps - warmup))
+
+
+def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
+    """``inverse_sqrt``, whose last part is a line to zero at ``steps``.
+
+    Such a "cooldown" ends a run of any length as well as a cosine does, while the rate before it does not
+    depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5). The line takes ``decay_fraction`` of
+    all updates; ValueError if it begins within the rise.
+    """
+    if not 0 <= decay_fraction <= 1:
+        raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")
+    _check("inverse_sqrt_with_decay", warmup, steps)
+    begin = steps - round(decay_fraction * steps)
+    if begin < warmup:
+        raise ValueError(
+            f"inverse_sqrt_with_decay: the last {decay_fraction:g} of {steps} steps begin "
+            f"before the {warmup} of the warmup end"
+        )
+    before = inverse_sqrt(warmup)
+
+    def decay(e: int) -> float:
+        return before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
+
+    return lambda e: before(e) if e < begin else decay(e)
+
+
+def resume(schedule: LRScheduler, state: dict[str, Any]) -> None:
+    """Continue a schedule from its ``state_dict``.
+
+    A LambdaLR may have a new function, for another number of steps: its rate holds from the next update on,
+    where the optimiser's state still has the rate of the old one.
+    """
+    schedule.load_state_dict(state)
+    if isinstance(schedule, LambdaLR):
+        schedule._update_lr(schedule.last_epoch)
+
+
+def _check(name: str, warmup: int, steps: int) -> None:
+    if not 0 <= warmup < steps:
+        raise ValueError(f"{name}: warmup must lie in [0, steps), not {warmup} of {steps}")

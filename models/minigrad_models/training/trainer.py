@@ -1,0 +1,487 @@
+"""Trainer: the training loop."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
+
+from minigrad.backend.compiled import store
+from minigrad.nn.module import Module
+from minigrad.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from minigrad.optim.optimizer import Optimizer
+from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
+from minigrad.serialization.schema import check_like
+
+from . import randomness
+from .averaging import moving_average
+from .batches import Batches, Stream
+from .checkpoints import DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
+from .interrupt import Interrupt
+from .log import Board, Log
+from .progress import LOST, Progress
+from .ranks import Ranks
+from .schedules import resume
+from .trainer_settings import FIXED, METRIC, Settings, State, Window
+from .update import Loss, Part, Share, Updated, update
+
+Reason = Literal["steps", "minutes", "patience", "interrupted"]
+Evaluate = Callable[[Any], Mapping[str, float]]
+
+
+class Carried(Protocol):
+    """Something besides the model that one update hands to the next, such as the memory of a recurrent model."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it, as plain data (``minigrad.save``)."""
+
+    def load_state_dict(self, state: dict[str, Any], /) -> Any:
+        """Go on from there. Raises ValueError, TypeError, LookupError or RuntimeError: it is of another kind."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of ``fit``."""
+
+    reason: Reason  # all steps or minutes are over, patience has run out, or the run was interrupted
+    step: int  # updates so far
+    seconds: float  # of training
+    best: float | None  # the best metric
+    best_step: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether the training is complete."""
+        return self.reason != "interrupted"
+
+
+@dataclass(frozen=True)
+class Due:
+    """What rank 0 finds due before an update; all ranks do it together."""
+
+    over: Reason | None
+    asked: bool  # to stop
+    snapshot: bool
+    evaluation: bool
+    save: bool
+
+
+class Trainer:
+    """Trains a model, and keeps everything that is needed to resume in a folder.
+
+    A run that is killed at any moment and started again by the same program, on the same machine, ends with the
+    same weights to the bit as one that was not; ``checkpoints.py`` explains why.
+
+    After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
+    Rank 0 alone evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding,
+    and a training may go on with another number of ranks. Running statistics are each rank's own; those of rank 0 are
+    kept.
+
+    Args:
+        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
+            model itself is in eval mode, everything goes into training mode.
+        batches: an object with ``epoch(number, start)``, such as LoaderBatches.
+        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
+            which the batches of one update, and the losses of several, are averaged.
+        folder: of the run; it is created if it does not exist.
+        settings: the length of the training, and how often it evaluates, saves and logs.
+        schedule: of the learning rate; it steps after each update. A resumed run may have another function in
+            its LambdaLR; any other schedule continues unchanged.
+        evaluate: model -> metrics by name. It runs in eval mode, without gradients; the random numbers that it
+            draws do not affect training.
+        extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
+            one, must be the same when the run resumes.
+        carried: what the loss function changes besides the model, and checkpoints have to hold; a run of one rank.
+
+    Attributes:
+        state: the position of the training.
+        averaged: the moving average of the model, or None.
+
+    Raises:
+        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation.
+    """
+
+    def __init__(
+        self,
+        model: Module,
+        optimizer: Optimizer,
+        batches: Batches[Any],
+        loss: Loss,
+        *,
+        folder: str | os.PathLike[str],
+        settings: Settings,
+        schedule: LRScheduler | None = None,
+        evaluate: Evaluate | None = None,
+        extra: dict[str, Any] | None = None,
+        carried: Carried | None = None,
+    ) -> None:
+        if not isinstance(schedule, LRScheduler | None):
+            raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
+        if isinstance(schedule, ReduceLROnPlateau):
+            raise TypeError(
+                "a ReduceLROnPlateau cannot be the schedule: it steps with a metric, and the "
+                "schedule after each update, without one"
+            )
+        if settings.patience is not None and evaluate is None:
+            raise ValueError("patience counts evaluations, and there are none: give evaluate")
+        self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
+        self.folder, self.settings, self.schedule = RunFolder(folder), settings, schedule
+        self.evaluate, self.extra, self.carried = evaluate, extra or {}, carried
+        self.state = State()
+        self.averaged = None if settings.ema_decay is None else moving_average(model, settings.ema_decay)
+        self.ranks = Ranks()
+        self._saved_step = -1
+        self._clock = self._saved_at = time.monotonic()
+
+    def check(self) -> None:
+        """Raise what ``fit`` would, before it touches the folder. Raises ValueError: there are more ranks than batches
+        in an update, or they would each carry something else from one to the next; ImportError: TensorBoard is asked
+        for, and not installed."""
+        ranks, accumulate = self.ranks.count, self.settings.accumulate
+        if ranks > accumulate:
+            raise ValueError(
+                f"{ranks} ranks share the batches of an update, of which there are {accumulate}: set accumulate to "
+                f"{ranks} or a multiple of it"
+            )
+        if ranks > 1 and self.carried is not None:
+            raise ValueError("there must be one rank: what one update hands to the next stays in one process")
+        if self.settings.tensorboard and self.ranks.is_first:
+            from minigrad.utils.tensorboard import SummaryWriter as SummaryWriter
+
+    def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
+        """Train to the end, from where an earlier call stopped. The model then has the last weights.
+
+        Ctrl-C and SIGTERM finish the update, save, and return; a second signal interrupts at once.
+
+        Args:
+            begun: called when the folder is held and its checkpoint has been accepted, before the first step.
+
+        Raises:
+            ValueError: as ``check``, or the run in the folder has another configuration. ImportError: as ``check``.
+            OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
+            RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
+        """
+        self.check()
+        first = self.ranks.is_first
+        with ExitStack() as held:
+            self.ranks.of_first(lambda: held.enter_context(self.folder.held()))
+            self._restore()
+            self.ranks.of_first_if(begun is not None, lambda: begun and begun())
+            if not self.model.training:  # else its modules keep their modes
+                self.model.train()
+            state, settings = self.state, self.settings
+            over = self.ranks.of_first(self._over) or self._impatient()
+            if over and not self._evaluation_due(True):
+                message = f"{self.folder.path} holds a finished training of {state.step:,} steps"
+                if first:
+                    with suppress(*LOST):
+                        print(f"{message}; to begin another, give another folder", file=sys.stderr)
+                return self._outcome(over)
+            limit = math.inf if settings.minutes is None else 60 * settings.minutes
+            store.library()  # kernels are compiled now, if ever, and not within an update whose time tells what is left
+            self._clock = time.monotonic()
+            shown = settings.progress and first
+            with (
+                Progress(settings.steps, limit, state.step, state.seconds, shown, settings.unit) as self._bar,
+                Interrupt(self._bar.note if first else lambda text: None) as self._stop,
+                Log(self.folder.log if first else os.devnull, state.lines) as self._log,
+                Board(self.folder.path, state.step, settings.tensorboard and first, self._bar.note) as self._board,
+                closing(Stream(self.batches, state.epoch, state.batch)) as self._stream,
+            ):
+                return self._run()
+
+    # The loop -----------------------------------------------------------------------------------------------
+
+    def _run(self) -> Outcome:
+        if self.ranks.is_first:
+            self.state.lines = self._log.lines  # fewer, if the log was deleted
+        self._pending: Updated | None = None
+        reason: Reason | None = None
+        while not reason:
+            due = self.ranks.of_first(self._due)
+            if due.asked or due.over or due.snapshot or due.evaluation or due.save:
+                self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
+            if due.asked:
+                break
+            self._snapshot_evaluate_save(due)
+            reason = due.over or self._impatient()
+            if not reason:
+                self._update()
+        self._consolidate()
+        self.ranks.of_first(self._save_surely)
+        self.ranks.close()
+        return self._outcome(reason or "interrupted")
+
+    def _due(self) -> Due:
+        over = self._over()
+        snapshot, evaluation = self._snapshot_due(), self._evaluation_due(over is not None)
+        return Due(over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or self._save_due())
+
+    def _over(self) -> Reason | None:
+        if self.state.step >= self.settings.steps:
+            return "steps"
+        minutes = self.settings.minutes
+        return "minutes" if minutes is not None and self._seconds() >= 60 * minutes else None
+
+    def _impatient(self) -> Reason | None:
+        patience = self.settings.patience
+        return "patience" if patience is not None and self.state.bad >= patience else None
+
+    def _outcome(self, reason: Reason) -> Outcome:
+        state = self.state
+        return Outcome(reason, state.step, state.seconds, state.best, state.best_step)
+
+    def _seconds(self) -> float:
+        """The seconds of training up to now, also in the state."""
+        now = time.monotonic()
+        self.state.seconds += now - self._clock
+        self._clock = now
+        return self.state.seconds
+
+    # A step -------------------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        """One update, and the bookkeeping after it."""
+        state, settings, stream = self.state, self.settings, self._stream
+        rate = float(self.optimizer.param_groups[0]["lr"])
+        batches = (stream.take() for _ in range(settings.accumulate))
+        done = update(
+            self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._add_gradients
+        )
+        if self.schedule is not None:
+            self.schedule.step()
+        if self.averaged is not None:
+            self.averaged.update_parameters(self.model)
+        state.step += 1
+        state.epoch, state.batch = stream.epoch, stream.batch
+        state.tokens += done.weight
+        self._count_pending()
+        self._pending = done
+        is_logged = state.step % settings.log_every == 0
+        if done.is_known or is_logged:
+            self._count_pending()
+        if is_logged:
+            self._write({**state.window.means(), "lr": rate})
+            state.window = Window()
+
+    def _count_pending(self) -> None:
+        """Count the loss and the norm of the last update. A GPU computes them while the next one is launched, so that
+        it never waits for this process."""
+        if self._pending is not None:
+            done, self._pending = self._pending, None
+            loss, norm = done.check()
+            self.state.window.add(loss, done.weight, norm)
+            self._bar.advance(loss, done.weight, self._seconds())
+
+    def _add_gradients(self, batches: Iterable[Any], step: int) -> list[Part]:
+        """With several batches, each has random numbers of its own, whoever computes it."""
+        seed = self.settings.seed if self.settings.accumulate > 1 else None
+        share = Share(self.ranks.rank, self.ranks.count, seed, self.settings.accumulate)
+        return self.ranks.add_gradients(self.model, self.loss, batches, step, share)
+
+    def _write(self, entries: dict[str, Any]) -> None:
+        """A line of the log: the position of the training, and some entries."""
+        state = self.state
+        position = {"step": state.step, "epoch": state.epoch}
+        totals = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
+        self._warn(self._log.add({**position, **entries, **totals}))
+        state.lines = self._log.lines
+        self._board.add(entries, state.step)
+
+    def _snapshot_evaluate_save(self, due: Due) -> None:
+        """The snapshot, the evaluation and the checkpoint that are due at this step."""
+        state, settings = self.state, self.settings
+        if due.snapshot:
+            state.snapshots = [*state.snapshots, state.step][-settings.keep_snapshots :]
+            if self.ranks.is_first:
+                self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
+        if due.evaluation:
+            known = self.ranks.of_first(self._evaluate)
+            state.evaluated, state.best, state.best_step, state.bad = known
+        if due.save:
+            self._consolidate()
+            self.ranks.of_first(self._save)
+
+    def _consolidate(self) -> None:
+        """Before a checkpoint: the weights of all ranks are equal, and rank 0 has the whole state of the optimiser."""
+        self.ranks.check_equal(self.model)
+        if isinstance(self.optimizer, ZeroRedundancyOptimizer):
+            self.optimizer.consolidate_state_dict()
+
+    def _snapshot_due(self) -> bool:
+        settings, step = self.settings, self.state.step
+        every = settings.snapshot_every or settings.evaluate_every
+        return settings.keep_snapshots > 0 and step > 0 and step % every == 0 and step not in self.state.snapshots
+
+    def _evaluation_due(self, last: bool) -> bool:
+        due = last or self.state.step % self.settings.evaluate_every == 0
+        return due and self.evaluate is not None and self.state.evaluated != self.state.step
+
+    def _evaluate(self) -> tuple[int, float | None, int, int]:
+        """Evaluate, and save the weights if they are the best. Returns what the state then says of evaluations."""
+        assert self.evaluate is not None
+        state, settings = self.state, self.settings
+        model = self.model if self.averaged is None else self.averaged.module
+        with randomness.undisturbed(model):
+            metrics = {name: float(value) for name, value in self.evaluate(model).items()}
+        if settings.metric not in metrics:
+            raise ValueError(
+                f"the evaluation gives {', '.join(metrics) or 'nothing'}, but not "
+                f"{settings.metric!r}, which the settings name as their metric"
+            )
+        value = metrics[settings.metric]
+        best = settings.better(value, state.best)
+        state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
+        if best:
+            state.best, state.best_step = value, state.step
+            self._warn(self.folder.put_best({**self._weights(model), "metrics": metrics}))
+        self._write({"evaluation": metrics, "best": best})
+        self._bar.evaluated(settings.metric, value)
+        if settings.progress:
+            results = ", ".join(f"{name} {number:.4g}" for name, number in metrics.items())
+            self._bar.note(f"step {state.step:,}: {results}{' (best)' if best else ''}")
+        return state.evaluated, state.best, state.best_step, state.bad
+
+    # Checkpoints --------------------------------------------------------------------------------------------
+
+    def _weights(self, model: Module) -> dict[str, Any]:
+        return {"model": model.state_dict(), "step": self.state.step, "extra": self.extra}
+
+    def _everything(self) -> dict[str, Any]:
+        self._seconds()
+        return {
+            **self._weights(self.model),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "averaged": None if self.averaged is None else self.averaged.state_dict(),
+            "random": randomness.positions(),
+            "training": asdict(self.state),
+            "settings": self.settings.as_dict(),
+            **({} if self.carried is None else {"carried": self.carried.state_dict()}),
+        }
+
+    def _restore(self) -> None:
+        """Resume the run in the folder, or begin one. Nothing changes before the checkpoint has been checked."""
+        checkpoint = self.ranks.of_first(self._read)
+        if checkpoint is None:
+            self._begin()
+            return
+        with self._blaming_checkpoint():
+            self._take_over(checkpoint)
+        if any(checkpoint["settings"][name] != self.settings.as_dict()[name] for name in METRIC):
+            self.state.best, self.state.best_step, self.state.bad = None, 0, 0
+        if self.ranks.is_first:
+            self.folder.clean(self.state.snapshots)
+        self._saved_step = self.state.step
+        self._clock = self._saved_at = time.monotonic()
+
+    def _read(self) -> dict[str, Any] | None:
+        """The checkpoint to go on from, if it is of this training."""
+        checkpoint = self.folder.read_last()
+        if checkpoint is None:
+            return None
+        with self._blaming_checkpoint():
+            saved = Settings(**checkpoint["settings"]).as_dict()  # older checkpoints lack what has a default
+        there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
+        here = _identity(self.extra, self.settings.as_dict(), self.schedule, self.carried)
+        check_same(self.folder.last, there, here)
+        return {**checkpoint, "settings": saved}
+
+    def _take_over(self, checkpoint: dict[str, Any]) -> None:
+        """The weights, the optimiser's state, the schedule, the random numbers and the position of a checkpoint."""
+        self.model.load_state_dict(checkpoint["model"])
+        check_optimizer(self.optimizer, checkpoint["optimizer"])
+        self.optimizer.load_state_dict(checkpoint["optimizer"])
+        if self.schedule is not None:
+            check_like(checkpoint["schedule"], self.schedule.state_dict(), "schedule", complete=False)
+            resume(self.schedule, checkpoint["schedule"])
+        if self.averaged is not None:
+            self.averaged.load_state_dict(checkpoint["averaged"])
+        if self.carried is not None:
+            self.carried.load_state_dict(checkpoint["carried"])
+        position = checkpoint["training"]
+        self.state = State(**{**position, "window": Window(**position.get("window", {}))})
+        randomness.go_to(checkpoint["random"])
+
+    @contextmanager
+    def _blaming_checkpoint(self) -> Iterator[None]:
+        """Whatever goes wrong, the checkpoint is to blame: RuntimeError."""
+        try:
+            yield
+        except DAMAGE as error:
+            advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
+            raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {advice}") from error
+
+    def _begin(self) -> None:
+        """Begin a run, with a first checkpoint, which shows that one can be written and read."""
+        self.state = State()
+        randomness.seed(self.settings.seed)
+        self._clock = time.monotonic()
+        for model in filter(None, (self.model, self.averaged)):
+            self.ranks.send([*model.parameters(), *model.buffers()])
+        self._consolidate()
+        self.ranks.of_first(self._put_first)
+        self._saved_step, self._saved_at = 0, time.monotonic()
+
+    def _put_first(self) -> None:
+        self.folder.put_last(self._everything())
+        try:
+            read_checkpoint(self.folder.last, mmap=True)
+        except RuntimeError as error:
+            self.folder.last.unlink()
+            if not isinstance(error.__cause__, pickle.UnpicklingError):
+                raise
+            raise TypeError(
+                "a part of the training is not plain data, and could not be loaded again: look "
+                "at extra, and at the states of the optimizer and the schedule "
+                f"({error.__cause__})"
+            ) from error
+
+    def _save_due(self) -> bool:
+        settings, step = self.settings, self.state.step
+        is_step = settings.save_every is not None and step % settings.save_every == 0
+        is_late = settings.save_seconds is not None and time.monotonic() - self._saved_at >= settings.save_seconds
+        return step != self._saved_step and (is_step or is_late)
+
+    def _save(self) -> None:
+        """Save; if that fails, warn: the next save tries again."""
+        try:
+            self._put_last()
+        except OSError as error:
+            self._warn(error)
+            self._saved_step, self._saved_at = -1, time.monotonic()
+
+    def _put_last(self) -> None:
+        self._log.flush()
+        self.folder.put_last(self._everything())
+        self._saved_step, self._saved_at = self.state.step, time.monotonic()
+
+    def _save_surely(self) -> None:
+        """The last save: if it fails, wait for room for ``retry_seconds``."""
+        deadline = time.monotonic() + self.settings.retry_seconds
+        while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
+            try:
+                self._put_last()
+            except OSError as error:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise
+                self._bar.note(f"warning: {error}. Make room: trying again for {left:.0f} s")
+                time.sleep(min(5.0, left))
+
+    def _warn(self, error: OSError | None) -> None:
+        if error is not None:
+            self._bar.note(f"warning: {error}. Training goes on, and tries again later")
+
+
+def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any, carried: Any) -> dict[str, Any]:
+    """The values that must not change between runs."""
+    parts = {"schedule": schedule, "carried": carried}
+    values = {name: settings[name] for name in FIXED}
+    return {"config": extra.get("config"), **{n: None if p is None else "given" for n, p in parts.items()}, **values}

@@ -1,0 +1,34 @@
+"""A translator: ``minigrad train`` trains it, and what it wrote translates, here or from the command line.
+
+from minigrad_models.translation import Translator
+
+translator = Translator.load("runs/toy/model.safetensors")
+for translation in translator.translate(["I like cats", "You love dogs"]):
+    print(translation.text)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .translator import Attention as Attention
+    from .translator import Hypothesis as Hypothesis
+    from .translator import Translation as Translation
+    from .translator import Translator as Translator
+
+__all__ = ["Attention", "Hypothesis", "Translation", "Translator"]
+
+
+def __getattr__(name: str) -> Any:
+    """What is exported, imported when it is asked for: the command line needs no model to tell of its options."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import translator
+
+    return getattr(translator, name)
+
+
+def __dir__() -> list[str]:
+    """What is exported; other names have paths of their own."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

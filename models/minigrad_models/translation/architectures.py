@@ -1,0 +1,63 @@
+"""The models that a run may train, by the setting ``model``: the transformer, and what it replaced."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+from ..programs import models
+from ..programs.models import check_memory as check_memory
+from ..text import TokenizerPair
+from . import conv_seq2seq, seq2seq, transformer
+from .encoder_decoder import TranslationModel
+from .translation_settings import ModelSettings, check_positions
+
+
+class Architecture(NamedTuple):
+    """A model's class, that of its configuration, and the arguments of this that the architecture's name stands for."""
+
+    model: Any
+    config: Any
+    arguments: dict[str, Any]
+
+
+ARCHITECTURES = {
+    "transformer": Architecture(transformer.Transformer, transformer.Config, {}),
+    "convolution": Architecture(conv_seq2seq.ConvSeq2Seq, conv_seq2seq.Config, {}),
+    **{
+        f"{cell}{suffix}": Architecture(seq2seq.Seq2Seq, seq2seq.Config, {"cell": cell, "attention": attention})
+        for cell in seq2seq.CELLS
+        for suffix, attention in (("", "none"), ("-attention", "additive"), ("-multiplicative", "multiplicative"))
+    },
+}
+
+
+def configuration(sizes: ModelSettings, vocabulary: int, source_vocabulary: int | None = None) -> Any:
+    """The configuration of a model. Raises ValueError: sizes that it cannot have."""
+    kind = ARCHITECTURES[sizes.model]
+    known = inspect.signature(kind.config).parameters
+    arguments = {name: value for name, value in vars(sizes).items() if name in known}
+    if arguments.get("embedding_dropout", 0) < 0:
+        arguments["embedding_dropout"] = None  # TOML has no None
+    return kind.config(**arguments, **kind.arguments, vocabulary=vocabulary, source_vocabulary=source_vocabulary)
+
+
+def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") -> TranslationModel:
+    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+    source_vocabulary = None if tokenizers.joint else len(tokenizers.source)
+    config = configuration(sizes, len(tokenizers.target), source_vocabulary)
+    check_memory(config.size(), device)
+    model: TranslationModel = ARCHITECTURES[sizes.model].model(config)
+    return model.to(device)
+
+
+def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
+    """The model of a file. Raises ValueError: arguments of wrong types, or sizes that are not those of the weights:
+    nothing is made in sizes that a file merely claims."""
+    kind = ARCHITECTURES[name]
+    config = models.configured(kind.config, arguments)
+    models.check_shapes(weights, config.shapes())
+    check_positions(config.positions, config.d_model)
+    model: TranslationModel = kind.model(config)
+    models.fill(model, weights)
+    return model

@@ -1,0 +1,207 @@
+"""A convolutional translator: "Convolutional Sequence to Sequence Learning" (Gehring et al. 2017, arXiv 1705.03122).
+
+Each layer mixes a token with its K - 1 neighbours, all tokens at once; what is far apart meets in higher layers. Read
+it beside section 3 of the paper. Shapes: B batch, T target length, S source length, D width of an embedding, H width
+of a layer, K kernel width. A mask is True at tokens and False at padding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+
+from ..generation.decoding import Plain
+from ..text.tokenizer import BOS, PAD
+from .encoder_decoder import TranslationModel, embedding_shapes
+
+HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
+
+
+class Config:
+    """The hyperparameters of a convolutional translator.
+
+    Args:
+        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
+        d_model: D, the width of the embeddings.
+        hidden: H, the width of the layers.
+        layers: of the encoder, and of the decoder.
+        kernel: K, an odd number of tokens that a layer mixes.
+        dropout: the probability that dropout zeroes an element of an embedding or of a layer's input.
+        positions: tokens of the longest sentence.
+        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
+
+    Raises:
+        ValueError: an even kernel; a dropout that is no probability.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        d_model: int = 256,
+        hidden: int = 256,
+        layers: int = 4,
+        kernel: int = 3,
+        dropout: float = 0.1,
+        positions: int = 1024,
+        source_vocabulary: int | None = None,
+    ) -> None:
+        if kernel < 1 or kernel % 2 == 0:
+            raise ValueError(f"kernel has to be an odd number of tokens, not {kernel}")
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout has to be between 0 and 1, not {dropout}")
+        self.vocabulary, self.d_model, self.hidden, self.layers = vocabulary, d_model, hidden, layers
+        self.kernel, self.dropout, self.positions = kernel, dropout, positions
+        self.source_vocabulary = source_vocabulary
+
+    def as_dict(self) -> dict[str, Any]:
+        """The arguments by name, for a checkpoint."""
+        return dict(vars(self))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of some weights, which tell all sizes that take memory."""
+        return {
+            **embedding_shapes(self),
+            "positions.weight": (self.positions, self.d_model),
+            f"encoder.{self.layers - 1}.convolution.weight": (2 * self.hidden, self.hidden, self.kernel),
+        }
+
+    def size(self) -> int:
+        """The number of weights, without biases."""
+        d, h = self.d_model, self.hidden
+        embeddings = (self.vocabulary + (self.source_vocabulary or 0) + self.positions) * d
+        return embeddings + 4 * d * h + self.layers * (2 * 2 * h * h * self.kernel + 2 * d * h)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder leaves to the decoder: (B, S, D) each.
+
+    Attributes:
+        keys: z, with which states of the decoder are compared.
+        values: z + e, the words themselves beside their surroundings.
+    """
+
+    keys: Tensor
+    values: Tensor
+
+    def __getitem__(self, rows: Tensor) -> Memory:
+        """The memory of some sentences."""
+        return Memory(self.keys[rows], self.values[rows])
+
+
+class TransformerLayer(nn.Module):
+    """Section 3.2: a convolution to twice the width, of which one half gates the other (GLU, Dauphin et al. 2017)."""
+
+    def __init__(self, config: Config, causal: bool) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(config.hidden, 2 * config.hidden, config.kernel)
+        self.dropout = nn.Dropout(config.dropout)
+        before = config.kernel - 1 if causal else config.kernel // 2
+        self.margins = (before, config.kernel - 1 - before)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, H) -> (B, T, H); if causal, no output depends on what comes after it."""
+        rows = F.pad(self.dropout(x).transpose(1, 2), self.margins)
+        return F.glu(self.convolution(rows), 1).transpose(1, 2)
+
+
+class Attention(nn.Module):
+    """Section 3.3: each layer of the decoder looks at the source on its own."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.query = nn.Linear(config.hidden, config.d_model)
+        self.output = nn.Linear(config.d_model, config.hidden)
+
+    def forward(self, x: Tensor, target: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """States (B, T, H), target embeddings (B, T, D) -> contexts (B, T, H), weights (B, T, S)."""
+        query = (self.query(x) + target) * HALF  # equation 1
+        weights = (query @ memory.keys.transpose(1, 2)).masked_fill(~mask[:, 0], -math.inf).softmax(-1)
+        count = mask.sum(-1).to(x.dtype)  # (B, 1, 1): a mean of m vectors has variance 1/m
+        return self.output(weights @ memory.values * count.sqrt()), weights
+
+
+class ConvSeq2Seq(TranslationModel):
+    """Encoder and decoder of convolutions, with attention in every layer of the decoder."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        d, h = config.d_model, config.hidden
+        self.positions = nn.Embedding(config.positions, d)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder_input, self.encoder_output = nn.Linear(d, h), nn.Linear(h, d)
+        self.encoder = nn.ModuleList(TransformerLayer(config, causal=False) for _ in range(config.layers))
+        self.decoder_input, self.decoder_output = nn.Linear(d, h), nn.Linear(h, d)
+        self.decoder = nn.ModuleList(TransformerLayer(config, causal=True) for _ in range(config.layers))
+        self.attentions = nn.ModuleList(Attention(config) for _ in range(config.layers))
+        self.apply(initialise)
+
+    def embed(self, tokens: Tensor, source: bool = False) -> Tensor:
+        """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D).
+
+        Raises:
+            ValueError: the sentence is longer than the model's positions.
+        """
+        length = tokens.shape[1]
+        if length > self.config.positions:
+            raise ValueError(
+                f"a sentence of {length} tokens is longer than the model's {self.config.positions} positions"
+            )
+        return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
+
+    def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
+        mask = source != PAD
+        e = self.embed(source, source=True)
+        x = self.encoder_input(e)
+        for block in self.encoder:
+            x = x * mask[..., None]  # what stands beside the last token must not depend on the padding
+            x = (block(x) + x) * HALF
+        z = self.encoder_output(x)
+        return Memory(z, (z + e) * HALF), mask[:, None, None]
+
+    def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """Target tokens (B, T) -> states (B, T, D)."""
+        return self.look(target, memory, mask)[0]
+
+    def look(self, target: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Target tokens (B, T) -> states (B, T, D), and the weights of each layer's attention (B, T, S)."""
+        g = self.embed(target)
+        x, looks = self.decoder_input(g), []
+        for block, attention in zip(self.decoder, self.attentions, strict=True):
+            new = block(x)
+            context, weights = attention(new, g, memory, mask)
+            x = ((new + context) * HALF + x) * HALF
+            looks.append(weights)
+        return self.dropout(self.decoder_output(x)), looks
+
+    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """See ``TranslationModel``: (layers, 1, B, T, S)."""
+        return mg.stack(self.look(target, memory, mask)[1])[:, None]
+
+    @mg.no_grad()
+    def begin(self, source: Tensor, cached: bool = True) -> Plain:
+        """See ``TranslationModel``; each step runs over all tokens so far."""
+        memory, mask = self.encode(source)
+        return Plain(self, mg.full((len(source), 1), BOS, device=source.device), memory, mask)
+
+
+def initialise(module: nn.Module) -> None:
+    """Section 3.5: weights whose outputs have the variance of the inputs; a GLU lets a quarter of it through."""
+    if isinstance(module, nn.Conv1d):
+        fan = module.in_channels * module.kernel_size[0]
+        nn.init.normal_(module.weight, std=math.sqrt(4 / fan))
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, std=math.sqrt(1 / module.in_features))
+        nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=0.1)
+        with mg.no_grad():
+            module.weight[PAD].zero_()

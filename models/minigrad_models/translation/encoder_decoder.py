@@ -1,0 +1,165 @@
+"""What translation models share: the loss, and the ways to write a translation. A subclass encodes and decodes.
+
+Shapes: B batch, T target length, S source length, D width of an embedding, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+
+from ..text import generate
+from ..text.generate import AttentiveDecoder, MaxLength
+from ..text.tokenizer import PAD
+from .r_drop import r_drop_loss
+
+
+class TranslationModel(nn.Module):
+    """From source and target tokens to the next target token.
+
+    One matrix is the target's embedding and the last linear layer (Press and Wolf 2017, arXiv 1608.05859); a separate
+    source vocabulary has a separate embedding.
+
+    Args:
+        config: has ``vocabulary`` (V), ``source_vocabulary`` (None if the languages share one), ``d_model`` (D), and
+            ``positions``, the tokens of the longest sentence.
+    """
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.d_model, padding_idx=PAD)
+        if config.source_vocabulary is not None:
+            self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model, padding_idx=PAD)
+
+    def vectors(self, tokens: Tensor, source: bool = False) -> Tensor:
+        """The embeddings of target or source tokens: (B, T) -> (B, T, D)."""
+        separate = source and self.config.source_vocabulary is not None
+        embedded: Tensor = (self.source_embedding if separate else self.embedding)(tokens)
+        return embedded
+
+    def encode(self, source: Tensor) -> tuple[Any, Tensor]:
+        """Source tokens (B, S) -> memory, which ``decode`` reads, and its mask (B, 1, 1, S), True at tokens."""
+        raise NotImplementedError
+
+    def decode(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
+        """Target tokens (B, T) -> states (B, T, D)."""
+        raise NotImplementedError
+
+    def check_attention(self) -> None:
+        """Raises ValueError: the model has no attention."""
+
+    def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
+        """The decoder for ``minigrad_models.text.generate``, at the beginning of each sentence's translation.
+
+        Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
+        for all tokens anew.
+        """
+        raise NotImplementedError
+
+    def cross_attention(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
+        """``attention`` after ``encode``: (layers, H, B, T, S)."""
+        raise NotImplementedError
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Tokens (B, S) and (B, T) -> logits (B, T, V) of the token after each target token."""
+        return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
+
+    def loss(
+        self,
+        source: Tensor,
+        target: Tensor,
+        label_smoothing: float = 0.0,
+        r_drop: float = 0.0,
+        read: Tensor | None = None,
+    ) -> Tensor:
+        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar.
+
+        Args:
+            source: (B, S). target: from BOS on (B, T).
+            r_drop: α of R-Drop; above 0 the batch goes through the model twice, see ``r_drop_loss``.
+            read: the decoder's input (B, T - 1); by default ``target`` without its last token.
+        """
+        read = target[:, :-1] if read is None else read
+        if r_drop:
+            states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
+            return r_drop_loss(states, self.embedding.weight, target[:, 1:], r_drop, label_smoothing, PAD)
+        states = self.decode(read, *self.encode(source))
+        return F.linear_cross_entropy(
+            states.flatten(0, 1),
+            self.embedding.weight,
+            target[:, 1:].reshape(-1),
+            ignore_index=PAD,
+            label_smoothing=label_smoothing,
+        )
+
+    @mg.no_grad()
+    def attention(self, source: Tensor, target: Tensor) -> Tensor:
+        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S).
+
+        Returns:
+            The weights of cross-attention (layers, H, B, T, S); they sum to 1 over S and are 0 at padding.
+        """
+        return self.cross_attention(target, *self.encode(source))
+
+    # Decoding -----------------------------------------------------------------------------------------------
+
+    @mg.no_grad()
+    def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
+        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
+        hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
+        return pad([h.tokens for h in hypotheses], source.device)
+
+    @mg.no_grad()
+    def sample(
+        self,
+        source: Tensor,
+        max_length: MaxLength = 100,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        cached: bool = True,
+    ) -> Tensor:
+        """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
+        decoder = self.begin(source, cached)
+        hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
+        return pad([h.tokens for h in hypotheses], source.device)
+
+    @mg.no_grad()
+    def beam_search(
+        self,
+        source: Tensor,
+        beam_size: int = 5,
+        max_length: MaxLength = 100,
+        length_penalty: float = 0.6,
+        coverage_penalty: float = 0.0,
+        cached: bool = True,
+    ) -> Tensor:
+        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS.
+
+        ``generate.beam_search`` describes the arguments, and returns all beams with their scores.
+        """
+        decoder = self.begin(source, cached)
+        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
+        return pad([beam[0].tokens for beam in beams], source.device)
+
+    def fitting(self, max_length: MaxLength) -> MaxLength:
+        """The limit on the tokens to write, lowered to the model's longest sentence."""
+        most = self.config.positions - 1
+        return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+
+
+def embedding_shapes(config: Any) -> dict[str, tuple[int, ...]]:
+    """The shapes of the embeddings, by name."""
+    sizes = {"embedding.weight": config.vocabulary, "source_embedding.weight": config.source_vocabulary}
+    return {name: (size, config.d_model) for name, size in sizes.items() if size is not None}
+
+
+def pad(sentences: list[list[int]], device: Any = None) -> Tensor:
+    """Lists of tokens as a tensor (B, T), T at least 1, the shorter ones padded with PAD."""
+    length = max(map(len, sentences), default=0) or 1
+    rows = [s + [PAD] * (length - len(s)) for s in sentences]
+    return mg.tensor(rows, dtype=mg.int64, device=device).reshape(len(sentences), length)

@@ -1,0 +1,233 @@
+"""The commands translate (sentences from arguments, a file, or a pipe) and evaluate."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import io
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import minigrad as mg
+from minigrad.serialization.source import replaced
+from minigrad.utils.bar import bar
+
+from ..text import Lines, read_pairs
+from ..text.lines import fault
+from ..text.scores import check_installed, tokenizer_for
+from . import translation_data as data
+from .evaluation import report, write
+from .translation_settings import languages
+from .translator import Translation, Translator
+
+if TYPE_CHECKING:
+    from minigrad.viz.attention import AttentionView
+
+LINES = 1000  # of a file, to translate at a time
+AT_ONCE = 1 << 16  # bytes of a pipe
+LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to find out that a model cannot translate that much
+NOTES = 10  # the most to print for a text
+
+
+def translate(options: argparse.Namespace) -> int:
+    """Print the translation of each sentence. Returns 1 if an argument is an empty sentence."""
+    _check(options)
+    lines = Lines(options.input) if options.input is not None else None  # before anything is written
+    translator = Translator.load(options.run, options.device)
+    mg.manual_seed(options.seed)
+    with _output(options.output) as out:
+        if options.sentences:
+            return _sentences(translator, options, out)
+        _text(translator, options, _stdin() if lines is None else _chunks(lines), out)
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options without effect, before anything is read or written.
+
+    Raises:
+        ValueError: there are some. ImportError: a library for --attention is missing.
+    """
+    sampling = options.sample is not None
+    searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
+    if sampling and (any(value is not None for value in searching) or options.n_best > 1):
+        raise ValueError(
+            "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: choose one"
+        )
+    if not sampling and (options.top_k is not None or options.top_p is not None):
+        raise ValueError("--top-k and --top-p restrict what --sample draws: give --sample, too")
+    if options.sentences and options.input is not None:
+        raise ValueError("sentences were given, and --input as well: choose one")
+    for name in ("attention", "graph"):
+        if getattr(options, name) is not None and len(options.sentences) != 1:
+            raise ValueError(f"--{name} draws one sentence: give it as an argument")
+    if options.attention is not None:
+        from minigrad.viz.attention import AttentionView
+
+        AttentionView.checked_ending(options.attention)
+    if options.graph is not None and options.graph.suffix.lower() != ".html":
+        raise ValueError(f"--graph writes a page: its name ends in .html, not as {options.graph.name}")
+
+
+def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO) -> None:
+    """Translate line by line; notes come after the last line, on stderr."""
+    notes: list[str] = []
+    before = 0
+    for lines in chunks:
+        for number, line in enumerate(lines, before + 1):
+            if len(line) > LONGEST_LINE:
+                raise ValueError(_too_long(number))
+        for number, translation in enumerate(_translated(translator, options, lines), before + 1):
+            out.write(_formatted(translation, options.n_best))
+            notes += [f"line {number:,}: {note}" for note in translation.notes]
+        before += len(lines)
+        out.flush()
+    for note in notes[:NOTES]:
+        _tell(f"note: {note}")
+    if len(notes) > NOTES:
+        _tell(f"note: and {len(notes) - NOTES:,} notes like these")
+
+
+def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO) -> int:
+    """Translate the sentences of the command line, each with its notes on stderr."""
+    status = 0
+    for sentence in options.sentences:
+        if not sentence.strip():
+            _tell("error: the sentence is empty")
+            status = 1
+            continue
+        (translation,) = _translated(translator, options, [sentence])
+        for note in translation.notes:
+            _tell(f"note: {note}")
+        out.write(_formatted(translation, options.n_best))
+        if options.attention is not None:
+            _draw(translator.look(translation), options.attention)
+            _tell(f"wrote {options.attention}")
+        if options.graph is not None:
+            translator.linked(translation).save(options.graph)
+            _tell(f"wrote {options.graph}")
+    return status
+
+
+def _draw(view: AttentionView, path: Path) -> None:
+    """Write a page with all attention, or an image of the mean cross-attention."""
+    if path.suffix.lower() == ".html":
+        view.save(path)
+    else:
+        view.save(path, "matrix", kind="cross", layer=None)
+
+
+def _translated(
+    translator: Translator, options: argparse.Namespace, lines: list[str], progress: Any = None
+) -> list[Translation]:
+    beam = translator.settings.decoding.beam if options.beam is None else options.beam
+    beam = max(beam, options.n_best)
+    return translator.translate(
+        lines,
+        beam,
+        options.length_penalty,
+        options.coverage_penalty,
+        options.sample,
+        options.top_k,
+        options.top_p,
+        not options.no_cache,
+        options.batch,
+        progress,
+        options.mbr,
+    )
+
+
+def _formatted(translation: Translation, n_best: int) -> str:
+    if n_best == 1:
+        return translation.text + "\n"
+    return "".join(f"{h.score:.4f}\t{h.text}\n" for h in translation.beam[:n_best]) + "\n"
+
+
+def _chunks(lines: Sequence[str]) -> Iterator[list[str]]:
+    return (list(lines[i : i + LINES]) for i in range(0, len(lines), LINES))
+
+
+def _stdin() -> Iterator[list[str]]:
+    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation.
+
+    Raises:
+        ValueError: a line is not UTF-8, has NUL in it, or does not end.
+    """
+    if sys.stdin.isatty():
+        _tell("one sentence per line; end with Ctrl-D")
+    rest, count = b"", 0
+    raw = cast(io.BufferedIOBase, sys.stdin.buffer)
+    while data := raw.read1(AT_ONCE):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
+        count += len(whole)
+        if len(rest) > LONGEST_LINE:
+            raise ValueError(f"standard input: {_too_long(count + 1)}")
+    lines = [rest] if count else rest.rstrip(b"\r").split(b"\r")  # which end lines where there is no line feed
+    if rest:
+        yield [_decoded(line, count + i) for i, line in enumerate(lines, 1)]
+
+
+def _too_long(number: int) -> str:
+    return f"line {number:,} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
+
+
+def _decoded(line: bytes, number: int) -> str:
+    if wrong := fault(line):
+        raise ValueError(f"standard input, line {number}: {wrong}")
+    return line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode("utf-8").rstrip("\r")
+
+
+def _tell(text: str) -> None:
+    """A line on stderr, if that takes it: a translation must not end because nobody reads the notes on it."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[TextIO]:
+    """The output: a file is replaced when all translations are written, and otherwise left as it was."""
+    if path is None:
+        yield sys.stdout
+    elif path.exists() and not path.is_file():  # a pipe, a terminal
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+    else:
+        with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            yield file
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Translate a held-out split, and print a report."""
+    translator = Translator.load(options.run, options.device)
+    chosen = translator.settings.data
+    if options.data:
+        splits = read_pairs(options.data, chosen.source, chosen.target, required=(options.split,))
+        pairs = splits[options.split if options.data[0].is_dir() else "train"]  # two files, or a table, have one
+    else:
+        splits = data.read(chosen)
+        if options.split not in splits:
+            raise ValueError(f"the training's data has no {options.split} set; give --data")
+        pairs = splits[options.split]
+    language = chosen.target if len(options.data or ()) != 2 else languages(tuple(map(str, options.data)))["target"]
+    language = chosen.target if language == "target" else language
+    tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
+    if tokenizer == "auto":
+        tokenizer = tokenizer_for(language)
+    check_installed(tokenizer)  # before minutes of translating
+    options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
+    source, target, start = list(pairs.source), list(pairs.target), time.perf_counter()
+    with bar(len(source), "translating", " sentences") as shown:
+        translations = _translated(translator, options, source, shown.update)
+    _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
+    results = report(translations, target, language=language, worst=options.worst, tokenizer=tokenizer)
+    print(results.text())
+    if options.json is not None:
+        write(options.json, results, translations)
+        _tell(f"wrote {options.json}")
+    return 0

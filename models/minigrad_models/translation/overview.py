@@ -1,0 +1,94 @@
+"""What is said of a corpus before a training: its parts, what stands in it twice, words that are new to the model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..text import Pairs, SubwordTokenizer, TokenizerPair
+
+LARGEST = 200_000  # pairs of a corpus that is read through for this
+FEW, A_LANGUAGE = 100, 5000  # pairs: below, nothing is held out; from there on, there may be more than a rule to learn
+_WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
+
+
+def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
+    """Lines for a person, on the pairs by split."""
+    train = pairs["train"]
+    held_out: dict[str, int] = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
+    yield _parts(len(train.source), held_out)
+    if len(train.source) > LARGEST:
+        return
+    yield from _repeated(train)
+    if held_out:
+        yield from _new(pairs, tokenizers)
+    if len(train.source) < FEW:
+        yield (
+            "note: so few pairs are learned by heart, and little else. A rule, as that of numbers or dates, "
+            "takes some hundred pairs, and every word several of them"
+        )
+    elif len(train.source) < A_LANGUAGE:
+        yield (
+            "note: so few pairs teach a rule, as that of numbers or dates, or a handful of phrases; "
+            "everyday language takes ten thousand pairs and more"
+        )
+
+
+def _parts(train: int, held_out: dict[str, int]) -> str:
+    if not held_out:
+        return f"{_counted(train, 'pair')}, all to learn from: none is held out to test with"
+    uses = {"validation": "to watch the training with", "test": "to test with at the end"}
+    others = ", ".join(f"{count:,} {uses[split]}" for split, count in held_out.items())
+    return f"{train + sum(held_out.values()):,} pairs: {train:,} to learn from, {others}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _repeated(train: Pairs) -> Iterator[str]:
+    """Pairs that stand more than once, and sentences with several translations."""
+    counts = Counter(zip(train.source, train.target, strict=True))
+    if more := sum(counts.values()) - len(counts):
+        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
+    translations = Counter(source for source, _ in counts)
+    if many := sum(count > 1 for count in translations.values()):
+        yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
+
+
+def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
+    """The share of the words held out that no pair to learn from has, and characters of that kind."""
+    shares, whole = [], True
+    for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
+        texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
+        held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
+        words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
+        new = set(words) - _seen(map(tokenizer.prepare, texts["train"]), set(words))
+        share = sum(word in new for word in words) / max(1, len(words))
+        shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
+        whole = whole and not new
+        if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
+            yield f"note: only pairs that are held out have {', '.join(unknown)[:80]}, which the model cannot know"
+    if not whole:
+        how = "put together from pieces that it knows" if _in_pieces(tokenizers) else "unknown to the model"
+        yield f"words that only the pairs held out have: {' and '.join(shares)}; they are {how}"
+
+
+def _in_pieces(tokenizers: TokenizerPair) -> bool:
+    return isinstance(tokenizers.source, SubwordTokenizer)
+
+
+def words_of(text: str) -> list[str]:
+    """The words and numbers of a text, without marks."""
+    return _WORD.findall(text)
+
+
+def _seen(texts: Iterable[str], words: set[str]) -> set[str]:
+    """Those of the words that the texts have."""
+    left = set(words)
+    for text in texts:
+        if not left:
+            break
+        left.difference_update(words_of(text))
+    return words - left

@@ -1,0 +1,319 @@
+"""Recurrent networks that translate, before the transformer, without and with attention.
+
+Read it beside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015 (arXiv
+1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source from both ends; a decoder writes the
+target token by token, from its state s, the token before, and a context c, which is:
+
+- "none": the encoder's last state, the same at every step (Cho et al., section 2.2). All of the source goes through it.
+- "additive": the mean of all encoder states, weighted by their fit to the state before (Bahdanau et al., section 3.1).
+- "multiplicative": the same, weighted by a product with the new state (Luong et al., section 3.1, "general").
+
+Shapes: B batch, T target length, S source length, D width of an embedding, H width of a state, L layers, V vocabulary.
+A mask is True at tokens and False at padding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.nn import functional as F
+from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from ..generation.decoding import Plain
+from ..text.tokenizer import BOS, PAD
+from .encoder_decoder import TranslationModel, embedding_shapes
+
+CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+ATTENTIONS = ("none", "additive", "multiplicative")
+States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
+
+
+class Config:
+    """The hyperparameters of a recurrent translator.
+
+    Args:
+        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
+        cell: "rnn", "lstm" or "gru".
+        attention: "none", "additive" or "multiplicative".
+        d_model: D, the width of the embeddings.
+        hidden: H, the width of the decoder's state, and of the encoder's in each direction.
+        layers: L, of the encoder, and of the decoder.
+        dropout: the probability that dropout zeroes an element of an embedding, or of what the last layer reads.
+        positions: tokens of the longest sentence.
+        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
+
+    Raises:
+        ValueError: an unknown cell or attention; a dropout that is no probability.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        cell: str = "gru",
+        attention: str = "additive",
+        d_model: int = 256,
+        hidden: int = 256,
+        layers: int = 1,
+        dropout: float = 0.1,
+        positions: int = 1024,
+        source_vocabulary: int | None = None,
+    ) -> None:
+        for name, value, known in (("cell", cell, CELLS), ("attention", attention, ATTENTIONS)):
+            if value not in known:
+                raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout has to be between 0 and 1, not {dropout}")
+        self.vocabulary, self.cell, self.attention = vocabulary, cell, attention
+        self.d_model, self.hidden, self.layers, self.dropout = d_model, hidden, layers, dropout
+        self.positions, self.source_vocabulary = positions, source_vocabulary
+
+    def as_dict(self) -> dict[str, Any]:
+        """The arguments by name, for a checkpoint."""
+        return dict(vars(self))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of some weights, which tell all sizes that take memory."""
+        gates = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell]
+        return {
+            **embedding_shapes(self),
+            f"decoder.network.weight_hh_l{self.layers - 1}": (gates * self.hidden, self.hidden),
+        }
+
+    def size(self) -> int:
+        """The number of weights, without biases."""
+        d, h, later = self.d_model, self.hidden, self.layers - 1
+        gates, states = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell], 2 if self.cell == "lstm" else 1
+        context = 0 if self.attention == "multiplicative" else 2 * h
+        encoder = 2 * gates * h * (d + h + later * 3 * h)
+        decoder = gates * h * (d + context + h + later * 2 * h) + states * self.layers * 2 * h * h + d * (3 * h + d)
+        attention = {"none": 0, "additive": h * h + 2 * h * h + h, "multiplicative": 2 * h * h}[self.attention]
+        return (self.vocabulary + (self.source_vocabulary or 0)) * d + encoder + decoder + attention
+
+    def network(self, width: int, **options: Any) -> Any:
+        """The recurrent layers of encoder or decoder, for inputs of a width."""
+        dropout = self.dropout if self.layers > 1 else 0.0
+        return CELLS[self.cell](width, self.hidden, self.layers, dropout=dropout, batch_first=True, **options)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder leaves to the decoder.
+
+    Attributes:
+        values: the states of the source tokens (B, S, 2H); without attention the last one alone, (B, 1, 2H).
+        keys: what states of the decoder are compared with (B, S, H); without attention the same as ``values``.
+        start: the decoder's first states, of each sentence (B, L, H).
+    """
+
+    values: Tensor
+    keys: Tensor
+    start: States
+
+    def __getitem__(self, rows: Tensor) -> Memory:
+        """The memory of some sentences."""
+        return Memory(self.values[rows], self.keys[rows], tuple(s[rows] for s in self.start))
+
+
+class Additive(nn.Module):
+    """Bahdanau et al., appendix A.1.2: the score of source token j is v · tanh(W s + U h_j)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.query = nn.Linear(config.hidden, config.hidden)
+        self.key = nn.Linear(2 * config.hidden, config.hidden, bias=False)
+        self.score = nn.Linear(config.hidden, 1, bias=False)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        """States (B, T, H) and U h (B, S, H) -> scores (B, T, S)."""
+        sums = self.query(state)[:, :, None] + keys[:, None]  # (B, T, S, H)
+        return self.score(sums.tanh())[..., 0]
+
+
+class Multiplicative(nn.Module):
+    """Luong et al., equation 8, "general": the score of source token j is sᵀ W h_j."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.key = nn.Linear(2 * config.hidden, config.hidden, bias=False)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        """States (B, T, H) and W h (B, S, H) -> scores (B, T, S)."""
+        return state @ keys.transpose(1, 2)
+
+
+class Encoder(nn.Module):
+    """Bahdanau et al., section 3.2: each token's state says what is before it and what comes after it."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.network = config.network(config.d_model, bidirectional=True)
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, States]:
+        """(B, S, D) -> the tokens' states (B, S, 2H), and the last ones of both directions, (B, 2H) each."""
+        packed = pack_padded_sequence(x, mask.sum(-1).cpu(), batch_first=True, enforce_sorted=False)
+        out, last = self.network(packed)
+        states, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
+        ends = last if isinstance(last, tuple) else (last,)
+        return states, tuple(mg.cat((s[-2], s[-1]), -1) for s in ends)  # of the last layer: onwards, backwards
+
+
+class Decoder(nn.Module):
+    """s_t from s_(t-1), the token before and the context; then the state from which the next token is predicted."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        d, h = config.d_model, config.hidden
+        self.layers, self.hidden = config.layers, h
+        self.later = config.attention == "multiplicative"  # the context is looked up with the new state
+        self.network = config.network(d if self.later else d + 2 * h)
+        states = 2 if config.cell == "lstm" else 1
+        self.start = nn.ModuleList(nn.Linear(2 * h, config.layers * h) for _ in range(states))
+        self.scores: nn.Module | None = None
+        if config.attention != "none":
+            self.scores = (Multiplicative if self.later else Additive)(config)
+        self.readout = nn.Linear(h + 2 * h + d, d)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def remember(self, states: Tensor, ends: States) -> Memory:
+        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H)."""
+        first = [layer(end).tanh() for layer, end in zip(self.start, ends, strict=True)]
+        start = tuple(s.reshape(-1, self.layers, self.hidden) for s in first)
+        if self.scores is None:
+            return Memory(ends[0][:, None], ends[0][:, None], start)
+        return Memory(states, self.scores.key(states), start)
+
+    def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor, States]:
+        """Embeddings of the tokens before (B, T, D) -> states (B, T, D), weights (B, T, S), the last s (B, L, H)."""
+        if self.scores is None:
+            context = memory.values.expand(-1, y.shape[1], -1)
+            weights = mg.ones(*y.shape[:2], 1, device=y.device)
+            s, last = self.run(mg.cat((y, context), -1), memory.start)
+        elif self.later:
+            s, last = self.run(y, memory.start)
+            context, weights = self.look(s, memory, mask)
+        else:
+            s, context, weights, last = self.alternate(y, memory, mask)
+        return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), weights, last
+
+    def run(self, x: Tensor, states: States) -> tuple[Tensor, States]:
+        """The network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and the last of all (B, L, H)."""
+        before = tuple(s.transpose(0, 1).contiguous() for s in states)
+        out, last = self.network(x, before if len(before) > 1 else before[0])
+        return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))
+
+    def look(self, s: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """States (B, T, H) -> contexts (B, T, 2H) and the weights of the source tokens in them (B, T, S)."""
+        assert self.scores is not None
+        weights = self.scores(s, memory.keys).masked_fill(~mask[:, 0], -math.inf).softmax(-1)
+        return weights @ memory.values, weights
+
+    def alternate(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor, Tensor, States]:
+        """A look, a step of the network, a look, a step: each context needs the state before."""
+        outs, contexts, looks, states = [], [], [], memory.start
+        for t in range(y.shape[1]):
+            context, weights = self.look(states[0][:, -1:], memory, mask)
+            out, states = self.run(mg.cat((y[:, t : t + 1], context), -1), states)
+            outs.append(out)
+            contexts.append(context)
+            looks.append(weights)
+        return mg.cat(outs, 1), mg.cat(contexts, 1), mg.cat(looks, 1), states
+
+
+class Seq2Seq(TranslationModel):
+    """Encoder and decoder of recurrent networks, with the attention that the configuration names."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.encoder, self.decoder = Encoder(config), Decoder(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.apply(initialise)
+
+    def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
+        mask = source != PAD
+        states, ends = self.encoder(self.dropout(self.vectors(source, source=True)), mask)
+        return self.decoder.remember(states, ends), mask[:, None, None]
+
+    def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """Target tokens (B, T) -> states (B, T, D)."""
+        states: Tensor = self.decoder(self.dropout(self.vectors(target)), memory, mask)[0]
+        return states
+
+    def check_attention(self) -> None:
+        """Raises ValueError: the model has no attention."""
+        if self.config.attention == "none":
+            raise ValueError("this model has no attention: its decoder reads one vector for the whole source")
+
+    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """The weights (1, 1, B, T, S). Raises ValueError: the model has no attention."""
+        self.check_attention()
+        weights: Tensor = self.decoder(self.vectors(target), memory, mask)[1]
+        return weights[None, None]
+
+    @mg.no_grad()
+    def begin(self, source: Tensor, cached: bool = True) -> Plain | Stepwise:
+        """See ``TranslationModel``. Cached, each step continues from the last state."""
+        kind = Stepwise if cached and not self.training else Plain
+        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
+
+
+class Stepwise:
+    """Decoding from the last state: each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
+
+    def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
+        self.model, self.start, self.memory, self.mask = model, start, memory, mask
+        self.beam_size = 1
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
+        y = self.model.vectors(tokens[:, -1:])
+        out, self.weights, states = self.model.decoder(y, self.memory, self.mask)
+        self.memory = replace(self.memory, start=states)
+        return F.linear(out[:, 0], self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
+        if beam_size == self.beam_size and len(rows) == len(self.mask):  # all sentences are there
+            states = tuple(s[rows] for s in self.memory.start)  # beams of one sentence share its memory
+            self.memory = replace(self.memory, start=states)
+        else:
+            self.memory, self.mask = self.memory[rows], self.mask[rows]
+        self.beam_size = beam_size
+
+    def attention(self) -> Tensor:
+        """The attention of the last token to each source token (N, S). Raises ValueError: there is none."""
+        self.model.check_attention()
+        return self.weights[:, 0]
+
+    def source_mask(self) -> Tensor:
+        """True at source tokens, False at padding (N, S)."""
+        return self.mask[:, 0, 0]
+
+
+def initialise(module: nn.Module) -> None:
+    """Orthogonal recurrent weights, which keep the length of a state (Bahdanau et al., appendix B.1; Saxe et al. 2014),
+    Xavier's for all others, and an LSTM that forgets nothing at first (Jozefowicz et al. 2015)."""
+    if isinstance(module, nn.RNNBase):
+        for name, parameter in module.named_parameters():
+            if name.startswith("weight_hh"):
+                for gate in parameter.split(module.hidden_size):
+                    nn.init.orthogonal_(gate)
+            elif name.startswith("weight_ih"):
+                nn.init.xavier_uniform_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+                if isinstance(module, nn.LSTM) and name.startswith("bias_ih"):
+                    nn.init.ones_(parameter[module.hidden_size : 2 * module.hidden_size])
+    elif isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=0.1)
+        with mg.no_grad():
+            module.weight[PAD].zero_()

@@ -1,0 +1,230 @@
+"""The answers for the page, as plain data: translations of a text, and the attention of one sentence."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from .sentences import sentences
+from .words import units
+
+LONGEST_TEXT = 5000  # characters
+MOST_SENTENCES = 100
+WIDEST_BEAM = 20
+BEAM = 5  # to begin with, where the model's own search is greedy
+MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of some 10 MB
+MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: some 6 MB of JSON
+
+
+class Refused(Exception):
+    """A refused request.
+
+    Args:
+        status: of HTTP.
+        message: for the person at the page.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class Hypothesis(Protocol):
+    """A translation from the beam."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+
+
+class Translation(Protocol):
+    """The best translation of a sentence, its beam, and notes on it."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def beam(self) -> Sequence[Hypothesis]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
+class Attention(Protocol):
+    """Cross-attention: the tokens of both sides, EOS included, and weights (layers, heads, T, S)."""
+
+    @property
+    def source(self) -> Sequence[str]: ...
+    @property
+    def target(self) -> Sequence[str]: ...
+    @property
+    def weights(self) -> Any: ...
+
+
+class Translator(Protocol):
+    """The part of ``minigrad_models.translation.translator.Translator`` that the page needs."""
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target: codes such as "en", or ends of file names with one ("norm.en")."""
+
+    @property
+    def model(self) -> Any:
+        """An object with ``parameters()``."""
+
+    @property
+    def settings(self) -> Any:
+        """An object with ``decoding.beam``, the default number of beams."""
+
+    def translate(self, sentences: list[str], beam: int = 5) -> Sequence[Translation]:
+        """The translation of each sentence. ValueError: a sentence cannot be translated."""
+
+    @property
+    def examples(self) -> Any:
+        """``{"sentences": [...], "words": [...]}``: what it can translate, for a person to try."""
+
+    def attention(self, source: str, target: str) -> Attention:
+        """The attention to ``source`` as the model writes ``target``."""
+
+    def linked(self, translation: Any) -> Any:
+        """An object with ``page()``, of all attention and the graphs of a translation's beam. ValueError: the model has
+        no attention."""
+
+
+def about(translator: Translator) -> dict[str, Any]:
+    """The model: codes of its languages, number of parameters, the beam to begin with, whether it chooses from that by
+    minimum Bayes risk, not by score; and sentences and words to try."""
+    source, target = (name.rpartition(".")[2] for name in translator.languages)
+    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    return {
+        "source": source,
+        "target": target,
+        "parameters": parameters,
+        "beam": _beam(translator),
+        "mbr": bool(translator.settings.decoding.mbr),
+        **translator.examples,
+    }
+
+
+def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
+    """The sentences of a text with their translations, and the ``seconds`` that these took.
+
+    Args:
+        request: ``text``, of one or many sentences, and ``beam``, the number of beams (by default the model's).
+
+    Raises:
+        Refused: the request is malformed (400), or the text cannot be translated (422).
+    """
+    text, beam = _text(request, "text"), _beam_of(translator, request)
+    parts = sentences(text)
+    if not parts:
+        raise Refused(422, "There is nothing to translate: the text is empty.")
+    if len(parts) > MOST_SENTENCES:
+        message = f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once."
+        raise Refused(422, message)
+    start = time.perf_counter()
+    translations = _ask(lambda: translator.translate([part.text for part in parts], beam=beam))
+    return {
+        "seconds": round(time.perf_counter() - start, 3),
+        "sentences": [
+            {
+                "line": part.line,
+                "source": one.source,
+                "text": one.text,
+                "score": _number(one.score),
+                "beam": [{"text": h.text, "score": _number(h.score)} for h in one.beam],
+                "notes": list(one.notes),
+            }
+            for part, one in zip(parts, translations, strict=True)
+        ],
+    }
+
+
+def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
+    """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists.
+
+    Args:
+        request: ``source`` and ``target``, one sentence each, as ``translate`` returned them.
+
+    Raises:
+        Refused: the request is malformed (400), or there is too much to show (422).
+    """
+    source, target = _text(request, "source"), _text(request, "target")
+    result = _ask(lambda: translator.attention(source, target))
+    if result.weights.size > MOST_WEIGHTS:
+        sizes = f"{len(result.target)} × {len(result.source)} tokens"
+        raise Refused(422, f"The sentence is too long to show its attention: {sizes}.")
+    return {
+        "source": _side(result.source, source),
+        "target": _side(result.target, target),
+        "weights": result.weights.astype("float64").round(4).tolist(),
+    }
+
+
+def linked(translator: Translator, request: dict[str, Any]) -> str:
+    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML.
+
+    Args:
+        request: ``text``, a sentence as ``translate`` returned it, and ``beam``.
+
+    Raises:
+        Refused: the request is malformed (400), or there is too much to show, or nothing (422).
+    """
+    text, beam = _text(request, "text"), _beam_of(translator, request)
+    (translation,) = _ask(lambda: translator.translate([text], beam=beam))
+    seen = _ask(lambda: translator.attention(translation.source, translation.text))
+    tokens = len(seen.source) + len(seen.target)
+    if tokens > MOST_LINKED:
+        counted = f"{tokens} tokens with its translation, and {MOST_LINKED} are the most"
+        raise Refused(422, f"The sentence is too long to draw its graph: {counted}.")
+    return str(_ask(lambda: translator.linked(translation)).page().html())
+
+
+def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
+    pieces, words = units(tokens, text)
+    return {"tokens": [unit._asdict() for unit in pieces], "words": [unit._asdict() for unit in words]}
+
+
+def _beam(translator: Translator) -> int:
+    """The model's beam, up to the widest that the page offers; a greedy model's translations are compared, too."""
+    own = int(translator.settings.decoding.beam)
+    return min(own, WIDEST_BEAM) if own > 1 else BEAM
+
+
+def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
+    """The beam of a request. Raises Refused: it is none."""
+    beam = request.get("beam", _beam(translator))
+    if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
+        raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
+    return beam
+
+
+def _ask(question: Any) -> Any:
+    """The translator's answer; its reason to refuse a sentence is shown to the person."""
+    try:
+        return question()
+    except ValueError as error:
+        raise Refused(422, f"{error}") from error
+
+
+def _text(request: dict[str, Any], name: str) -> str:
+    text = request.get(name)
+    if not isinstance(text, str):
+        raise Refused(400, f'"{name}" must be a text.')
+    if len(text) > LONGEST_TEXT:
+        raise Refused(422, f"The text has {len(text):,} characters; at most {LONGEST_TEXT:,} are translated at once.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused(400, f'"{name}" holds half a character (a lone surrogate).') from None
+    return text
+
+
+def _number(value: float) -> float | None:
+    """A number for JSON, which has neither NaN nor infinity."""
+    return round(float(value), 4) if math.isfinite(value) else None

@@ -1,0 +1,62 @@
+"""Settings for a person's own pairs, which follow from how many there are and what they are made of."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..text import Pairs, SubwordTokenizer
+from . import translation_data as data
+from .translation_settings import Settings, preset
+
+RECIPE = "multi30k"  # the settings for as many pairs as that corpus has, and for more
+PAIRS = 29_000
+FEW = 20_000  # pairs: below, the sizes follow the corpus
+LEAST = 400  # updates
+OFTEN = 5  # a subword stands so often, or is not one
+
+
+def suited(values: dict[str, Any]) -> Settings:
+    """The settings for the pairs of ``values["data"]``; the other values are given, and hold.
+
+    Raises:
+        FileNotFoundError, ValueError: pairs that cannot be read, or values that make no sense.
+    """
+    start = preset(RECIPE).changed({"split_digits": True, **values})
+    train = data.read(start.data)["train"]
+    chosen = {**sizes(len(train.source), values), **_tokens(train, start)}
+    return start.changed({**chosen, **values})
+
+
+def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
+    """The updates, and the model, for a number of pairs.
+
+    The recipe's 10,000 updates go over 29,000 pairs fifty times. Fewer pairs are gone over more often, and by a
+    smaller model: updates grow with the power 0.8 of their number.
+    """
+    chosen: dict[str, Any] = {}
+    steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
+    steps = values.get("steps", max(LEAST, steps))
+    if pairs < FEW:
+        chosen |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
+        chosen["metric"] = "loss"  # BLEU is zero, or nearly, of texts of less than four words
+    if steps == 1:
+        chosen["schedule"] = "inverse_sqrt"  # the others need an update after those in which the rate rises
+    every = max(1, steps // 10)
+    warm_up = min(every, 1000)
+    return {**chosen, "steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
+
+
+def _tokens(train: Pairs, start: Settings) -> dict[str, Any]:
+    """The size of the vocabulary: a subword that stands in the corpus a few times only is learned from nothing, and its
+    pieces stand more often (Gowda and May 2020, arXiv 2004.02334)."""
+    if len(train.source) >= FEW or start.data.tokenizer != "subwords":
+        return {}
+    texts = [*train.source, *train.target]
+    options: dict[str, Any] = {"lowercase": start.data.lowercase, "normalization": start.data.normalization}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        often = SubwordTokenizer.train(
+            texts, start.data.vocabulary, min_frequency=OFTEN, split_digits=start.data.split_digits, **options
+        )
+    return {"vocabulary": len(often)}

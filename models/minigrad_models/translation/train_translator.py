@@ -1,0 +1,161 @@
+"""The training: model, data, optimiser and loop, and the report at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import minigrad as mg
+from minigrad.backend.compiled import store
+from minigrad.optim.lr_scheduler import LambdaLR
+from minigrad.utils.bar import bar
+
+from ..programs import updates
+from ..programs.models import check_device
+from ..programs.ranks import is_first
+from ..programs.start_training import take_weights
+from ..text import EncodedPairs, Pairs, TokenizerPair
+from ..text.scores import check_installed
+from ..training import Settings as LoopSettings
+from ..training import Trainer
+from . import translation_data as data
+from . import translator_run as run
+from .architectures import build
+from .encoder_decoder import TranslationModel
+from .evaluation import likely, report, samples, write
+from .example_sentences import examples_of
+from .overview import overview
+from .translation_data import PairBatches
+from .translation_loss import loss_of
+from .translation_settings import Settings, TrainingSettings, as_toml
+from .translator import Translator
+from .validation import Evaluation
+
+FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
+LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printed
+
+
+def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
+    """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
+    check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
+    updates.schedule_of(settings.training)
+    check_installed(settings.bleu_tokenizer)  # the report at the end needs it
+    if settings.training.device == "cpu":
+        store.prepare()  # kernels, of which some are compiled once, while the data are read
+    text = as_toml(settings, f"Settings of the run {folder.name}")
+    pairs = data.read(settings.data)
+    loop_settings(settings.training, "validation" in pairs)
+    tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
+    mg.manual_seed(settings.training.seed)
+    if tokenizers is None:
+        tokenizers = data.tokenizers_for(pairs["train"], settings.data)
+    model = build(settings.model, tokenizers, settings.training.device)
+    configuration = configuration or run.configuration(settings, pairs["train"])
+    description = run.extra(model, tokenizers, settings, configuration, examples_of(pairs))
+    with run.prepared(folder, fresh and is_first()) as place:
+        encoded = data.encode(pairs["train"], tokenizers, settings, place)
+        trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
+        trainer.check()
+        if fresh and is_first():
+            run.set_aside(folder, place)
+    for line in overview(pairs, tokenizers) if settings.data.data else ():
+        print(line)
+    count = sum(p.numel() for p in model.parameters())
+    entries = f"{len(tokenizers.target):,}"
+    if not tokenizers.joint:
+        entries = f"{len(tokenizers.source):,} and {entries}"
+    print(
+        f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters, "
+        f"on {settings.training.device}, in {folder}",
+        flush=True,
+    )
+    outcome = trainer.fit(lambda: run.write_settings(folder, text))
+    if not outcome.finished:
+        print(run.PROGRAM.stopped(folder))
+        return 130
+    if not is_first():
+        return 0
+    return finish(trainer, model, pairs, tokenizers, settings, folder)
+
+
+def make_trainer(
+    model: TranslationModel,
+    pairs: dict[str, Pairs],
+    encoded: EncodedPairs,
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    folder: Path,
+    description: dict[str, Any],
+) -> Trainer:
+    """The training loop with its parts."""
+    s = settings.training
+    optimizer = optimizer_of(model, s)
+    evaluate = None
+    if "validation" in pairs:
+        evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
+    return Trainer(
+        model,
+        optimizer,
+        PairBatches(pairs["train"], encoded, tokenizers, settings),
+        loss_of(s),
+        folder=folder,
+        settings=loop_settings(s, evaluate is not None),
+        schedule=LambdaLR(optimizer, updates.schedule_of(s)),
+        evaluate=evaluate,
+        extra=description,
+    )
+
+
+def optimizer_of(model: TranslationModel, s: TrainingSettings) -> mg.optim.AdamW:
+    """See ``updates.optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
+    return updates.optimizer_of(model, s, betas=(0.9, 0.98), eps=1e-9)
+
+
+def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
+    """See ``updates.loop_settings``."""
+    return updates.loop_settings(s, evaluated, metric=s.metric, mode="max" if s.metric == "bleu" else "min")
+
+
+def finish(
+    trainer: Trainer,
+    model: TranslationModel,
+    pairs: dict[str, Pairs],
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    folder: Path,
+) -> int:
+    """Write the trained model, and report its scores on held-out sentences. Returns the exit status."""
+    take_weights(trainer, model, settings.training, folder, best=False)
+    path = run.write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
+    print(f"saved to {path}", flush=True)
+    translator = Translator(model, tokenizers, settings)
+    for split in ("validation", "test"):
+        if split in pairs:
+            print_report(translator, pairs[split], folder / f"{split}.json", settings)
+    example = pairs["train"].source[0] if settings.data.data else "I like cats"
+    again = ["--run", str(folder)] if settings.data.data else []
+    if len(example) > LONGEST_EXAMPLE:
+        example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
+    print("\ntranslate with it:  " + run.PROGRAM.typed("translate", *again, example))
+    return 0
+
+
+def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
+    """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
+    split = path.stem
+    source, target = list(pairs.source), list(pairs.target)
+    with bar(len(source), f"translating {split}", " sentences") as shown:
+        translations = translator.translate(source, progress=shown.update)
+    language = settings.data.target if settings.data.data else None
+    scores = report(translations, target, language=language, worst=0, tokenizer=settings.bleu_tokenizer)
+    write(path, scores, translations)
+    share = scores.exact / scores.sentences
+    print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
+    if scores.sentences < FEW:
+        low, high = likely(scores.exact, scores.sentences)
+        print(f"  by so few, the share among others like them is likely (95 %) between {low:.0%} and {high:.0%}")
+    print("\n".join(f"  {score}" for score in (scores.bleu, scores.chrf, scores.moses) if score is not None))
+    for note in scores.notes:
+        print(f"  note: {note}")
+    if split == "test":
+        print("\nsentences that it has never seen:\n" + samples(source, [t.text for t in translations], target))

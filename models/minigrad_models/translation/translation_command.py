@@ -1,0 +1,177 @@
+"""The translator's commands: train, translate, evaluate, serve, config."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..programs.command_line import (
+    CLOSED,
+    Command,
+    add_run,
+    add_settings,
+    add_training,
+    check_output,
+    start_of,
+    values_of,
+)
+from ..programs.models import check_device
+from ..programs.options import whole
+from .translation_settings import BLEU_TOKENIZERS, Settings, as_toml, languages, preset
+
+DEFAULT = "toy without --data, else what suits the pairs"
+DEFAULT_RUN = Path("runs") / "toy"
+
+
+def _train(p: argparse.ArgumentParser) -> None:
+    add_training(p, Settings, "preset's or the data's", DEFAULT)
+
+
+def _config(p: argparse.ArgumentParser) -> None:
+    add_settings(p, Settings, DEFAULT)
+
+
+def _search(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--beam", type=whole(), metavar="N", help="the width of the beam search; 1: greedy")
+    p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
+    p.add_argument(
+        "--coverage-penalty", type=float, metavar="BETA", help="a higher value leaves out less of the source"
+    )
+    p.add_argument(
+        "--mbr",
+        type=float,
+        metavar="SHARPNESS",
+        help="choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
+    )
+    p.add_argument("--batch", type=whole(), default=100, metavar="N", help="sentences at a time (100)")
+    p.add_argument("--no-cache", action="store_true", help="compute everything again at each step")
+
+
+def _translate(p: argparse.ArgumentParser) -> None:
+    p.add_argument("sentences", nargs="*", help="sentences to translate; without any, lines are read")
+    p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one per line (default: stdin)")
+    p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
+    add_run(p, DEFAULT_RUN)
+    _search(p)
+    p.add_argument(
+        "--n-best",
+        type=whole(),
+        default=1,
+        metavar="N",
+        help="print the N best translations of the beam with their scores",
+    )
+    p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
+    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
+    p.add_argument(
+        "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
+    )
+    p.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
+    p.add_argument(
+        "--attention",
+        type=Path,
+        metavar="FILE",
+        help="write the attention: a page with all heads and beams (.html), or an image of their mean (.svg; .pdf "
+        "and .png need the extra viz)",
+    )
+    p.add_argument(
+        "--graph",
+        type=Path,
+        metavar="FILE.html",
+        help="the same page beside the graph of each beam's loss, with links between the two",
+    )
+
+
+def _evaluate(p: argparse.ArgumentParser) -> None:
+    add_run(p, DEFAULT_RUN)
+    _search(p)
+    p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
+    p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
+    p.add_argument(
+        "--bleu-tokenizer",
+        choices=BLEU_TOKENIZERS,
+        help="sacreBLEU's tokenizer; auto: by the name of the target (default: that of the training)",
+    )
+    p.add_argument("--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)")
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, with all translations")
+
+
+def _serve(p: argparse.ArgumentParser) -> None:
+    add_run(p, DEFAULT_RUN)
+    p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
+    p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
+    p.add_argument("--open", action="store_true", help="open the page in the browser")
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings from a preset or a file, and from options."""
+    values = values_of(options, Settings)
+    if "data" in values and options.config is None:
+        values = {**languages(values["data"]), **values}
+    from .suited import suited  # here: it reads data, for which ``--help`` needs not wait
+
+    start = start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
+    return start.changed(values)
+
+
+def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
+    """The folder of a run: --run, or one that is named after preset and languages."""
+    if options.run is not None:
+        return Path(options.run)
+    if not settings.data.data:
+        return DEFAULT_RUN
+    name = options.preset or (options.config.stem if options.config else "")
+    if not name and len(settings.data.data) == 1 and not Path(settings.data.data[0]).is_dir():
+        return Path("runs") / Path(settings.data.data[0]).name.partition(".")[0]
+    return Path("runs") / "-".join(filter(None, (name, settings.data.source, settings.data.target)))
+
+
+def _do_train(options: argparse.Namespace) -> int:
+    from ..programs.ranks import train_as_ranks
+    from .train_translator import train
+
+    check_device(options.device or "cpu")  # before data is read, from which settings follow
+    settings = settings_of(options)
+    folder = run_folder(options, settings)
+    go = lambda: train(settings, folder, options.fresh)
+    return train_as_ranks(options.words, settings.training, go)
+
+
+def _do_translate(options: argparse.Namespace) -> int:
+    check_output(options.output, "--output")
+    if "stdin" in CLOSED and options.input is None and not options.sentences:
+        raise OSError("standard input is closed: give sentences, or --input FILE")
+    from .inference import translate
+
+    return translate(options)
+
+
+def _do_evaluate(options: argparse.Namespace) -> int:
+    check_output(options.json, "--json")
+    from .inference import evaluate
+
+    return evaluate(options)
+
+
+def _do_serve(options: argparse.Namespace) -> int:
+    from .serve import serve
+    from .translator import Translator
+
+    return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)
+
+
+def _do_config(options: argparse.Namespace) -> int:
+    check_output(None, "")
+    if options.preset is None and options.config is None and options.data is None:
+        options.preset = "toy"
+    origin = options.config or (f"preset {options.preset}" if options.preset else "what suits the pairs of --data")
+    print(as_toml(settings_of(options), f"Settings of minigrad train: {origin}"), end="")
+    return 0
+
+
+COMMANDS = (
+    Command("train", "train a model, or resume a training", _train, _do_train),
+    Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, _do_translate),
+    Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, _do_evaluate),
+    Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
+    Command("config", "print all settings of a training as a configuration file", _config, _do_config),
+)

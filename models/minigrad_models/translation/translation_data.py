@@ -1,0 +1,221 @@
+"""The corpus, shipped or from files, as token ids and batches."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
+
+from ..programs.batches import moved
+from ..text import (
+    EncodedPairs,
+    Pairs,
+    SubwordSampler,
+    SubwordTokenizer,
+    TokenBatches,
+    TokenizerPair,
+    WordTokenizer,
+    read_pairs,
+)
+from ..text.corpus import part
+from ..text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from . import english_italian
+from .transformer import pad
+from .translation_settings import DataSettings, Settings, TrainingSettings
+
+CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
+ON_DISK = 200_000  # with so many pairs, token ids are in files of the run's folder, not in memory
+
+
+class Batch(NamedTuple):
+    """Sentence pairs, padded.
+
+    Attributes:
+        source: tokens and EOS (B, S).
+        target: BOS, tokens, EOS (B, T).
+        read: the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN.
+        weight: the number of tokens to predict, without padding.
+        epoch: of the batch, from 0.
+    """
+
+    source: Tensor
+    target: Tensor
+    read: Tensor
+    weight: int
+    epoch: int = 0
+
+
+def read(settings: DataSettings) -> dict[str, Pairs]:
+    """The sentence pairs by split: "train", and "validation" and "test" if they exist.
+
+    Raises:
+        FileNotFoundError, ValueError: no data, or data that cannot be read.
+    """
+    splits = _all(settings)
+    train = splits["train"]
+    if 0 < settings.pairs < len(train.source):
+        splits["train"] = part(train, np.arange(settings.pairs))._replace(skipped=train.skipped)
+    return splits
+
+
+def _all(settings: DataSettings) -> dict[str, Pairs]:
+    if settings.data:
+        splits = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        if len(splits) > 1 or not settings.held_out:
+            return splits
+        return hold_out(splits["train"], settings.held_out)
+    if settings.tokenizer != "words":
+        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
+    return read_shipped()
+
+
+def read_shipped(train: int | None = None) -> dict[str, Pairs]:
+    """The corpus that ships with minigrad, by split; ``train`` pairs to learn from (None: all)."""
+    splits = {}
+    for split in ("train", "validation", "test"):
+        pairs = english_italian.load(split, size=train if split == "train" else 1000)
+        splits[split] = Pairs([p.source for p in pairs], [p.target for p in pairs])
+    return splits
+
+
+def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
+    """Split off random pairs, always the same ones, for validation and as many for testing.
+
+    What is held out is new: where its source stands more than once, all its pairs leave the training. Sentences that
+    stand once are therefore taken first, and the commonest stay with the training.
+
+    Args:
+        most: pairs of each split, at most a twentieth of all; of fewer than a hundred pairs, none.
+    """
+    count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
+    if not count:
+        return {"train": pairs}
+    drawn = np.random.default_rng(0).permutation(len(pairs.source))[: CANDIDATES * count]
+    first: dict[str, int] = {}
+    for i in drawn.tolist():
+        first.setdefault(pairs.source[i], i)
+    copies = Counter(source for source in pairs.source if source in first)
+    taken = sorted(first.values(), key=lambda i: copies[pairs.source[i]])[: 2 * count]
+    places = {"validation": np.sort(taken[: len(taken) // 2]), "test": np.sort(taken[len(taken) // 2 :])}
+    new = {pairs.source[i] for i in taken}
+    rest = np.flatnonzero(np.fromiter((source not in new for source in pairs.source), np.bool_, len(pairs.source)))
+    if not len(rest) or not len(places["validation"]):
+        return {"train": pairs}  # one sentence, again and again
+    splits = {split: part(pairs, chosen) for split, chosen in places.items()}
+    return {"train": part(pairs, rest)._replace(skipped=pairs.skipped), **splits}
+
+
+def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
+    """Tokenizers that are trained on the training pairs."""
+    if settings.tokenizer == "words":
+        texts = [*train.source, *train.target]
+        if settings.data:
+            words = WordTokenizer.train(texts, settings.vocabulary)
+        else:
+            words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
+        return TokenizerPair(words, words)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        tokenizers = TokenizerPair.train(
+            train.source,
+            train.target,
+            vocabulary=settings.vocabulary,
+            joint=settings.joint,
+            model=settings.subword_model,
+            split_digits=settings.split_digits,
+            lowercase=settings.lowercase,
+            normalization=settings.normalization,
+        )
+    for warning in caught:
+        print(f"note: {warning.message}", file=sys.stderr)
+    return tokenizers
+
+
+def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: Path) -> EncodedPairs:
+    """The training pairs as ids. Prints how many are left out because they are too long."""
+    longest = min(settings.data.longest, settings.model.positions)
+    files = folder / "corpus" if len(pairs.source) >= ON_DISK else None
+    encoded = EncodedPairs.build(pairs, tokenizers, longest=longest, folder=files)
+    if pairs.skipped:
+        print(f"{pairs.skipped:,} pairs with an empty side left out", file=sys.stderr)
+    if encoded.left_out:
+        print(f"{encoded.left_out:,} pairs longer than {longest} tokens left out", file=sys.stderr)
+    return encoded
+
+
+def _samplers(tokenizers: TokenizerPair, training: TrainingSettings) -> tuple[SubwordSampler, ...]:
+    """The samplers that split source and target into random subwords."""
+    samplers = []
+    for tokenizer in (tokenizers.source,) if tokenizers.joint else (tokenizers.source, tokenizers.target):
+        if not isinstance(tokenizer, SubwordTokenizer):
+            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
+        samplers.append(SubwordSampler(tokenizer, training.subword_dropout, training.seed))
+    return (samplers[0], samplers[-1])
+
+
+class PairBatches:
+    """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone.
+
+    Args:
+        pairs: the sentences.
+        encoded: their ids.
+    """
+
+    def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
+        training = settings.training
+        self.pairs, self.encoded, self.settings = pairs, encoded, training
+        self.order = TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
+        self.longest = min(settings.data.longest, settings.model.positions)
+        self.samplers = _samplers(tokenizers, training) if training.subword_dropout else ()
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from number ``start`` on."""
+        for place, rows in enumerate(self.order.epoch(number, start), start):
+            yield self.batch(rows, number, place)
+
+    def batch(self, rows: list[int], epoch: int, place: int) -> Batch:
+        """The pairs with some numbers."""
+        chosen = [self._sampled(i, epoch) if self.samplers else self.encoded[i] for i in rows]
+        if epoch < self.settings.both_ways:
+            draw = np.random.default_rng((self.settings.seed, epoch, place, 1))
+            chosen = [
+                reverse(*pair) if is_reversed else pair
+                for pair, is_reversed in zip(chosen, draw.random(len(chosen)) < 0.5, strict=True)
+            ]
+        source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
+        read = target[:, :-1]
+        if self.settings.word_dropout:
+            draw = np.random.default_rng((self.settings.seed, epoch, place))
+            source, read = (self._forget(x, draw) for x in (source, read))
+        weight = int((target[:, 1:] != PAD).sum())
+        source, target, read = moved(self.settings.device, source, target, read)
+        return Batch(source, target, read, weight, epoch)
+
+    def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
+        """A pair with random subwords; with the regular ones if the random ones are too many."""
+        place, draw = int(self.encoded.index[i]), epoch * len(self.encoded) + i
+        a, b = self.pairs.source[place], self.pairs.target[place]
+        source, target = self.samplers[0].encode(a, draw), self.samplers[1].encode(b, draw)
+        if max(len(source) + 1, len(target) + 2) > self.longest:
+            return self.encoded[i]
+        return [*source, EOS], [BOS, *target, EOS]
+
+    def _forget(self, tokens: Tensor, draw: np.random.Generator) -> Tensor:
+        """Word dropout (Bowman et al. 2016, arXiv 1511.06349, section 3.1): some tokens become UNKNOWN."""
+        chance = draw.random(tuple(tokens.shape)) < self.settings.word_dropout
+        words = (tokens != PAD) & (tokens != BOS) & (tokens != EOS)
+        return tokens.masked_fill(words & mg.from_numpy(chance), UNKNOWN)
+
+
+def reverse(source: list[int], target: list[int]) -> tuple[list[int], list[int]]:
+    """A pair in the other direction. A model that first trains on both directions then learns the one better (Ding
+    et al. 2021, arXiv 2109.07780); the language that it reads tells it which one to write."""
+    return target[1:], [BOS, *source]

@@ -1,0 +1,164 @@
+"""The settings of a training in four sections, with presets and configuration files in TOML.
+
+Options of the command line override a preset or a ``--config`` file, and these override the defaults. The files
+in ``presets/`` contain every setting.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..programs.settings import ALMOST_ONE, Sections, amount, chance, count, setting
+from ..programs.updates import FREE, Updates
+from ..text.scores import tokenizer_for
+
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")  # "de", "zh-CN", "zho_Hans"
+BLEU_TOKENIZERS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
+MODELS = (
+    "transformer",
+    "convolution",
+    *(cell + kind for cell in ("rnn", "lstm", "gru") for kind in ("", "-attention", "-multiplicative")),
+)
+PRESETS = Path(__file__).parent / "presets"
+MOST_TOKENS = 1_000_000  # as ``check_vocabulary`` of minigrad_models.text.subwords, which this file does without
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """The sentence pairs, and how they become tokens."""
+
+    data: tuple[str, ...] = setting((), "a folder, a .tsv table or two files; empty: the shipped corpus")
+    source: str = setting("en", "in a folder, the last part of the source files' names")
+    target: str = setting("de", "in a folder, the last part of the target files' names")
+    pairs: int = amount(0, "the number of pairs to train with, from the first on; 0: all")
+    tokenizer: str = setting("subwords", "the kind of tokens", ("subwords", "words"))
+    vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
+    joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
+    subword_model: str = setting("bpe", "the model of subwords", ("bpe", "unigram"))
+    split_digits: bool = setting(False, "each digit is a token of its own")
+    lowercase: bool = setting(False, "make all text lower-case")
+    normalization: str = setting("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
+    longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
+    held_out: int = amount(
+        1000, "pairs for validation, and for testing, if the data has none; at most a twentieth of all"
+    )
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The model and its sizes. Only the transformer has heads, d_ff and what follows them; only others have hidden."""
+
+    model: str = setting("transformer", "the architecture: the transformer, or what it replaced", MODELS)
+    hidden: int = count(256, "width of a recurrent or convolutional layer")
+    kernel: int = count(3, "tokens that a convolution mixes, an odd number")
+    layers: int = count(4, "layers of the encoder, and of the decoder")
+    d_model: int = count(128, "width of every layer's input and output")
+    heads: int = count(4, "attention heads")
+    d_ff: int = count(256, "width inside the feed-forward networks")
+    norm_first: bool = setting(True, "normalise before each sub-layer (Xiong et al. 2020), not after it")
+    positions: int = count(1024, "the longest sentence that the model reads or writes, in tokens")
+    position_encoding: str = setting(
+        "sinusoidal",
+        "positions: sines added to embeddings, or attention by distance (Su et al. 2021)",
+        ("sinusoidal", "rotary"),
+    )
+    dropout: float = chance(0.3, "probability of dropout of the sub-layers' outputs")
+    attention_dropout: float = chance(0.0, "probability of dropout of attention weights")
+    activation_dropout: float = chance(0.0, "probability of dropout inside the feed-forward networks")
+    embedding_dropout: float = setting(
+        -1.0, "probability of dropout of embeddings; -1: as dropout", limits=(-1, ALMOST_ONE)
+    )
+
+
+@dataclass(frozen=True)
+class TrainingSettings(Updates):
+    """The updates, and regularisation."""
+
+    batch_tokens: int = count(4096, "the most tokens on a side of a batch, padding included")
+    label_smoothing: float = chance(0.1, "probability that is shared among all wrong tokens")
+    r_drop: float = amount(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
+    r_drop_after: int = amount(0, "first epochs without R-Drop, which take half the time")
+    subword_dropout: float = chance(0.0, "probability of skipping a merge of subwords (BPE-dropout)")
+    word_dropout: float = chance(0.0, "probability that the model reads <unk> in place of a token")
+    both_ways: int = amount(0, "first epochs, in which half of the pairs are learned from target to source")
+    metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
+    bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """The search for translations."""
+
+    beam: int = setting(5, "the width of the beam search; 1: greedy", limits=(1, 1000))
+    length_penalty: float = setting(
+        1.0, "exponent of the length by which log-probabilities are divided", limits=(-10, 10)
+    )
+    coverage_penalty: float = amount(0.0, "weight of the penalty for source words without attention")
+    mbr: float = amount(
+        0.0, "choose from the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
+    )
+    early_stopping: bool = setting(
+        False, "end the search at as many translations as the beam is wide, though a likelier one may come"
+    )
+
+
+@dataclass(frozen=True)
+class Settings(Sections):
+    """All sections.
+
+    Raises:
+        ValueError: a value out of range; the message names the setting.
+    """
+
+    PRESETS, FREE, LATER = PRESETS, FREE, ("decoding",)
+
+    data: DataSettings = field(default_factory=DataSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    decoding: DecodingSettings = field(default_factory=DecodingSettings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = self.model
+        if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
+            raise ValueError(
+                f"d_model ({self.model.d_model}) must be even and a multiple of heads ({self.model.heads})"
+            )
+        check_positions(self.model.positions, self.model.d_model)
+        subwords = self.data.tokenizer == "subwords"
+        if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
+            raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")
+        if self.training.both_ways and not self.data.joint:
+            raise ValueError("both_ways needs joint = true: one vocabulary for both languages")
+        if not subwords and (self.data.lowercase or not self.data.joint or self.data.subword_model != "bpe"):
+            raise ValueError("lowercase, joint = false and subword_model need tokenizer = 'subwords'")
+
+    @property
+    def bleu_tokenizer(self) -> str:
+        """sacreBLEU's tokenizer for the target."""
+        choice = self.training.bleu_tokenizer
+        return tokenizer_for(self.data.target if self.data.data else "") if choice == "auto" else choice
+
+
+def languages(data: tuple[str, ...]) -> dict[str, str]:
+    """Source and target from file names, such as "a.en.gz b.fr"; a table has none, and a folder has many."""
+    if len(data) == 1 and Path(data[0]).is_dir():
+        return {}
+    if len(data) == 2:
+        endings = [Path(path.removesuffix(".gz")).suffix.removeprefix(".") for path in data]
+        if all(LANGUAGE.fullmatch(ending) and ending != "txt" for ending in endings):
+            return dict(zip(("source", "target"), endings, strict=True))
+    return {"source": "source", "target": "target"}
+
+
+FIELDS = Settings.fields()
+MOST_NUMBERS = 1 << 26  # of the table of positions: 256 MiB
+preset_names, preset, read, as_toml = Settings.preset_names, Settings.preset, Settings.read, Settings.as_toml
+
+
+def check_positions(positions: int, d_model: int) -> None:
+    """Raise ValueError for so many positions that the table of their encodings would fill the memory."""
+    if positions * d_model > MOST_NUMBERS:
+        raise ValueError(f"positions ({positions:,}) times d_model ({d_model:,}) is more than {MOST_NUMBERS:,}")

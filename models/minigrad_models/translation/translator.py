@@ -1,0 +1,274 @@
+"""A trained model with its tokenizers: translations of sentences, and their attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad.autograd.mode import at_end
+
+from ..text import TokenizerPair
+from ..text.generate import Hypothesis as TokenHypothesis
+from ..text.generate import beam_search, greedy, power, sample
+from ..text.risk import minimum_bayes_risk
+from ..text.tokenizer import BOS, EOS, UNKNOWN
+from . import translator_run as run
+from .encoder_decoder import TranslationModel, pad
+from .example_sentences import Examples
+from .translation_settings import DecodingSettings, Settings
+
+if TYPE_CHECKING:
+    from minigrad.viz.attention import AttentionView
+    from minigrad.viz.linked import Linked
+
+BATCH = 100  # sentences to translate together
+PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
+
+
+class Hypothesis(NamedTuple):
+    """One possible translation, and its score (higher is better)."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translated sentence.
+
+    Attributes:
+        source: the sentence as the tokenizer reads it.
+        text: its translation, "" for an empty sentence.
+        score: of the translation.
+        beam: the hypotheses of the search, the best first.
+        notes: for a person to read.
+    """
+
+    source: str
+    text: str
+    score: float
+    beam: list[Hypothesis] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Attention(NamedTuple):
+    """The attention of each target token to each source token.
+
+    Attributes:
+        source, target: the texts of the tokens, with "⟨end⟩" at the end.
+        weights: cross-attention (layers, heads, T, S) at the position that predicts the token; rows sum to 1.
+    """
+
+    source: list[str]
+    target: list[str]
+    weights: np.ndarray[Any, np.dtype[np.float32]]
+
+
+class _Inputs(NamedTuple):
+    """The inputs of the model for one sentence and its translation.
+
+    Attributes:
+        source, target: ids (1, S) and (1, T).
+        read, written: the texts of the S source tokens, and of the T tokens that the model predicts.
+    """
+
+    source: mg.Tensor
+    target: mg.Tensor
+    read: list[str]
+    written: list[str]
+
+
+def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
+    """(start, stop) of groups of sentences in ascending order of length, none of them too large."""
+    start = 0
+    for stop, length in enumerate(lengths, 1):
+        if stop - start > 1 and (stop - start > most or (stop - start) * beam_size * 3 * length > PLACES):
+            yield start, stop - 1
+            start = stop - 1
+    if start < len(lengths):
+        yield start, len(lengths)
+
+
+class Translator:
+    """A model and its tokenizers.
+
+    Args:
+        model: any translation model.
+        tokenizers: of its source and target.
+        settings: of its training, and the defaults of its search.
+        examples: sentences and words to show to whoever asks what it can translate.
+    """
+
+    def __init__(
+        self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None
+    ) -> None:
+        self.model, self.tokenizers, self.settings = model, tokenizers, settings
+        self.examples: Examples = examples or {"sentences": [], "words": []}
+
+    @classmethod
+    def load(cls, path: Path | str, device: str = "cpu") -> Translator:
+        """The model of a run's folder, or of a file.
+
+        Raises:
+            FileNotFoundError: there is none. ValueError, RuntimeError: the file is damaged, or not a model of
+                this program.
+        """
+        return cls(*run.load(Path(path), device))
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The source and target languages."""
+        return self.settings.data.source, self.settings.data.target
+
+    @mg.no_grad()
+    def translate(
+        self,
+        sentences: Sequence[str],
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        coverage_penalty: float | None = None,
+        sample: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        cached: bool = True,
+        batch: int = BATCH,
+        progress: Callable[[int], Any] | None = None,
+        mbr: float | None = None,
+    ) -> list[Translation]:
+        """Translate sentences, those of similar length together. Results are in the order of the sentences.
+
+        Args:
+            sentences: text; an empty one has an empty translation.
+            beam, length_penalty, coverage_penalty, mbr: of the beam search; None is the value of the settings.
+            sample: a temperature, to draw translations at random: from the top_k likeliest tokens, or from the
+                likeliest ones with probability top_p together.
+            cached: keep keys and values; without a cache, each step computes everything again.
+            batch: the number of sentences to translate together.
+            progress: called with the number of sentences after each batch.
+
+        Raises:
+            ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
+        """
+        search = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
+        changes = {name: value for name, value in search.items() if value is not None}
+        decoding = self.settings.changed(changes).decoding
+        choosing = [name for name, value in changes.items() if name != "beam" and value]
+        if choosing and decoding.beam == 1 and sample is None:
+            raise ValueError(f"{choosing[0]} chooses among the texts of a beam, and a beam of 1 has only one")
+        prepared = [self._prepared(sentence) for sentence in sentences]
+        full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
+        order = sorted(full, key=lambda i: len(prepared[i][1]))
+        results = [Translation(text, "", 0.0, [], notes) for text, _, notes in prepared]
+        lengths = [len(prepared[i][1]) for i in order]
+        with at_end(self.model.train, self.model.training) as end, end:
+            self.model.eval()
+            for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
+                beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
+                for i, hypotheses in zip(rows, beams, strict=True):
+                    results[i] = self._translation(prepared[i], hypotheses)
+                if progress is not None:
+                    progress(len(rows))
+        return results
+
+    def _prepared(self, sentence: str) -> tuple[str, list[int], list[str]]:
+        """The text in the form of the tokenizer, its ids with EOS, and notes."""
+        tokenizer, most, notes = self.tokenizers.source, self.model.config.positions - 1, []
+        text = tokenizer.prepare(" ".join(sentence.split()))
+        ids = tokenizer.encode(text)
+        if UNKNOWN in ids:
+            unknown = ", ".join(dict.fromkeys(tokenizer.unknown(text)))
+            notes.append(f"the model has never seen: {unknown[:200]}")
+        if len(ids) > most:
+            notes.append(f"the sentence has {len(ids):,} tokens; only the first {most:,} are translated")
+        return text, [*ids[:most], EOS], notes
+
+    def _search(
+        self,
+        sources: list[list[int]],
+        decoding: DecodingSettings,
+        sampling: tuple[float | None, int | None, float | None],
+        cached: bool,
+    ) -> list[list[TokenHypothesis]]:
+        """The best hypotheses of each sentence."""
+        decoder = self.model.begin(pad(sources, self.model.embedding.weight.device), cached)
+        limits = [min(2 * len(ids) + 10, self.model.config.positions - 1) for ids in sources]
+        temperature, top_k, top_p = sampling
+        if temperature is not None:
+            return [[h] for h in sample(decoder, limits, temperature, top_k, top_p)]
+        if decoding.beam == 1:
+            return [[h] for h in greedy(decoder, limits)]
+        penalty = power(decoding.length_penalty)
+        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping)
+        return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
+
+    def _translation(
+        self, prepared: tuple[str, list[int], list[str]], hypotheses: list[TokenHypothesis]
+    ) -> Translation:
+        text, _, notes = prepared
+        beam = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
+        return Translation(text, beam[0].text, beam[0].score, beam, notes)
+
+    @mg.no_grad()
+    def attention(self, source: str, target: str) -> Attention:
+        """The attention of each token of a translation to the tokens of the source."""
+        inputs = self._inputs(source, target)
+        with at_end(self.model.train, self.model.training) as end, end:
+            self.model.eval()
+            weights = self.model.attention(inputs.source, inputs.target)
+        return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
+
+    def look(self, translation: Translation) -> AttentionView:
+        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam.
+
+        A notebook shows it, and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``.
+
+        Raises:
+            ValueError: the translation of an empty sentence, which has no attention, or a model that has none.
+        """
+        from minigrad.viz.attention import AttentionView, Candidate, attention
+
+        self.model.check_attention()
+        beam: list[Candidate] = []
+        for text, score in translation.beam:
+            inputs = self._inputs(translation.source, text)
+            target = ["⟨begin⟩", *inputs.written[:-1]]
+            tokens = {"source": inputs.read, "target": target, "written": inputs.written}
+            attentions = attention(self.model, inputs.source, inputs.target, tokens=tokens).attentions
+            if beam and attentions[0].kind == "encoder":  # all have the same source
+                attentions = (beam[0].attentions[0], *attentions[1:])
+            beam.append(Candidate(text, score, attentions))
+        return AttentionView.of_beam(beam, translation.source)
+
+    def linked(self, translation: Translation) -> Linked:
+        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward.
+
+        Raises:
+            ValueError: as ``look``.
+        """
+        from minigrad.viz import graph
+        from minigrad.viz.linked import Linked
+
+        view = self.look(translation)
+        graphs = []
+        with at_end(self.model.train, self.model.training) as end, end:
+            self.model.eval()
+            for text, _ in translation.beam:
+                inputs = self._inputs(translation.source, text)
+                target = pad([[*inputs.target.tolist()[0], EOS]], inputs.target.device)
+                graphs.append(graph(self.model.loss, inputs.source, target))
+        return Linked(view, graphs)
+
+    def _inputs(self, source: str, target: str) -> _Inputs:
+        _, ids, _ = self._prepared(source)
+        most, device = self.model.config.positions - 1, self.model.embedding.weight.device
+        written = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
+        read, names = (
+            ["⟨end⟩" if i == EOS else tokenizer.token(i).strip() or "␣" for i in tokens]
+            for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, written))
+        )
+        return _Inputs(pad([ids], device), pad([[BOS, *written[:-1]]], device), read, names)

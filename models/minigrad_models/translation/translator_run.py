@@ -1,0 +1,102 @@
+"""The folder of a translator's run, see ``programs.folder``; a corpus too large for memory has its token
+ids in the folder ``corpus``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+from ..programs.folder import LAST, Program
+from ..programs.folder import write_model as write_model
+from ..programs.folder import write_settings as write_settings
+from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
+from ..text.lines import Texts
+from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
+from .architectures import restored
+from .encoder_decoder import TranslationModel
+from .example_sentences import Examples, examples_of, limited
+from .translation_data import read_shipped
+from .translation_settings import Settings
+
+SHOWN = 2000  # pairs of the shipped corpus that are drawn for the words of an earlier version's model
+
+
+class Description(TypedDict):
+    """The schema of what a checkpoint says besides weights, see ``extra``."""
+
+    program: str
+    version: int
+    config: dict[str, bool | int | float | str | list[str]]
+    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
+    model: dict[str, Any]
+    tokenizers: dict[str, Any]
+    examples: NotRequired[Examples]
+
+
+def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
+    """The values that must not change when a training resumes: settings, and the sentences themselves."""
+    sides = (train.source, train.target)
+    digests = [side.digest for side in sides if isinstance(side, Texts)]
+    return {**settings.fixed(), "the text of the corpus": digests}
+
+
+FILES = ("corpus", "validation.json", "test.json")
+PROGRAM = Program(
+    "minigrad_models.translation", 2, Description, Settings, FILES, earlier=("minigrad.translate", "examples.translate")
+)
+prepared, set_aside = PROGRAM.prepared, PROGRAM.set_aside
+
+
+def extra(
+    model: TranslationModel,
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    config: dict[str, Any],
+    examples: Examples | None = None,
+) -> dict[str, Any]:
+    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
+    more = {} if examples is None else {"examples": examples}
+    return PROGRAM.described(settings, config, model=model.config.as_dict(), tokenizers=tokenizers.as_dict(), **more)
+
+
+def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings, Examples]:
+    """The model of a run (if it is not finished, the best so far), or of a file, with what it shows of itself.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
+    """
+    file, checkpoint, description = PROGRAM.read(path)
+    try:
+        settings = Settings.from_dict(description["settings"], str(file))
+        model = restored(settings.model.model, description["model"], checkpoint["model"])
+        tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
+        lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
+        if any(getattr(model.config, name) not in (None, length) for name, length in lengths.items()):
+            raise ValueError("its tokenizers have other vocabularies than its model")
+    except ValueError as error:
+        raise ValueError(f"{file} cannot be used: {error}") from None
+    return model.to(device).eval(), tokenizers, settings, _examples(description, settings)
+
+
+def _examples(description: dict[str, Any], settings: Settings) -> Examples:
+    """Those of a file; files of earlier versions have none, but the shipped corpus is always there."""
+    if "examples" in description:
+        return limited(description["examples"])
+    return {"sentences": [], "words": []} if settings.data.data else examples_of(read_shipped(SHOWN))
+
+
+def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
+    """The tokenizers and the configuration of the training in a folder; None if there is none.
+
+    Settings that are newer than the training count as their defaults.
+
+    Raises:
+        ValueError: the training has other settings, which are listed. RuntimeError: its checkpoint is damaged.
+    """
+    description = PROGRAM.started(folder, configuration(settings, train))
+    if description is None:
+        return None
+    try:
+        return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
+    except ValueError as error:
+        raise ValueError(f"{folder / LAST} cannot be used: {error}") from None

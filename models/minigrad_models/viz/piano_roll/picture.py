@@ -1,0 +1,197 @@
+"""A piano roll as a vector picture: keys at the left, time to the right, and of one note what it looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from minigrad.viz.attention.drawing import shortened, width
+from minigrad.viz.palette import LIGHT
+from minigrad.viz.vector import INK, LINE, LONGEST, QUIET, Drawing, cut
+
+from .score import BLACK, Score, clock, pitch_name, time_ticks
+
+SECOND = 60.0  # pixels of one, where the whole picture then is neither narrower nor wider than this
+NARROWEST, WIDEST = 480.0, 1200.0
+LEFT, EDGE, TOP, BOTTOM = 62.0, 18.0, 34.0, 26.0  # around the field: of names and keys, title, and times
+KEY = 26.0  # the length of a key
+LINE_HEIGHT = 16.0
+TALLEST = 300.0  # of all rows together, where a row is neither flatter nor taller than this
+FLATTEST, TALLEST_ROW = 3.0, 12.0
+NAMED = 24  # tracks in the legend
+SMALL = 11.0
+Weights = Sequence[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The notes of a score from ``start`` to ``stop`` (s)."""
+
+    score: Score
+    title: str
+    start: float
+    stop: float
+
+    @cached_property
+    def scale(self) -> float:
+        """Pixels a second."""
+        seconds = max(self.stop - self.start, 1e-9)
+        return min(max(SECOND * seconds, NARROWEST), WIDEST) / seconds
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The lowest and the highest pitch that has a row."""
+        return self.score.span
+
+    @cached_property
+    def row(self) -> float:
+        """The height of a pitch."""
+        low, high = self.span
+        return min(max(TALLEST / (high - low + 1), FLATTEST), TALLEST_ROW)
+
+    @cached_property
+    def legend(self) -> list[list[tuple[float, int]]]:
+        """Lines of tracks and where each begins; none where there is one track."""
+        names = self.score.names
+        lines: list[list[tuple[float, int]]] = []
+        x = self.right
+        for place, name in enumerate(names[:NAMED] if len(names) > 1 else ()):
+            wide = 30 + width(cut(name, LONGEST), SMALL)
+            if x + wide > self.right:
+                lines.append([])
+                x = LEFT
+            lines[-1].append((x, place))
+            x += wide
+        return lines
+
+    @cached_property
+    def right(self) -> float:
+        """Where the field ends."""
+        return LEFT + self.scale * (self.stop - self.start)
+
+    @cached_property
+    def top(self) -> float:
+        """Where it begins."""
+        return TOP + LINE_HEIGHT * len(self.legend)
+
+    @cached_property
+    def bottom(self) -> float:
+        """Below its lowest row."""
+        low, high = self.span
+        return self.top + self.row * (high - low + 1)
+
+    def x(self, seconds: float) -> float:
+        """The place of a time."""
+        return LEFT + self.scale * (seconds - self.start)
+
+    def y(self, pitch: int) -> float:
+        """The upper edge of a pitch."""
+        return self.top + self.row * (self.span[1] - pitch)
+
+    def svg(self, bars: bool, note: int | None, looked: Weights, told: str) -> str:
+        """The text of the file; ``note`` and what it ``looked`` at, with a line below that tells it."""
+        high = self.bottom + BOTTOM + (LINE_HEIGHT if told else 0)
+        drawing = Drawing(self.right + EDGE, high, self.title)
+        title = shortened(self.title, 13, self.right - EDGE)
+        drawing.text(EDGE, 20, title, size=13, font_weight=600)
+        self._legend(drawing)
+        self._rows(drawing)
+        self._times(drawing, bars)
+        self._notes(drawing)
+        if note is not None:
+            self._arcs(drawing, note, looked)
+        if told:
+            drawing.text(LEFT, high - 8, shortened(told, SMALL, self.right - LEFT), size=SMALL)
+        return drawing.svg()
+
+    def _legend(self, drawing: Drawing) -> None:
+        for line, entries in enumerate(self.legend):
+            y = TOP + LINE_HEIGHT * line
+            for x, place in entries:
+                drawing.add("circle", cx=x + 5, cy=y - 4, r=4.5, fill=LIGHT.nth(place))
+                drawing.text(x + 14, y, cut(self.score.names[place], LONGEST), size=SMALL)
+
+    def _rows(self, drawing: Drawing) -> None:
+        """A key for each pitch, with a band where it is black, and the names of the Cs."""
+        low, high = self.span
+        field: dict[str, Any] = {"x": LEFT, "width": self.right - LEFT, "height": self.row}
+        for pitch in range(low, high + 1):
+            y, black = self.y(pitch), pitch % 12 in BLACK
+            if black:
+                drawing.add("rect", y=y, **field, fill=INK, fill_opacity=0.05)
+            key = KEY * 0.62 if black else KEY
+            look: dict[str, Any] = {"fill": INK} if black else {"fill": "#ffffff", "stroke": LINE, "stroke_width": 0.5}
+            drawing.add("rect", x=LEFT - KEY - 2, y=y, width=key, height=self.row, **look)
+            if pitch % 12 == 0:
+                drawing.text(LEFT - KEY - 6, y + self.row / 2 + 4, pitch_name(pitch), "end", SMALL, QUIET)
+
+    def _times(self, drawing: Drawing, bars: bool) -> None:
+        """Lines and times, or numbers of bars."""
+        about = (self.right - LEFT) / 56
+        for seconds, text in self._bars(about) if bars else self._seconds(about):
+            x = self.x(seconds)
+            drawing.line([(x, self.top), (x, self.bottom + 4)], LINE, 0.7)
+            drawing.text(x, self.bottom + 17, text, "middle", SMALL, QUIET)
+        drawing.line([(LEFT, self.bottom), (self.right, self.bottom)], QUIET, 0.7)
+
+    def _seconds(self, about: float) -> Iterable[tuple[float, str]]:
+        marks = time_ticks(self.start, self.stop, int(about))
+        digits = int(len(marks) > 1 and marks[1] - marks[0] < 1)
+        return [(mark, clock(mark, digits)) for mark in marks]
+
+    def _bars(self, about: float) -> Iterable[tuple[float, str]]:
+        seen = [(t, i + 1) for i, t in enumerate(self.score.bars.tolist()) if self.start <= t <= self.stop]
+        step = next(s for e in range(9) for s in (10**e, 2 * 10**e, 4 * 10**e) if len(seen) <= s * about or e == 8)
+        return [(t, str(number)) for t, number in seen if (number - 1) % step == 0]
+
+    def _notes(self, drawing: Drawing) -> None:
+        score = self.score
+        for i in score.order.tolist():
+            start, end = max(float(score.starts[i]), self.start), min(float(score.ends[i]), self.stop)
+            if end < self.start or start > self.stop:
+                continue
+            wide = max(self.scale * (end - start), 1.5)
+            look: dict[str, Any] = {
+                "fill": LIGHT.nth(int(score.tracks[i])),
+                "fill_opacity": 0.3 + 0.7 * int(score.velocities[i]) / 127,
+            }
+            y = self.y(int(score.pitches[i]))
+            drawing.add("rect", x=self.x(start), y=y + 0.3, width=wide, height=self.row - 0.6, class_="note", **look)
+
+    def _arcs(self, drawing: Drawing, note: int, looked: Weights) -> None:
+        """Arcs from a note to earlier ones, the thicker and darker the larger the weight."""
+        most = max((weight for _, weight in looked), default=1.0)
+        drawing.open("clipPath", id="field")  # what it looked at may lie outside the picture
+        drawing.add("rect", x=LEFT - 2, y=0, width=self.right - LEFT + 4, height=self.bottom)
+        drawing.close("clipPath")
+        drawing.open("g", clip_path="url(#field)")
+        (x, y), room = self._onset(note), {"class_": "arc", "fill": "none", "stroke": INK, "stroke_linecap": "round"}
+        for other, weight in reversed(looked):
+            part, (left, level) = weight / most, self._onset(other)
+            rise = min(max(0.3 * abs(x - left), 14.0), 90.0)
+            peak = max(min(y, level) - rise, 2 * self.top - (y + level) / 2)  # the arc stays below the legend
+            path = f"M{x:.2f} {y:.2f}Q{(x + left) / 2:.2f} {peak:.2f} {left:.2f} {level:.2f}"
+            drawing.add("path", d=path, **room, stroke_width=0.6 + 4 * part, stroke_opacity=0.1 + 0.8 * part**0.5)
+        score, pitch = self.score, int(self.score.pitches[note])
+        wide = max(self.scale * (min(float(score.ends[note]), self.stop) - float(score.starts[note])), 1.5)
+        look: dict[str, Any] = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
+        drawing.add("rect", x=x, y=self.y(pitch), width=wide, height=self.row, **look)
+        drawing.close("g")
+
+    def _onset(self, note: int) -> tuple[float, float]:
+        """Where a note begins."""
+        return self.x(float(self.score.starts[note])), self.y(int(self.score.pitches[note])) + self.row / 2
+
+
+def sentence(score: Score, note: int, looked: Weights, whose: str) -> str:
+    """What a note looked at, in words, as far as it is a hundredth or nearly."""
+    targets = [f"{named(score, other)} {100 * weight:.0f} %" for other, weight in looked if weight >= 0.005]
+    nothing = "hardly any earlier note" if looked else "no earlier note"
+    return f"{whose}: {named(score, note)} looked at {', '.join(targets) or nothing}"
+
+
+def named(score: Score, note: int) -> str:
+    """A note by its pitch and time."""
+    return f"{pitch_name(int(score.pitches[note]))} ({clock(float(score.starts[note]), 1)})"

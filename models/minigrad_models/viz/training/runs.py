@@ -1,0 +1,181 @@
+"""A run as it can be drawn: what its log says of each quantity, over steps, time and tokens."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd.tape import Variable
+from minigrad.nn.module import Module
+from minigrad.viz.numbers import Floats
+from minigrad.viz.vector import cut
+
+from ...training.log import read_log
+
+AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
+_LARGEST = 1e150  # whose products are numbers, too
+_DEEPEST = 20  # of mappings in mappings
+_PLACES = (*AXES, "epoch")
+_MOST_COLUMNS = 1_000
+FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # the others come after these
+_WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_second": "tokens per second"}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of a run."""
+
+    name: str  # "loss", "gradient norm", "bleu"
+    evaluated: bool  # whether it was measured in evaluations
+    places: Mapping[str, Floats]  # "step", "seconds", "tokens" and "epoch" of each point, if the log has them
+    values: Floats  # (n,), in order of steps; NaN and infinities as they were
+    best: tuple[int, ...] = ()  # the points that were the best evaluation so far
+
+    def at(self, points: Any) -> Series:
+        """Some of its points."""
+        rank = {int(old): new for new, old in enumerate(points)} if self.best else {}
+        best = tuple(rank[point] for point in self.best if point in rank)
+        places = {name: x[points] for name, x in self.places.items()}
+        return replace(self, places=places, values=self.values[points], best=best)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's name, its quantities, and its folder, if it has one."""
+
+    name: str
+    series: tuple[Series, ...]
+    folder: Path | None = None
+
+
+def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
+    """All runs, each with a name of its own: folders, log files, lists of entries (see ``training``), or one
+    mapping from names to such."""
+    if isinstance(names, str):
+        raise ValueError(f"names is a list of texts, not one text: {_short(names)}")
+    if len(sources) == 1 and isinstance(sources[0], Mapping):
+        names, sources = names or [str(name) for name in sources[0]], list(sources[0].values())
+    if names and len(names) != len(sources):
+        raise ValueError(f"there are {len(sources)} runs and {len(names)} names")
+    if not sources:
+        raise ValueError("there is no run: give a folder, a log file, or a list of entries")
+    runs = [_read(source, f"run {number}") for number, source in enumerate(sources, 1)]
+    names = names or _different([run.name for run in runs])
+    return tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
+
+
+def _read(source: Any, name: str) -> Run:
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        folder = path.is_dir()
+        place = path.resolve()
+        name = place.name if folder or path.name != "log.jsonl" else place.parent.name
+        try:
+            entries: Iterable[Any] = read_log(path)
+        except FileNotFoundError as error:
+            what = "holds no log.jsonl" if folder else "is no folder of a run, and no log"
+            raise FileNotFoundError(f"{path} {what}: a Trainer writes one to its folder") from error
+        return Run(name, _series(entries, str(path)), path if folder else None)
+    if isinstance(source, Iterable) and not isinstance(source, Variable | Module | Mapping):
+        return Run(name, _series(source, name))
+    raise TypeError(f"a run is a folder, a log file or a list of entries, not a {type(source).__name__}")
+
+
+def _different(names: list[str]) -> list[str]:
+    """The names, with numbers behind those that have come already."""
+    different: dict[str, None] = {}
+    for name in names:
+        candidates = (f"{name} ({i})" if i > 1 else name for i in count(1))
+        different[next(c for c in candidates if c not in different)] = None
+    return list(different)
+
+
+def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
+    """The quantities of a log, those that people look at first."""
+    columns: dict[tuple[str, bool], list[tuple[int, float]]] = {}  # row and value
+    log: list[Mapping[str, Any]] = []
+    for row, entry in enumerate(entries):
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"{source}, line {row + 1}, is no entry of a log: {_short(entry)}")
+        for name, evaluated, value in _quantities(entry, log[-1] if log else {}):
+            columns.setdefault((_WORDS.get(name, name), evaluated), []).append((row, value))
+            if len(columns) > _MOST_COLUMNS:  # each is a curve to draw
+                raise ValueError(f"{source}, line {row + 1}, is the log of more than {_MOST_COLUMNS:,} quantities")
+        log.append(entry)
+    places = {name: np.array([number(entry.get(name)) for entry in log]) for name in _PLACES}
+    missing = ~np.isfinite(places["step"])
+    if missing.all():
+        places["step"] = np.arange(1.0, len(log) + 1)
+    elif missing.any():
+        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, and others have")
+    best = {row for row, entry in enumerate(log) if entry.get("best") is True}
+    shared: dict[bytes, dict[str, Floats]] = {}  # of the same rows: one table of places
+    series = []
+    for (name, evaluated), points in columns.items():
+        points.sort(key=lambda point: places["step"][point[0]])
+        rows = np.array([row for row, _ in points])
+        table = {n: a[rows] for n, a in places.items() if np.isfinite(a[rows]).all()}
+        table = shared.setdefault(rows.tobytes(), table)
+        places_of_best = sorted((i for i, (row, _) in enumerate(points) if row in best), key=rows.__getitem__)
+        values = np.array([value for _, value in points])
+        series.append(Series(name, evaluated, table, values, tuple(places_of_best) if evaluated else ()))
+    return tuple(sorted(series, key=_rank))
+
+
+def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[tuple[str, bool, float]]:
+    """An entry's numbers, (name, whether of an evaluation, value): nested ones under dotted names."""
+    for key, value in entry.items():
+        evaluated = key == "evaluation" and isinstance(value, Mapping)
+        if key not in _PLACES:
+            yield from ((name, evaluated, x) for name, x in _flat(value if evaluated else {key: value}))
+    if "evaluation" not in entry and "tokens_per_second" not in entry:  # an evaluation's time does not count
+        seconds, tokens = (number(entry.get(key)) - number(before.get(key)) for key in ("seconds", "tokens"))
+        if seconds > 0 and tokens >= 0 and math.isfinite(tokens / seconds):
+            yield "tokens_per_second", False, tokens / seconds
+
+
+def _flat(values: Mapping[Any, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, float]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.", depth + 1) if depth < _DEEPEST else ()
+        elif value is None or (isinstance(value, Real) and not isinstance(value, bool)):
+            yield f"{prefix}{key}", number(value)
+
+
+def _rank(series: Series) -> tuple[int, bool, str]:
+    """Loss, evaluations, learning rate, gradient norm, speed, and then the rest by name."""
+    if series.name == "loss":
+        return 0, series.evaluated, ""
+    if series.evaluated:
+        return 1, True, series.name
+    return (2 + FIRST.index(series.name), False, "") if series.name in FIRST else (9, False, series.name)
+
+
+def number(value: Any) -> float:
+    """A number, also one in a tensor, as a float; what is none as NaN, and one that is too large to calculate with as
+    infinity."""
+    if isinstance(value, Variable):
+        value = value.item()  # type: ignore[attr-defined]
+    try:
+        plain = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        plain = math.inf if value > 0 else -math.inf
+    if abs(plain) > _LARGEST:
+        return math.copysign(math.inf, plain)
+    return 0.0 if abs(plain) < 1 / _LARGEST else plain
+
+
+def _short(value: Any) -> str:
+    try:
+        return cut(json.dumps(value, ensure_ascii=False, default=repr), 60)
+    except (RecursionError, ValueError):  # too deep, a circle, or too many digits
+        return f"a {type(value).__name__}"

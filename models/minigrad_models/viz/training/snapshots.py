@@ -1,0 +1,259 @@
+"""What is shown beside the curves and follows the step: weights from checkpoints, pictures, arrays, numbers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minigrad.autograd.tape import Variable
+from minigrad.backend.host import host
+from minigrad.viz.numbers import Array, Floats, cell_means, coded, equal_parts, statistics
+
+from ...training.checkpoints import RunFolder, read_checkpoint
+from .runs import Run, number
+
+MOST_SNAPSHOTS = 40
+BINS = 40  # of a histogram
+_MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # a side of a heat map; in all heat maps together
+_ROW_CELLS = 64  # of a vector's heat map; and a side of one of an array that is shown
+_MOST_PANELS = 64  # heat maps of one step
+_CHUNK = 1 << 20  # elements that are made float64 at a time
+
+
+def checkpoints(folder: Path) -> dict[int, Path]:
+    """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly chosen."""
+    run = RunFolder(folder)
+    paths: dict[int, Path] = {}
+    for path in (run.best, run.last):
+        if path.exists() and (content := _read(path)) is not None and isinstance(content.get("step"), int):
+            paths[content["step"]] = path
+    snapshots = sorted((folder / "snapshots").glob("*.safetensors"))
+    paths.update((int(path.stem), path) for path in snapshots if path.stem.isdigit())
+    steps = sorted(paths)
+    if len(steps) > MOST_SNAPSHOTS:
+        steps = [steps[i] for i in np.linspace(0, len(steps) - 1, MOST_SNAPSHOTS).round().astype(int)]
+    return {step: paths[step] for step in steps}
+
+
+def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The steps, and the model's state at each; what cannot be read is left out, with a warning."""
+    for step, path in paths.items():
+        if (content := _read(path)) is not None:
+            yield step, content["model"]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return read_checkpoint(path, mmap=True)
+    except FileNotFoundError:  # a training that goes on deletes old ones
+        return None
+    except RuntimeError as error:
+        warnings.warn(f"left out of the picture: {error}", stacklevel=5)
+        return None
+
+
+@dataclass
+class Parameter:
+    """One parameter over the snapshots: its name and shape as in the model's state, and what changed."""
+
+    name: str
+    shape: tuple[int, ...]
+    # A number a snapshot: norm, change (‖w − w'‖ / ‖w'‖ with the snapshot before; NaN in the first), mean, std,
+    # min, max, and where there are such, how many are "not finite".
+    statistics: dict[str, list[float]]
+    heat: Floats  # (snapshots, rows, columns): means over cells of equal size; a row of the first axis each
+    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, BINS), np.int64))  # counts, over
+    range: tuple[float, float] = (0.0, 0.0)  # the smallest and largest weight of all snapshots
+
+    def as_data(self) -> dict[str, Any]:
+        """For the page: heat in 255 shades, histogram in 256 heights."""
+        scale = float(np.abs(self.heat).max(initial=0.0, where=np.isfinite(self.heat)))
+        shades = np.nan_to_num(self.heat / (scale or 1.0) * 127, nan=-128, posinf=127, neginf=-127)
+        heights = self.histogram * (255 / max(int(self.histogram.max(initial=0)), 1))
+        packed = {"heat": coded(np.round(shades), "i1"), "histogram": coded(np.ceil(heights), "u1")}
+        return {**vars(self), "scale": scale, "cells": self.heat.shape[1:], **packed}
+
+
+def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
+    """The steps of a run's snapshots, and its parameters at each: of those that all snapshots have alike."""
+    snapshots = [(step, _arrays(state)) for step, state in states(checkpoints(folder))]
+    if not snapshots:
+        return [], []
+    shapes = [{name: array.shape for name, array in arrays.items()} for _, arrays in snapshots]
+    names = [n for n, shape in shapes[-1].items() if all(other.get(n) == shape for other in shapes)]
+    matrices = sum(len(shapes[-1][name]) > 1 for name in names) * len(snapshots)
+    most = int(min(_MOST_CELLS, max(_LEAST_CELLS, math.sqrt(_ALL_CELLS / max(matrices, 1)))))
+    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there are no differences
+        parameters = [_parameter(name, [arrays[name] for _, arrays in snapshots], most) for name in names]
+    return [step for step, _ in snapshots], parameters
+
+
+def _arrays(state: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays of floating-point numbers in a model's state."""
+    arrays = {name: getattr(value, "array", None) for name, value in state.items()}
+    return {name: a for name, a in arrays.items() if isinstance(a, np.ndarray) and a.dtype.kind == "f"}
+
+
+def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
+    rows = [statistics(array) for array in arrays]
+    for row, pair in zip(rows[1:], pairwise(arrays), strict=True):
+        row["change"] = _change(*pair)
+    names = ("norm", "change", "mean", "std", "min", "max")
+    columns = {name: [row.get(name, math.nan) for row in rows] for name in names}
+    if any(row["nan"] for row in rows):
+        columns["not finite"] = [row["nan"] for row in rows]
+    parameter = Parameter(name, arrays[0].shape, columns, np.stack([heat_map(array, most) for array in arrays]))
+    low, high = min(columns["min"]), max(columns["max"])
+    if math.isfinite(low) and math.isfinite(high):
+        parameter.range = low, high
+        parameter.histogram = np.stack([_counts(array, low, high) for array in arrays])
+    return parameter
+
+
+def _change(old: Array, new: Array) -> float:
+    moved = sum(float(((b - a) ** 2).sum()) for a, b in zip(_parts(old), _parts(new), strict=True))
+    before = sum(float(a @ a) for a in _parts(old))
+    return math.sqrt(moved / before) if before > 0 else math.nan
+
+
+def _parts(array: Array) -> Iterator[Floats]:
+    flat = array.reshape(-1)
+    for begin in range(0, flat.size, _CHUNK):
+        yield flat[begin : begin + _CHUNK].astype(np.float64)
+
+
+def _counts(array: Array, low: float, high: float) -> NDArray[np.int64]:
+    counts = np.zeros(BINS, np.int64)
+    for part in _parts(array):
+        counts += np.histogram(part[np.isfinite(part)], BINS, (low, high))[0]
+    return counts
+
+
+def heat_map(array: Array, most: int, row: int = _ROW_CELLS) -> Floats:
+    """Means over cells: (n,) -> (1, ≤ row); (m, …) -> (≤ most, ≤ most), a row of the first axis each."""
+    if not array.size:
+        return np.zeros((1, 1))
+    flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
+    tall, wide = flat.shape
+    return cell_means(flat, equal_parts(tall, most), equal_parts(wide, row if tall == 1 else most))
+
+
+@dataclass(frozen=True)
+class Track:
+    """Pictures by step, or a table of quantities with a number a step."""
+
+    name: str
+    steps: list[int]  # ascending
+    frames: list[dict[str, Any]] | None = None  # one a step, as the page reads them
+    table: list[dict[str, Any]] | None = None
+    run: int = 0  # the number of the run whose steps these are
+
+
+def weights_of(runs: tuple[Run, ...]) -> list[Track]:
+    """The weights of all runs whose folders hold checkpoints."""
+    tracks = []
+    for i, run in enumerate(runs):
+        steps, parameters = read_weights(run.folder) if run.folder is not None else ([], [])
+        if parameters:
+            table = [parameter.as_data() for parameter in parameters]
+            tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
+    return tracks
+
+
+def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
+    """What the caller shows: a mapping from steps, several by name, or a function of a step and a state. Raises
+    TypeError, ValueError: something that is none of these, or a picture that cannot be shown."""
+    if snapshots is None:
+        return []
+    several = isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots)
+    tracks = [_track(name, one, runs) for name, one in (snapshots if several else {"snapshots": snapshots}).items()]
+    return [track for track in tracks if track.steps]
+
+
+def _track(name: str, snapshots: Any, runs: tuple[Run, ...]) -> Track:
+    if isinstance(snapshots, Mapping):
+        return _in_order(name, snapshots.items())
+    if not callable(snapshots):
+        raise TypeError(
+            f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not "
+            f"{type(snapshots).__name__}"
+        )
+    of_run, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
+    if folder is None:
+        raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read these from")
+    track = _in_order(name, ((step, snapshots(step, state)) for step, state in states(checkpoints(folder))), of_run)
+    if not track.steps:
+        raise ValueError(f"{name}: {folder} holds no checkpoint")
+    return track
+
+
+def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
+    """Pictures of steps, which may come in any order. Each is drawn before the next is asked for: a graph
+    holds all arrays of its step."""
+    frames: dict[int, dict[str, Any]] = {}
+    numbers: dict[int, Mapping[str, Any]] = {}
+    for step, picture in pictures:
+        if not isinstance(step, int | np.integer) or isinstance(step, bool):
+            raise TypeError(f"{name}: a step is an integer, not {step!r}")
+        if isinstance(picture, Mapping):
+            numbers[int(step)] = picture
+        else:
+            frames[int(step)] = _frame(picture, f"{name}, step {step}")
+    if frames and numbers:
+        raise TypeError(f"{name}: step {min(frames)} has a picture, and step {min(numbers)} numbers")
+    steps = sorted(frames or numbers)
+    if numbers:
+        return Track(name, steps, table=_table([numbers[step] for step in steps]), run=run)
+    return Track(name, steps, frames=[frames[step] for step in steps], run=run)
+
+
+def _table(frames: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Numbers by name, or statistics by name of quantities by name, as a table over the steps."""
+    rows = []
+    for name in dict.fromkeys(str(name) for one in frames for name in one):
+        values = [one.get(name) for one in frames]
+        nested = [value if isinstance(value, Mapping) else {} for value in values]
+        kinds = dict.fromkeys(str(kind) for value in nested for kind in value)
+        columns = {kind: [number(value.get(kind)) for value in nested] for kind in kinds}
+        columns = columns or {"value": [number(value) for value in values]}
+        rows.append({"name": name, "shape": None, "statistics": columns})
+    return rows
+
+
+def _frame(value: Any, place: str) -> dict[str, Any]:
+    """One picture for the page: {"svg": text} or {"heat": panels}; of an array with further axes before rows and
+    columns, a panel for each of their elements."""
+    if isinstance(value, Variable) or (hasattr(value, "shape") and hasattr(value, "dtype")):
+        return {"heat": _panels(host(value), place)}
+    draw = getattr(value, "svg", None) or getattr(value, "_repr_svg_", None)
+    if not isinstance(value, str) and not callable(draw):
+        raise TypeError(
+            f"{place}: a picture is the text of an SVG, an object with svg(), an array or a mapping of numbers, "
+            f"not {type(value).__name__}"
+        )
+    text = draw() if callable(draw) else value
+    text = text.decode() if isinstance(text, bytes) else str(text)
+    if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
+        raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
+    return {"svg": text.encode(errors="replace").decode()}  # without halves of pairs
+
+
+def _panels(array: Array, place: str) -> list[dict[str, Any]]:
+    if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
+        raise ValueError(f"{place}: an array has two axes or more, and numbers; not {array.shape} {array.dtype}")
+    panels: list[dict[str, Any]] = []
+    if (count := math.prod(array.shape[:-2])) > _MOST_PANELS:
+        raise ValueError(f"{place}: {count} heat maps of {array.shape} are too many: select some")
+    for index in np.ndindex(array.shape[:-2]):
+        cells = heat_map(array[index], _ROW_CELLS, _ROW_CELLS)
+        name, shape = " · ".join(map(str, index)), array.shape[-2:]
+        panels.append({"name": name, "shape": shape, "cells": cells.shape, "values": coded(cells, "<f4")})
+    return panels

@@ -1,0 +1,168 @@
+"""The curves as a vector picture for a paper: no library, every colour written out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from minigrad.viz.axes import Axis
+from minigrad.viz.lines import SERIF, Field
+from minigrad.viz.numbers import Floats
+from minigrad.viz.palette import LIGHT
+from minigrad.viz.vector import QUIET, SERIES, Drawing, cut
+
+from .curves import smooth, thin
+from .runs import AXES, Run, Series
+
+UNSMOOTHED = ("learning rate",)  # it has no noise, and its corners are meant
+_LEFT, _RIGHT, _TOP, _BOTTOM, _GAP, _EDGE = 44.0, 8.0, 26.0, 22.0, 18.0, 8.0  # around a chart's field
+_NARROWEST = 100.0  # a chart with what is around it
+_LONGEST = 40  # characters of a name
+_UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+
+
+def draw(
+    runs: Sequence[Run],
+    charts: Sequence[str],
+    over: str,
+    smoothing: float,
+    log: frozenset[str],
+    columns: int,
+    width: float,
+    title: str,
+) -> str:
+    """The charts named, in a grid, with the runs' names above; see ``TrainingView.svg``. A raw curve stands faint
+    behind a smoothed one."""
+    if over not in AXES:
+        raise ValueError(f"curves are drawn over {', '.join(AXES)}, not {over!r}")
+    if columns < 1 or not smoothing >= 0:
+        raise ValueError("there is a column at least, and smoothing is not negative")
+    columns = min(columns, max(len(charts), 1))
+    wide = (width - 2 * _EDGE - _GAP * (columns - 1)) / columns
+    if not wide >= _NARROWEST:
+        least = columns * (_NARROWEST + _GAP) - _GAP + 2 * _EDGE
+        raise ValueError(f"width is {width:g}, and must be {least:g} at least for charts side by side")
+    drawing = Drawing(width, 0, title or "Training")
+    y = _heading(drawing, runs, title)
+    tall = _TOP + _BOTTOM + (wide - _LEFT - _RIGHT) * 0.5
+    x_axis = _x_axis([s.places[over] for run in runs for s in run.series if over in s.places])
+    for i, name in enumerate(charts):
+        left, top = _EDGE + (wide + _GAP) * (i % columns), y + (tall + _GAP) * (i // columns)
+        curves = list(_curves(name, runs, over, smoothing))
+        y_axis = Axis.of([curve.front for curve in curves], name in log)
+        inner = (left + _LEFT, left + wide - _RIGHT, top + _TOP, top + tall - _BOTTOM)
+        _Chart(drawing, *inner, x_axis, y_axis).draw(name, curves, over)
+    if not charts:
+        drawing.text(_EDGE, y + 12, "Nothing has been logged yet.", size=10, colour=QUIET)
+    rows = math.ceil(len(charts) / columns)
+    drawing.height = y + (rows * (tall + _GAP) - _GAP if rows else 20) + _EDGE
+    return drawing.svg()
+
+
+def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
+    """Title and runs; where the charts begin."""
+    y = _EDGE
+    if title:
+        drawing.text(_EDGE, y + 13, title, size=14, font_family=SERIF, font_weight=600)
+        y += 24
+    if len(runs) == 1:
+        return y
+    x = _EDGE
+    for i, run in enumerate(runs):
+        name = cut(run.name, _LONGEST)
+        long = 24 + 6 * len(name)
+        if x > _EDGE and x + long > drawing.width:
+            x, y = _EDGE, y + 15
+        drawing.line([(x, y + 7), (x + 14, y + 7)], LIGHT.nth(i), 2, _dash(i))
+        drawing.text(x + 19, y + 10.5, name, size=10)
+        x += long + 12
+    return y + 26
+
+
+def _dash(run: int) -> str | None:
+    """From the ninth run on, colours come again, with dashes."""
+    return f"{2 + 3 * (run // len(SERIES))} 2" if run >= len(SERIES) else None
+
+
+def _x_axis(values: Sequence[Floats]) -> Axis:
+    together = np.concatenate([*values, np.empty(0)])
+    if not together.size:
+        return Axis(0.0, 1.0)
+    low, high = float(together.min()), float(together.max())
+    low = 0.0 if 0 <= low < 0.1 * high else low
+    return Axis(low, high) if high > low else Axis(low - 1, high + 1)
+
+
+class _Curve(NamedTuple):
+    """A series in a chart."""
+
+    run: int
+    series: Series
+    x: Floats  # over what it is drawn
+    raw: Floats  # its values,
+    front: Floats  # and these or their means, which stand in front
+
+
+def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> Iterator[_Curve]:
+    for i, run in enumerate(runs):
+        for series in run.series:
+            if series.name == name and over in series.places:
+                raw = front = series.values
+                if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
+                    front = smooth(series.places["step"], raw, smoothing)
+                yield _Curve(i, series, series.places[over], raw, front)
+
+
+class _Chart(Field):
+    """A chart of trainings."""
+
+    def draw(self, name: str, curves: list[_Curve], over: str) -> None:
+        drawing, above = self.drawing, self.top - _TOP + 12
+        drawing.text(self.left - _LEFT, above, cut(name, _LONGEST), size=11, font_family=SERIF, font_weight=600)
+        if {curve.series.evaluated for curve in curves} == {True, False}:
+            drawing.text(self.right, above, "line: training · dots: evaluation", "end", 9, QUIET)
+        unit, word = 1.0, over
+        if over == "seconds":
+            span = self.across.high - self.across.low
+            unit, word = next(((u, w) for u, w in _UNITS if span >= 2 * u), _UNITS[-1])
+        self.axes(word, unit)
+        with self.clipped():
+            for curve in curves:
+                if curve.series.evaluated:
+                    self.draw_line(curve, curve.raw, 1.0, 0.5)
+                    self.draw_dots(curve)
+                else:
+                    if curve.front is not curve.raw:
+                        self.draw_line(curve, curve.raw, 0.8, 0.3)
+                    self.draw_line(curve, curve.front, 1.4)
+                self.draw_crosses(curve)
+
+    def draw_line(self, curve: _Curve, values: Floats, width: float, opacity: float | None = None) -> None:
+        """A line through some values, with as few points as show its shape."""
+        self.drawing.open("g", opacity=opacity)
+        kept = thin(curve.x, values, int(self.right - self.left))
+        self.line(curve.x[kept], values[kept], LIGHT.nth(curve.run), width, _dash(curve.run))
+        self.drawing.close("g")
+
+    def draw_dots(self, curve: _Curve) -> None:
+        """Evaluations: a dot each, and a ring for the best."""
+        best = curve.series.best[-1] if curve.series.best else -1
+        kept = thin(curve.x, curve.raw, int(self.right - self.left))
+        for i in [*kept[kept != best].tolist(), *[best] * (best >= 0)]:
+            x, y = float(self.x(curve.x[i])), float(self.y(curve.raw[i]))
+            if math.isfinite(y):
+                self.dot(x, y, LIGHT.nth(curve.run), 3.2 if i == best else 2.2, ring=i == best)
+
+    def draw_crosses(self, curve: _Curve) -> None:
+        """At the foot, where values are not finite numbers: a cross, and a line as far as they go on."""
+        bad = np.flatnonzero(~np.isfinite(curve.raw))
+        y = self.bottom - 4
+        for part in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1) if bad.size else []:
+            first, last = self.x(curve.x[part[[0, -1]]]).tolist()
+            for rise in (2.5, -2.5):
+                self.drawing.line([(first - 2.5, y - rise), (first + 2.5, y + rise)], LIGHT.wrong, 1)
+            if last > first:
+                self.drawing.line([(first, y), (last, y)], LIGHT.wrong, 1)

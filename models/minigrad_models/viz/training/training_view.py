@@ -1,0 +1,141 @@
+"""``training``: the curves of trainings, compared, and what belongs to their steps beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.viz.numbers import Floats
+from minigrad.viz.page import Page
+from minigrad.viz.view import Picture
+
+from .curves import thin
+from .runs import Run, Series, read_runs
+from .snapshots import Track, tracks_of, weights_of
+from .svg import draw
+
+MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
+_EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
+
+
+class TrainingView(Picture):
+    """Curves of one or more runs, and what the page shows beside them. In a notebook it shows itself."""
+
+    def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
+        self.runs, self.tracks, self.title = runs, tuple(tracks), title
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """The quantities that can be drawn: loss first, what evaluations measured, and the others."""
+        places = [(series.name, place) for run in self.runs for place, series in enumerate(run.series)]
+        last = {name: max(place for other, place in places if other == name) for name, _ in places}
+        return tuple(sorted(last, key=lambda name: last[name]))
+
+    def page(self) -> Page:
+        """The interactive page."""
+        places: list[Mapping[str, Floats]] = []
+        runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]} for run in self.runs]
+        tables = [{name: _listed(values) for name, values in table.items()} for table in places]
+        tracks = [vars(track) for track in self.tracks]
+        data = {"title": self.title, "charts": self.charts, "runs": runs, "tables": tables, "tracks": tracks}
+        scripts = ("training_curves.js", "training_snapshots.js", "training.js")
+        return Page.of("training", self.title, data, scripts)
+
+    def svg(
+        self,
+        charts: str | Iterable[str] | None = None,
+        *,
+        over: str = "step",
+        smoothing: float = 0.0,
+        log: str | Iterable[str] | bool = (),
+        columns: int = 2,
+        width: float = 640.0,
+        title: str = "",
+    ) -> str:
+        """The curves as a vector picture, on white.
+
+        Args:
+            charts: which, in order; None: all. over: "step", "seconds" or "tokens".
+            smoothing: the width in steps of the exponential weights, to both sides, of a mean.
+            log: charts with a logarithmic axis; True: all. columns: charts side by side.
+            width: of the picture, in pixels.
+
+        Raises:
+            ValueError: a chart or an axis that there is not, or a width that is too small for the columns.
+        """
+        chosen = self.charts if charts is None else _names(charts)
+        logarithmic = frozenset(self.charts if log is True else _names(log or ()))
+        if unknown := [name for name in (*chosen, *logarithmic) if name not in self.charts]:
+            raise ValueError(f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}")
+        return draw(self.runs, chosen, over, smoothing, logarithmic, columns, width, title)
+
+    def __repr__(self) -> str:
+        names = ", ".join(run.name for run in self.runs)
+        drawn = ", ".join(self.charts) or "nothing logged yet"
+        return f"<training of {names}: {drawn}; .save('x.html') or .svg()>"
+
+
+def training(
+    *runs: Any, names: Sequence[str] = (), snapshots: Any = None, weights: bool = True, title: str = ""
+) -> TrainingView:
+    """Loss, learning rate, gradient norm, evaluations and speed of trainings, over steps, time or tokens.
+
+        training("runs/toy").save("toy.html")
+        training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.svg", smoothing=200)
+
+        def picture(step, state):
+            model.load_state_dict(state)
+            return viz.graph(loss(model, batch), modules={"model": model}, colour="gradient")
+
+        training("runs/toy", snapshots={"graph": picture}).save("toy.html")
+
+    A run that is still being trained is read as far as it is written.
+
+    Args:
+        runs: each a run's folder, its log.jsonl, or a list of such entries: mappings with "step" (or none
+            has one, and they are counted) and any numbers; those under "evaluation" are drawn as dots.
+        names: of the runs.
+        snapshots: what is shown beside the curves and follows the step. A mapping from steps to pictures;
+            several such by name; or in the place of one a function (step, model's state) -> picture, which is
+            called for each checkpoint of the first run with a folder: those that the Trainer's settings
+            ``keep_snapshots`` and ``snapshot_every`` ask for, the best and the last. A picture is the text of
+            an SVG, an object that makes one (``svg()``: other views), an array (heat maps of the last two
+            axes), or a mapping of numbers, or of numbers by name, which becomes a table.
+        weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
+        title: of the page.
+
+    Raises:
+        FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture.
+        ValueError: a line is no JSON object, or an SVG is none.
+    """
+    known = read_runs(runs, names)
+    tracks = [*tracks_of(snapshots, known), *(weights_of(known) if weights else [])]
+    return TrainingView(known, tracks, title or "Training: " + ", ".join(run.name for run in known))
+
+
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
+    """A series for the page; the places of its points are in a table that it may share."""
+    if len(series.values) > MOST_POINTS:
+        series = series.at(thin(series.places["step"], series.values, MOST_POINTS // 4))
+    number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
+    if number == len(tables):
+        tables.append(series.places)
+    values = _listed(series.values)
+    return {"name": series.name, "evaluated": series.evaluated, "table": number, "values": values, "best": series.best}
+
+
+def _listed(values: Any) -> list[float | int]:
+    """Numbers for JSON: whole ones without a point, long lists with 7 digits."""
+    finite = values[np.isfinite(values)]
+    if finite.size == values.size and np.abs(finite).max(initial=0) < 2**53 and (finite == np.rint(finite)).all():
+        whole: list[float | int] = values.astype(np.int64).tolist()
+        return whole
+    if len(values) <= _EXACT_POINTS:
+        return list(values.tolist())
+    return [float(f"{value:.7g}") for value in values.tolist()]
