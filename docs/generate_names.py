@@ -1,9 +1,9 @@
-"""Writes minigrad/names.pyi and methods.pyi: the free functions and Tensor's methods for type checkers and editors.
+"""Writes functions/names.pyi and autograd/methods.pyi: the free functions and Tensor's methods for type checkers and editors.
 
     python docs/generate_names.py            write them
     python docs/generate_names.py --check    fail if one is not up to date
 
-The names, signatures and docstrings come from the running library, where minigrad/names.py gathers them.
+The names, signatures and docstrings come from the running library, where minigrad/functions/names.py gathers them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from .autograd.views import Viewing
-from .backend.random import Generator
-from .backend.storage import TypedStorage, UntypedStorage
-from .functions import return_types
-from .functions.arguments import Dims, Maybe, Operand, Scalar
-from .size import Size
+from minigrad.autograd.views import Viewing
+from minigrad.backend.random import Generator
+from minigrad.backend.size import Size
+from minigrad.backend.storage import TypedStorage, UntypedStorage
+from minigrad.functions import return_types
+from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")
 
@@ -56,24 +56,24 @@ SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names
 
 def write_stubs() -> dict[Path, str]:
     """The whole of both files."""
-    names: Any = importlib.import_module("minigrad.names")
+    names: Any = importlib.import_module("minigrad.functions.names")
     functions = {name: getattr(names, name) for name in sorted(names.__all__)}
     others = sorted(importlib.import_module("minigrad.extension").layer().others("minigrad"))
     folder = ROOT / "minigrad"
     listed = [definition(name, method, "    ") for name, method in methods(names.Methods)]
     return {
-        folder / "names.pyi": free_functions(functions, [name for name in others if not name.startswith("_")]),
-        folder / "methods.pyi": "\n".join([METHODS, *listed]) + "\n",
+        folder / "functions" / "names.pyi": free_functions(
+            functions, [name for name in others if not name.startswith("_")]
+        ),
+        folder / "autograd" / "methods.pyi": "\n".join([METHODS, *listed]) + "\n",
     }
 
 
 def free_functions(functions: dict[str, Any], spellings: list[str]) -> str:
     """The file of the free functions, and of the other names that ``minigrad`` has."""
     written = {name: f for name, f in functions.items() if is_written(name, f)}
-    imports = [f"from .{module} import {name}\n" for module, name in IMPORTS]
-    imports += [
-        f"from .{f.__module__.removeprefix('minigrad.')} import {name} as {name}\n" for name, f in written.items()
-    ]
+    imports = [f"from minigrad.{module} import {name}\n" for module, name in IMPORTS]
+    imports += [f"from {f.__module__} import {name} as {name}\n" for name, f in written.items()]
     parts = ["".join([FUNCTIONS, *sorted(imports, key=import_order)])]
     parts.append("\n".join(["__all__ = [", *(f'    "{name}",' for name in [*functions, *spellings]), "]\n"]))
     parts += [definition(name, f) for name, f in functions.items() if name not in written]

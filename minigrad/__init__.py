@@ -16,6 +16,8 @@ from .autograd import is_grad_enabled as is_grad_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .autograd.tracebacks import get_traceback_filtering as get_traceback_filtering
+from .autograd.tracebacks import set_traceback_filtering as set_traceback_filtering
 from .backend import Device as _Device
 from .backend.device import get_default_device as get_default_device
 from .backend.device import set_default_device as set_default_device
@@ -61,30 +63,28 @@ from .backend.random import default_generator as default_generator
 from .backend.random import get_dropout_stream as get_dropout_stream
 from .backend.random import manual_seed as manual_seed
 from .backend.random import set_dropout_stream as set_dropout_stream
-from .names import *
-from .printing import set_printoptions as set_printoptions
+from .backend.version import __version__ as __version__
+from .functions.names import *
+from .functions.printing import set_printoptions as set_printoptions
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
-from .tracebacks import get_traceback_filtering as get_traceback_filtering
-from .tracebacks import set_traceback_filtering as set_traceback_filtering
-from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import cuda as cuda
     from . import distributed as distributed
-    from . import distributions as distributions
-    from . import fft as fft
-    from . import func as func
-    from . import linalg as linalg
-    from . import masked as masked
     from . import nn as nn
     from . import optim as optim
     from . import profiler as profiler
     from . import serialization as serialization
-    from . import signal as signal
-    from . import special as special
     from . import utils as utils
-    from .names import tensor as tensor  # the function, where pyright would take the module
+    from .compat import distributions as distributions
+    from .compat import func as func
+    from .compat import linalg as linalg
+    from .compat import masked as masked
+    from .compat import signal as signal
+    from .compat import special as special
+    from .functions import fft as fft
+    from .functions.names import tensor as tensor  # the function, where pyright would take the module
     from .profiler.summary import summary as summary
     from .serialization import load as load
     from .serialization import save as save
@@ -97,10 +97,10 @@ short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
-_LAZY = {"nn", "optim", "cuda", "utils", "distributed", "distributions", "profiler", "serialization"}
+_LAZY = {"nn", "optim", "cuda", "utils", "distributed", "profiler", "serialization"}
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
-_ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "linalg", "nn"}
+_ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
 _ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi

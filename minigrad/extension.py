@@ -150,9 +150,13 @@ class _Finder(FileFinder):
         if not dot or sys.modules.get(top) is not sys.modules.get(PACKAGE):
             return super().find_spec(fullname)  # the folder is on Python's path, too
         name = f"{PACKAGE}.{rest}"
-        spec = super().find_spec(name)
-        if spec is not None and name == fullname:
-            return spec
+        package, _, last = name.rpartition(".")
+        real = package if package == PACKAGE else sys.modules[package].__name__  # a package may have two names
+        spec = super().find_spec(f"{real}.{last}")
+        if spec is not None:
+            name = f"{real}.{last}"
+            if name == fullname:
+                return spec
         if spec is not None or name in sys.modules or layer().has_module(name):
             alias: Any = Alias(name)
             return ModuleSpec(fullname, alias)
@@ -189,6 +193,11 @@ class Alias:
 
     def create_module(self, spec: ModuleSpec) -> None:
         """An empty module, for the time of the import."""
+
+    def get_code(self, name: str) -> Any:
+        """The code of the real module, for ``python -m``."""
+        spec: Any = import_module(self._target).__spec__
+        return spec.loader.get_code(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the real module in its place: ``import`` takes what stands in ``sys.modules`` afterwards."""

@@ -16,18 +16,18 @@ import numpy as np
 from . import autograd
 from .autograd import graph, tape
 from .autograd.calls import apply
+from .autograd.handle import RemovableHandle as RemovableHandle
+from .autograd.methods import Methods
 from .autograd.tape import Variable, wrap
+from .autograd.tracebacks import answers, border_methods, warn
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
 from .backend.random import states_are
+from .backend.size import Size as Size
 from .backend.storage import copied
 from .extension import layer
-from .handle import RemovableHandle as RemovableHandle
-from .methods import Methods
 from .ops.op import Traced
-from .size import Size as Size
-from .tracebacks import answers, border_methods, warn
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float

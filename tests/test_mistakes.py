@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import minigrad
-from minigrad.tracebacks import get_traceback_filtering, set_traceback_filtering
+from minigrad.autograd.tracebacks import get_traceback_filtering, set_traceback_filtering
 from tests.support.cases import cases
 from tests.support.parity import torch
 

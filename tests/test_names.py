@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import minigrad
-from minigrad import names
+from minigrad.functions import names
 
 ROOT = Path(__file__).parent.parent
 

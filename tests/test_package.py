@@ -20,7 +20,7 @@ from types import ModuleType
 import pytest
 
 import minigrad
-from minigrad.deferred import Deferred
+from minigrad.backend.deferred import Deferred
 from minigrad.ops.approximations import gamma
 from tests.support.cases import raises
 

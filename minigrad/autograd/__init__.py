@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from ..tracebacks import border_functions as _border_functions
 from . import function, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradients import grad
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .tracebacks import border_functions as _border_functions
 from .walk import backward
 
 if TYPE_CHECKING:  # imported when first used

@@ -20,10 +20,10 @@ from ..ops.complex import for_complex
 from ..ops.device import moved
 from ..ops.elementwise import cast, pow
 from ..ops.op import Op, bare, watch
-from ..tracebacks import of_user
 from . import tape
 from .mode import state
 from .tape import Variable
+from .tracebacks import of_user
 from .views import note_view
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
-from ..tracebacks import border, warn
 from .inplace import check_no_leaf, rebase
 from .mode import enable_grad, kept, no_grad, state
 from .tape import Node, Variable, node_of, record, told, wrap
+from .tracebacks import border, warn
 from .walk import intact
 
 

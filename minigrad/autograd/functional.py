@@ -11,11 +11,11 @@ from typing import Any
 
 from ..backend import xp
 from ..ops.elementwise import clone
-from ..tracebacks import border_functions
 from .calls import apply
 from .jacobian import filled, pull, push, rows
 from .mode import enable_grad
 from .tape import Variable, wrap
+from .tracebacks import border_functions
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

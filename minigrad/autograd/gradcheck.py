@@ -13,11 +13,11 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
-from ..tracebacks import warn
 from .jacobian import rows
 from .mode import at_end
 from .places import spelled
 from .tape import Node, Variable, wrap
+from .tracebacks import warn
 from .walk import grad, paths
 
 Function = Callable[..., Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..deferred import Deferred
+from ..backend.deferred import Deferred
 from ..ops.elementwise import add, clone
 from ..ops.op import bare
 from .origin import note_change

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from ..tracebacks import warn
+from .tracebacks import warn
 
 F = TypeVar("F", bound=Callable[..., Any])
 

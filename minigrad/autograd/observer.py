@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from ..backend.dtype import Array
 from ..ops.op import Op, Watch, watch
-from ..tracebacks import shorten
 from .mode import at_end
 from .tape import Variable
+from .tracebacks import shorten
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 
-from ..tracebacks import user_frame as user_frame
-from ..tracebacks import user_frames as user_frames
 from .origin import Place
+from .tracebacks import user_frame as user_frame
+from .tracebacks import user_frames as user_frames
 
 _CELL = re.compile(r"cell \d+")
 

@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import Any
 
 from ..backend import dtype, random
+from ..backend.version import __version__
 from ..extension import PACKAGE, Alias
-from ..version import __version__
 from . import children, formats
 
 minigrad = sys.modules[PACKAGE]

@@ -20,7 +20,6 @@ from inspect import getattr_static, signature
 from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar
 
-from .. import names
 from ..autograd import is_grad_enabled, mode
 from ..autograd.calls import apply
 from ..backend import dtype as dt
@@ -28,6 +27,7 @@ from ..backend import of
 from ..backend.device import Device
 from ..cuda import is_available
 from ..extension import PACKAGE
+from ..functions import names
 from ..nn import functional
 from ..ops.elementwise import cast
 from ..tensor import Tensor

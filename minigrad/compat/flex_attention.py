@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from .. import names as mg
 from ..autograd import no_grad
 from ..backend.dtype import float32, float64
+from ..functions import names as mg
 from ..nn import functional as F
 from ..tensor import Tensor
 from .core import current_accelerator

@@ -14,11 +14,11 @@ from ..backend import Device
 from ..backend.dtype import int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
-from ..func.stateless import swap
 from ..functions.conversion import target_of
 from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
 from ..tensor import Tensor
+from .func.stateless import swap
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 

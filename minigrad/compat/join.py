@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..autograd.tape import wrap
+from ..autograd.tracebacks import warn
 from ..backend import Device
 from ..distributed import collectives
 from ..distributed.group import ProcessGroup, the_group
 from ..functions.creation import tensor
 from ..nn.parallel.distributed import DistributedDataParallel, Joining
 from ..optim.zero_redundancy import ZeroRedundancyOptimizer
-from ..tracebacks import warn
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

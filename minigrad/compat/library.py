@@ -129,7 +129,7 @@ def _of_pytorch(namespace: str, name: str) -> CustomOpDef | None:
     """An op of PyTorch's core, by the function or method of that name."""
     if namespace not in ("aten", "prims"):
         return None
-    from .. import names
+    from ..functions import names
 
     holders: tuple[Any, ...] = (names, F, Tensor)
     function = next((getattr(holder, name) for holder in holders if hasattr(holder, name)), None)

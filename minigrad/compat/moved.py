@@ -6,8 +6,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from ..autograd.tracebacks import warn
 from ..extension import ModuleWithoutFile
-from ..tracebacks import warn
 
 MODELS = "minigrad_models"
 PLACES = {  # longer paths first

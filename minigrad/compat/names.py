@@ -36,7 +36,8 @@ def _layers(files: str) -> dict[str, Sources]:
 
 def _family(source: str, files: str) -> dict[str, Sources]:
     """Rows for PyTorch's files whose classes stand in one of ours, in the same folder."""
-    return {f"{source.partition('.')[0]}.{file}": source for file in files.split()}
+    folder = source.removeprefix("compat.").partition(".")[0]
+    return {f"{folder}.{file}": source for file in files.split()}
 
 
 # Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
@@ -46,6 +47,9 @@ MODULES: dict[str, Sources] = {
     **dict.fromkeys(("nn.utils._named_member_accessor", "utils._contextlib", "xpu"), ()),
     **dict.fromkeys(("_C._autograd", "_C._functions", "_C._functorch"), ()),
     **dict.fromkeys(("autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
+    **{name: f"compat.{name}" for name in ("distributions", "func", "linalg", "masked", "signal", "special")},
+    "fft": "functions.fft",
+    "run": "distributed.run",
     "amp": ("compat.amp", "compat.autocast"),
     "amp.autocast_mode": "compat.autocast",
     "amp.grad_scaler": "compat.amp",
@@ -83,10 +87,11 @@ MODULES: dict[str, Sources] = {
     # Files by other names
     "_tensor": ("tensor", ""),
     "functional": ("",),
-    "functorch": ("func",),
+    "functorch": ("compat.func",),
     "return_types": "functions.return_types",
     "random": ("functions.random", "functions.creation", "backend.random", ""),
-    "torch_version": "version",
+    "torch_version": "backend.version",
+    "version": "backend.version",
     "_utils": "compat.internal",
     "utils.dlpack": "compat.internal",
     "nn._reduction": "compat.internal",
@@ -108,23 +113,26 @@ MODULES: dict[str, Sources] = {
     "nn.utils.fusion": "compat.fusion",
     "nn.utils.init": ("nn.init",),
     **_family(
-        "distributions.choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"
+        "compat.distributions.choices",
+        "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical",
     ),
-    **_family("distributions.counts", "binomial negative_binomial"),
-    **_family("distributions.distribution", "exp_family kl"),
-    **_family("distributions.mixture", "mixture_same_family"),
-    **_family("distributions.multivariate_normal", "lowrank_multivariate_normal"),
-    **_family("distributions.gamma", "beta chi2 dirichlet exponential fishersnedecor poisson studentT"),
-    **_family("distributions.location_scale", "cauchy gumbel laplace normal uniform"),
-    **_family("distributions.transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"),
-    **_family("distributions.transformed_distribution", "logistic_normal pareto weibull"),
-    **_family("distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
+    **_family("compat.distributions.counts", "binomial negative_binomial"),
+    **_family("compat.distributions.distribution", "exp_family kl"),
+    **_family("compat.distributions.mixture", "mixture_same_family"),
+    **_family("compat.distributions.multivariate_normal", "lowrank_multivariate_normal"),
+    **_family("compat.distributions.gamma", "beta chi2 dirichlet exponential fishersnedecor poisson studentT"),
+    **_family("compat.distributions.location_scale", "cauchy gumbel laplace normal uniform"),
+    **_family(
+        "compat.distributions.transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"
+    ),
+    **_family("compat.distributions.transformed_distribution", "logistic_normal pareto weibull"),
+    **_family("compat.distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
     **_family("optim.adagrad", "adadelta rmsprop"),
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
     **_family("optim.sgd", "asgd rprop"),
     "utils.data.distributed": "utils.data.sampler",
     "nn.utils.prune": "compat.prune",
-    "nn.utils.stateless": ("func.stateless",),
+    "nn.utils.stateless": ("compat.func.stateless",),
     "utils.model_zoo": "compat.hub",
     "utils.weak": "compat.weak",
     "utils.hooks": ("nn.hooks", "tensor"),
@@ -134,7 +142,7 @@ MODULES: dict[str, Sources] = {
 
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
-    "_tensor_str": {"PRINT_OPTS": "printing:options", "_tensor_str": "printing:values_text"},
+    "_tensor_str": {"PRINT_OPTS": "functions.printing:options", "_tensor_str": "functions.printing:values_text"},
     "": {
         **_of(
             "nn.functional:",
@@ -190,12 +198,12 @@ NAMES: dict[str, dict[str, str]] = {
         "sym_min": "=builtins:min",
         "sym_not": "=operator:not_",
         "torch": "",
-        "matrix_rank": "linalg:matrix_rank",
+        "matrix_rank": "compat.linalg:matrix_rank",
         **_of("backend.storage:", "TypedStorage UntypedStorage"),
         **_of("autograd.anomaly:", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
         "set_anomaly_enabled": "autograd:set_detect_anomaly",
         "trapz": "functions.reduction:trapezoid",
-        "vmap": "func:vmap",
+        "vmap": "compat.func:vmap",
         **_of("compat.core:", "_log_softmax _masked_softmax _softmax"),
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
         "_softmax_backward_data": "compat.core:softmax_backward_data",
@@ -209,8 +217,8 @@ NAMES: dict[str, dict[str, str]] = {
         "TensorBase": "tensor:Tensor",
         "_TensorBase": "tensor:Tensor",
         "_TensorMeta": "=builtins:type",
-        "_disabled_torch_function_impl": "tracebacks:disabled_torch_function",
-        "_disabled_torch_dispatch_impl": "tracebacks:disabled_torch_function",
+        "_disabled_torch_function_impl": "autograd.tracebacks:disabled_torch_function",
+        "_disabled_torch_dispatch_impl": "autograd.tracebacks:disabled_torch_function",
     },
     "accelerator": {
         **_of("cuda:", "device_count empty_cache is_available max_memory_allocated memory_allocated memory_reserved"),
@@ -297,7 +305,7 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.utils": _of(
         "compat.fusion:", "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"
     ),
-    "nn.utils.stateless": {"_functional_call": "func.stateless:functional_call"},
+    "nn.utils.stateless": {"_functional_call": "compat.func.stateless:functional_call"},
     "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
     "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},
     "serialization": {"MAP_LOCATION": "=typing:Any"},
@@ -409,7 +417,7 @@ def _torch_path(place: str) -> str:
 def _spellings() -> dict[str, str]:
     """PyTorch's path for the modules of this folder."""
     rows = reversed(MODULES.items())  # the first of several counts
-    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith("compat.")}
+    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith(("compat.", "functions.fft"))}
 
 
 def public(place: str, name: str) -> str:

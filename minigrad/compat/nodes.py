@@ -12,11 +12,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autograd import graph
+from ..autograd.handle import RemovableHandle
 from ..autograd.hooks import AROUND, errors
 from ..autograd.origin import there
 from ..autograd.tape import Lost, Node
 from ..autograd.walk import intact, result_of
-from ..handle import RemovableHandle
 from .around import Around
 from .saved import SavedTensor
 

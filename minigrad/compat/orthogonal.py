@@ -15,10 +15,10 @@ from ..functions.creation import eye, zeros_like
 from ..functions.factors import geqrf
 from ..functions.random import randn
 from ..functions.shaping import cat
-from ..linalg import householder_product, matrix_exp, solve
 from ..nn.module import Module
 from ..nn.utils.parametrize import register_parametrization
 from ..tensor import Tensor
+from .linalg import householder_product, matrix_exp, solve
 
 M = TypeVar("M", bound=Module)
 MAPS = ("matrix_exp", "cayley", "householder")

@@ -20,14 +20,14 @@ from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
-from .. import names
 from ..autograd.mode import at_end
+from ..autograd.tracebacks import PACKAGE, answers, border, shorten
 from ..backend import Device, dtype
+from ..functions import names
 from ..functions.spelling import spelled
 from ..nn import functional
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
-from ..tracebacks import PACKAGE, answers, border, shorten
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function"]
 __all__ += ["has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name"]

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..autograd.graph import as_one
 from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import wrapping
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 from ..ops.half_precision import is_half
-from ..tracebacks import wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None

@@ -8,10 +8,10 @@ from typing import Any
 from ..autograd.inplace import as_it_was, at_once, bump, check_fits, check_mutable, check_no_leaf, rebase
 from ..autograd.mode import set_grad_enabled, state
 from ..autograd.tape import Variable
+from ..autograd.tracebacks import shorten
 from ..autograd.views import Viewing
 from ..ops.op import Op
 from ..tensor import everything
-from ..tracebacks import shorten
 
 Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 

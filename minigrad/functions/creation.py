@@ -12,13 +12,13 @@ import numpy as np
 
 from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import wrapping
 from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
 from ..backend.order import laid_as
 from ..backend.storage import UntypedStorage
 from ..tensor import Size, Tensor
-from ..tracebacks import wrapping
 from .arguments import Maybe, raw, sizes, to_array
 from .define import attached, function, named
 

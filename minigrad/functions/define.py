@@ -23,11 +23,11 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.inplace import mutate
 from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import shorten
 from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
 from ..tensor import Tensor
-from ..tracebacks import shorten
 from .arguments import Scalar, operand
 from .change import Change, by, changing
 from .spelling import spelled

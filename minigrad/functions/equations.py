@@ -11,8 +11,8 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
+from ..backend.deferred import Deferred
 from ..backend.lapack import LinAlgError, on_host
-from ..deferred import Deferred
 from ..tensor import Tensor
 from . import return_types
 from .arguments import common_shape

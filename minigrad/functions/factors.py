@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.tape import wrap
+from ..backend.deferred import Deferred
 from ..backend.lapack import on_host
-from ..deferred import Deferred
 from ..tensor import Tensor
 from . import decompositions, return_types
 from .creation import zeros

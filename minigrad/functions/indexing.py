@@ -10,14 +10,14 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import border, met, shorten
 from ..backend import dtype as dt
 from ..backend import is_array, of, xp
-from ..deferred import Deferred
+from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
 from ..ops.op import watch
 from ..tensor import Tensor
-from ..tracebacks import border, met, shorten
 from . import return_types
 from .arguments import (
     Scalar,

@@ -10,8 +10,8 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.graph import as_one
 from ..autograd.tape import Variable
+from ..backend.deferred import Deferred
 from ..backend.dtype import kind_of
-from ..deferred import Deferred
 from ..ops import linear as ops
 from ..tensor import Tensor
 from .arguments import axis, rounded_once, scaled

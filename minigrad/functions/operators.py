@@ -11,12 +11,12 @@ from typing import Any
 from ..autograd.calls import apply
 from ..autograd.inplace import at_once, mutate
 from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import border, met, shorten
 from ..extension import layer
 from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
 from ..tensor import Tensor
-from ..tracebacks import border, met, shorten
 from . import indexing, linalg, pointwise, special
 from .arguments import Operand, operand
 from .define import attached, method

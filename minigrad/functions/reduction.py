@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from ..autograd.calls import apply
+from ..backend.deferred import Deferred
 from ..backend.dtype import kind_of
-from ..deferred import Deferred
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r

@@ -9,9 +9,9 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from ..autograd.tape import Variable
+from ..autograd.tracebacks import is_border, met, no_tensor, shorten, wrapping
 from ..backend import dtype as dt
 from ..backend import xp
-from ..tracebacks import is_border, met, no_tensor, shorten, wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ..autograd.tracebacks import warn
 from ..tensor import Tensor
-from ..tracebacks import warn
 from . import functional as F
 from . import init as fillers
 from .layer import FunctionLayer, Layer

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..autograd import Function
+from ..autograd.tracebacks import warn
 from ..tensor import RemovableHandle, Tensor
-from ..tracebacks import warn
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]

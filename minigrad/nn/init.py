@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from ..autograd import no_grad
 from ..autograd.tape import wrap
+from ..autograd.tracebacks import border_functions, warn
 from ..backend import of
 from ..backend.random import Generator
 from ..functions import creation
@@ -20,7 +21,6 @@ from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
 from ..functions.random import randn, randperm, undrawn
 from ..tensor import Tensor
-from ..tracebacks import border_functions, warn
 from .module import Module
 
 P = ParamSpec("P")

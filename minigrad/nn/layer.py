@@ -17,9 +17,9 @@ from collections.abc import Callable
 from inspect import Parameter as Argument
 from typing import Any, ClassVar, dataclass_transform
 
+from ..autograd.tracebacks import border
 from ..functions.creation import empty
 from ..tensor import Tensor
-from ..tracebacks import border
 from . import init
 from .module import Module
 from .parameter import Parameter

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.tracebacks import warn
 from ..tensor import Tensor
-from ..tracebacks import warn
 from . import functional as F
 from .functional._checks import Flag, reduction_of
 from .layer import FunctionLayer

@@ -10,13 +10,13 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from ..autograd import no_grad
 from ..autograd.observer import span
+from ..autograd.tracebacks import border_methods, shorten
 from ..backend import dtype as dt
 from ..backend.device import NO_DATA, Device
 from ..functions.conversion import target_of
 from ..functions.creation import empty_like
 from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
-from ..tracebacks import border_methods, shorten
 from . import hooks
 from .parameter import Buffer, Parameter
 from .state import Stateful

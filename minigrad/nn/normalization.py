@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..autograd import no_grad
+from ..autograd.tracebacks import warn
 from ..backend import dtype as dt
 from ..functions.arguments import in_float32
 from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
-from ..tracebacks import warn
 from . import functional as F
 from . import init
 from .functional._spatial import tuple_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.tape import wrap
+from ..autograd.tracebacks import answers, disabled_torch_function
 from ..backend.storage import copied, owner
 from ..functions.creation import empty
 from ..tensor import Tensor, everything
-from ..tracebacks import answers, disabled_torch_function
 
 __all__ = ["Buffer", "Parameter"]
 

@@ -12,11 +12,11 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..autograd.calls import apply
+from ..autograd.tracebacks import warn
 from ..functions.creation import empty, zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops
 from ..tensor import Tensor
-from ..tracebacks import warn
 from . import functional as F
 from . import init
 from .module import Module

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..autograd import no_grad
+from ..autograd.tracebacks import warn
 from ..backend.device import NO_DATA
 from ..tensor import RemovableHandle, Tensor
-from ..tracebacks import warn
 from . import hooks
 from .parameter import Parameter
 

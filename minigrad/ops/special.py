@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..backend import special, xp
+from ..backend.deferred import Deferred
 from ..backend.dtype import Array
-from ..deferred import Deferred
 from .elementwise import exp, flow, log, sign, where
 from .op import bare, op
 

@@ -17,6 +17,7 @@ from ..autograd.mode import at_end
 from ..autograd.observer import span
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
+from ..autograd.tracebacks import border_methods, shorten, warn
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..backend.dtype import Array
@@ -24,7 +25,6 @@ from ..nn.hooks import register
 from ..nn.module import clear_grad
 from ..ops.half_precision import is_half
 from ..tensor import RemovableHandle, Tensor
-from ..tracebacks import border_methods, shorten, warn
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Rate = float | Tensor

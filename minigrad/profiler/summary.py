@@ -14,7 +14,7 @@ from ..autograd.tape import Node, Variable
 from ..autograd.walk import nodes_behind
 from ..backend.dtype import DType
 from ..backend.storage import owner
-from ..names import randn, zeros
+from ..functions.names import randn, zeros
 from ..nn.module import Module
 from ..nn.parameter import is_lazy
 from ..ops.op import Op

@@ -14,10 +14,10 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from ..autograd.tracebacks import border_functions
 from ..backend import of
 from ..backend.device import Device
 from ..tensor import Tensor
-from ..tracebacks import border_functions
 from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .archive_writer import save_any, save_plain

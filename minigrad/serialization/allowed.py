@@ -219,7 +219,8 @@ VALUES: dict[Name, Any] = {
     ("_codecs", "encode"): _encode,
     ("builtins", "getattr"): _member,
     ("torch", "Size"): Size,
-    ("minigrad.size", "Size"): Size,
+    ("minigrad.size", "Size"): Size,  # its earlier place
+    ("minigrad.backend.size", "Size"): Size,
     ("minigrad.tensor", "Size"): Size,  # its earlier place
     ("torch", "device"): Device,
     ("minigrad.backend.device", "Device"): Device,

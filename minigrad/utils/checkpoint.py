@@ -8,8 +8,8 @@ from typing import Any
 from .. import cuda
 from ..autograd import is_grad_enabled
 from ..autograd.recompute import Contexts, Region, is_in_first_run, states, within
+from ..autograd.tracebacks import border_functions, warn
 from ..tensor import Tensor
-from ..tracebacks import border_functions, warn
 
 
 def checkpoint(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..autograd import no_grad
 from ..backend.host import host
-from ..names import tensor, where
+from ..functions.names import tensor, where
 from ..nn.containers import ModuleList
 from ..nn.module import Module
 from ..tensor import Tensor

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..showing import shower
 from ..utils.bar import in_notebook
+from ..utils.showing import shower
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # one of them is set where Linux can open a window
 

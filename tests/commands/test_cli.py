@@ -8,7 +8,7 @@ import sys
 import numpy
 import pytest
 
-from minigrad.version import project
+from minigrad.backend.version import project
 from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.commands import version
 from minigrad_models.programs import typed

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import minigrad
-from minigrad import nn, tracebacks
+from minigrad import nn
+from minigrad.autograd import tracebacks
 from minigrad.compat import overrides
 from tests.support.cases import cases
 from tests.support.expressions import evaluate, split

@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import nn, showing, viz
+from minigrad import nn, viz
+from minigrad.utils import showing
 from minigrad.utils.bar import in_notebook
 from minigrad.viz import show
 from minigrad.viz import view as view_module

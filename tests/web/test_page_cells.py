@@ -14,7 +14,7 @@ import pytest
 
 import minigrad as mg
 import web
-from minigrad import showing
+from minigrad.utils import showing
 
 PYTHON = Path(web.__file__).parent / "python"  # beside minigrad, in the browser
 A_GRAPH = """

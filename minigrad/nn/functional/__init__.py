@@ -1,6 +1,6 @@
 """The functions behind the layers, by PyTorch's names: ``import minigrad.nn.functional as F``."""
 
-from ...tracebacks import border_functions as _border_functions
+from ...autograd.tracebacks import border_functions as _border_functions
 from .activation import *
 from .attention import *
 from .classification import *

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...autograd.tracebacks import warn
 from ...tensor import Tensor
-from ...tracebacks import warn
 
 Flag = bool | None
 

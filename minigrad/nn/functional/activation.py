@@ -11,6 +11,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...autograd.inplace import mutate
 from ...autograd.tape import wrap
+from ...autograd.tracebacks import warn
 from ...backend import of
 from ...backend.random import default_generator
 from ...functions import pointwise
@@ -21,7 +22,6 @@ from ...ops import activation as a
 from ...ops import elementwise as e
 from ...ops.op import Op
 from ...tensor import Tensor
-from ...tracebacks import warn
 from ._checks import same_dtype
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]

@@ -11,11 +11,11 @@ from ...autograd.calls import apply
 from ...autograd.inplace import mutate
 from ...autograd.observer import announced
 from ...autograd.tape import wrap
+from ...autograd.tracebacks import warn
 from ...backend import of, random
 from ...ops.dropout import dropout as op
 from ...ops.dropout import relu_dropout as relu_op
 from ...tensor import Tensor
-from ...tracebacks import warn
 from ._checks import probability
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
+from ...autograd.tracebacks import warn
 from ...backend import xp
 from ...backend.dtype import bool_, kind_of
 from ...functions.arguments import rounded_once
@@ -22,7 +23,6 @@ from ...functions.pointwise import where
 from ...functions.shaping import stack
 from ...ops.elementwise import only
 from ...tensor import Tensor
-from ...tracebacks import warn
 from ._checks import same_dtype
 from .activation import hardtanh
 

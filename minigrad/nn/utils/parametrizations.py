@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ...autograd.tracebacks import border_functions
 from ...tensor import Tensor
-from ...tracebacks import border_functions
 from ..functional.normalization import normalize
 from ..module import Module
 from .parametrize import register_parametrization

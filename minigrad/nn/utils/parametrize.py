@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ...autograd.mode import at_end
+from ...autograd.tracebacks import border_functions
 from ...tensor import Tensor
-from ...tracebacks import border_functions
 from ..containers import ModuleDict, ModuleList
 from ..module import Module
 from ..parameter import Parameter

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...autograd.tracebacks import border_functions
 from ...backend.dtype import Array
 from ...functions.creation import full, tensor
 from ...functions.shaping import cat
 from ...tensor import Tensor
-from ...tracebacks import border_functions
 
 
 def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:

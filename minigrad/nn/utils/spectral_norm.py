@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ...autograd import no_grad
+from ...autograd.tracebacks import border_functions
 from ...tensor import Tensor
-from ...tracebacks import border_functions
 from ..functional.normalization import normalize
 from ..module import Module
 from ..parameter import Parameter

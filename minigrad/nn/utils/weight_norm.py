@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
+from ...autograd.tracebacks import border_functions, warn
 from ...functions.reduction import norm
 from ...tensor import Tensor
-from ...tracebacks import border_functions, warn
 from ..module import Module
 from ..parameter import Parameter, is_lazy
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...autograd.mode import at_end
+from ...autograd.tracebacks import border_methods, warn
 from ...tensor import Tensor
-from ...tracebacks import border_methods, warn
 from ..optimizer import Group, Optimizer
 
 _EARLY = (

@@ -19,8 +19,8 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ...autograd.observer import span
+from ...autograd.tracebacks import border_methods, warn
 from ...backend.random import Generator, default_generator
-from ...tracebacks import border_methods, warn
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
 from .dataset import Dataset, IterableDataset, examples_of

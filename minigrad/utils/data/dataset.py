@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
+from ...autograd.tracebacks import border_functions, warn
 from ...backend.random import Generator, default_generator
 from ...tensor import Tensor
-from ...tracebacks import border_functions, warn
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset"]
 __all__ += ["random_split"]

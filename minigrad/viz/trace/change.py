@@ -11,7 +11,7 @@ import numpy as np
 from ...autograd.recompute import is_in_first_run
 from ...backend import xp
 from ...backend.dtype import Array
-from ...names import as_tensor, full_like
+from ...functions.names import as_tensor, full_like
 from ...ops.op import op
 from ...tensor import Tensor
 from .values import mapped, parts

@@ -9,14 +9,8 @@ from ...tensor import Tensor
 from ..graph.names import variables
 
 _BORDERS = ("minigrad.nn.module", "minigrad.nn.hooks", f"{__package__}.record")  # what calls a module's forward
-_SILENT: tuple[str, ...] = (
-    "minigrad.autograd",
-    "minigrad.backend",
-    "minigrad.functions",
-    "minigrad.methods",
-    "minigrad.names",
-)
-_SILENT += ("minigrad.nn", "minigrad.ops", "minigrad.tensor", "minigrad.tracebacks", "minigrad.viz", "numpy")
+_SILENT: tuple[str, ...] = ("minigrad.autograd", "minigrad.backend", "minigrad.functions")
+_SILENT += ("minigrad.nn", "minigrad.ops", "minigrad.tensor", "minigrad.viz", "numpy")
 _SPEAKING = ("minigrad.nn.functional.multihead", "minigrad.nn.recurrent", "minigrad.nn.transformer")
 
 

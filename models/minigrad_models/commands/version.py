@@ -27,7 +27,7 @@ def versions() -> str:
     """minigrad's version and, below it, those of what it runs on. CuPy is not imported for it, which takes seconds."""
     import numpy
 
-    from minigrad.version import project
+    from minigrad.backend.version import project
 
     cupy = next(filter(None, map(_installed, CUPY)), "none")
     return f"minigrad {project}\nNumPy {numpy.__version__}, Python {platform.python_version()}, CuPy {cupy}"

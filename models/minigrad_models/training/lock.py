@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from minigrad.autograd.tracebacks import warn
 from minigrad.backend.extras import how_to_install
-from minigrad.tracebacks import warn
 
 PATIENCE = 5.0  # seconds: a killed training may take a little to end
 FILE = ".lock"  # in the folder, where folders themselves cannot be locked

@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import Any
 
 import minigrad
-from minigrad import showing
+from minigrad.utils import showing
 
 from .losses import watch
 

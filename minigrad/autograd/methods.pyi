@@ -1,0 +1,2111 @@
+"""The methods of Tensor, written by `python tasks.py index` from what names.py gathers."""
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from minigrad.autograd.views import Viewing
+from minigrad.backend.random import Generator
+from minigrad.backend.size import Size
+from minigrad.backend.storage import TypedStorage, UntypedStorage
+from minigrad.functions import return_types
+from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
+
+Tensor = TypeVar("Tensor")
+
+class Methods(Viewing, Generic[Tensor]):
+    """The methods of a Tensor that functions and operators define."""
+
+    @property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated.
+
+        Raises:
+            RuntimeError: it has neither 0 nor 2 axes.
+        """
+
+    @property
+    def T(self) -> Tensor:
+        """The axes in reverse order."""
+
+    def abs(self) -> Tensor:
+        """|x|; the gradient at 0 is 0, elementwise."""
+
+    def abs_(self) -> Tensor:
+        """In place: |x|; the gradient at 0 is 0, elementwise."""
+
+    def absolute(self) -> Tensor:
+        """|x|; the gradient at 0 is 0, elementwise."""
+
+    def absolute_(self) -> Tensor:
+        """In place: |x|; the gradient at 0 is 0, elementwise."""
+
+    def acos(self) -> Tensor:
+        """arccos x, elementwise."""
+
+    def acos_(self) -> Tensor:
+        """In place: arccos x, elementwise."""
+
+    def acosh(self) -> Tensor:
+        """arcosh x, elementwise."""
+
+    def acosh_(self) -> Tensor:
+        """In place: arcosh x, elementwise."""
+
+    def add(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """input + alpha · other, elementwise; the operands broadcast."""
+
+    def add_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
+        """In place: input + alpha · other."""
+
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
+
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In place: beta · input + alpha · Σ batch1 batch2, summed over the batch."""
+
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """input + value · tensor1 / tensor2."""
+
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """In place: input + value · tensor1 / tensor2."""
+
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """input + value · tensor1 · tensor2."""
+
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """In place: input + value · tensor1 · tensor2."""
+
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta · input + alpha · mat1 mat2."""
+
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In place: beta · input + alpha · mat1 mat2."""
+
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta · input + alpha · mat vec."""
+
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In place: beta · input + alpha · mat vec."""
+
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In place: beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+
+    def adjoint(self) -> Tensor:
+        """``mH`` as a method."""
+
+    def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
+        """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
+
+    def allclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-05,
+        atol: builtins.float = 1e-08,
+        equal_nan: builtins.bool = False,
+    ) -> builtins.bool:
+        """Whether all elements are equal, or within atol + rtol · |other| of each other."""
+
+    def amax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
+        """The largest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+        ``max``."""
+
+    def amin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
+        """The smallest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+        ``min``."""
+
+    def aminmax(
+        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    ) -> return_types.aminmax[Tensor]:
+        """The smallest and the largest over ``dim``: (min, max)."""
+
+    def angle(self) -> Tensor:
+        """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
+
+    def any(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
+        """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """In place: a Python function of each element (slow; CPU)."""
+
+    def arccos(self) -> Tensor:
+        """arccos x, elementwise."""
+
+    def arccos_(self) -> Tensor:
+        """In place: arccos x, elementwise."""
+
+    def arccosh(self) -> Tensor:
+        """arcosh x, elementwise."""
+
+    def arccosh_(self) -> Tensor:
+        """In place: arcosh x, elementwise."""
+
+    def arcsin(self) -> Tensor:
+        """arcsin x, elementwise."""
+
+    def arcsin_(self) -> Tensor:
+        """In place: arcsin x, elementwise."""
+
+    def arcsinh(self) -> Tensor:
+        """arsinh x, elementwise."""
+
+    def arcsinh_(self) -> Tensor:
+        """In place: arsinh x, elementwise."""
+
+    def arctan(self) -> Tensor:
+        """arctan x, elementwise."""
+
+    def arctan2(self, other: Tensor | Scalar) -> Tensor:
+        """The angle of the point (b, a), elementwise; the operands broadcast."""
+
+    def arctan2_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The angle of the point (b, a), elementwise; the operands broadcast."""
+
+    def arctan_(self) -> Tensor:
+        """In place: arctan x, elementwise."""
+
+    def arctanh(self) -> Tensor:
+        """artanh x, elementwise."""
+
+    def arctanh_(self) -> Tensor:
+        """In place: artanh x, elementwise."""
+
+    def argmax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
+        """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
+
+    def argmin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
+        """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
+
+    def argsort(
+        self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
+    ) -> Tensor:
+        """The indices that sort along ``dim``, int64."""
+
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not 0, (N, axes)."""
+
+    def as_strided(
+        self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
+    ) -> Tensor:
+        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the
+        CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the
+        elements that are the tensor's; changed in place it has none.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
+
+        Raises:
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_(
+        self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
+    ) -> Tensor:
+        """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
+        elements: on the CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient
+        is that of the elements that are the tensor's; changed in place it has none.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
+
+        Raises:
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_scatter(
+        self,
+        src: Tensor,
+        size: Sequence[builtins.int],
+        stride: Sequence[builtins.int],
+        storage_offset: builtins.int | None = None,
+    ) -> Tensor:
+        """A copy in which what ``as_strided`` would take is ``src``.
+
+        Raises:
+            RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
+                two elements would share a place.
+        """
+
+    def asin(self) -> Tensor:
+        """arcsin x, elementwise."""
+
+    def asin_(self) -> Tensor:
+        """In place: arcsin x, elementwise."""
+
+    def asinh(self) -> Tensor:
+        """arsinh x, elementwise."""
+
+    def asinh_(self) -> Tensor:
+        """In place: arsinh x, elementwise."""
+
+    def atan(self) -> Tensor:
+        """arctan x, elementwise."""
+
+    def atan2(self, other: Tensor | Scalar) -> Tensor:
+        """The angle of the point (b, a), elementwise; the operands broadcast."""
+
+    def atan2_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The angle of the point (b, a), elementwise; the operands broadcast."""
+
+    def atan_(self) -> Tensor:
+        """In place: arctan x, elementwise."""
+
+    def atanh(self) -> Tensor:
+        """artanh x, elementwise."""
+
+    def atanh_(self) -> Tensor:
+        """In place: artanh x, elementwise."""
+
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta · input + alpha · batch1 batch2, batch by batch."""
+
+    def baddbmm_(
+        self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1
+    ) -> Tensor:
+        """In place: beta · input + alpha · batch1 batch2, batch by batch."""
+
+    def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
+        """1 with the probability in each element (or with probability ``p``), else 0."""
+
+    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+        """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
+
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """As bfloat16."""
+
+    def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+        """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums."""
+
+    def bitwise_and(self, other: Tensor | Scalar) -> Tensor:
+        """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
+
+    def bitwise_and_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
+
+    def bitwise_left_shift(self, other: Tensor | Scalar) -> Tensor:
+        """a · 2ᵇ of integers, elementwise; the operands broadcast."""
+
+    def bitwise_left_shift_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a · 2ᵇ of integers, elementwise; the operands broadcast."""
+
+    def bitwise_not(self) -> Tensor:
+        """~x, bit by bit (logical not of bools), elementwise."""
+
+    def bitwise_not_(self) -> Tensor:
+        """In place: ~x, bit by bit (logical not of bools), elementwise."""
+
+    def bitwise_or(self, other: Tensor | Scalar) -> Tensor:
+        """a | b, bit by bit, elementwise; the operands broadcast."""
+
+    def bitwise_or_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a | b, bit by bit, elementwise; the operands broadcast."""
+
+    def bitwise_right_shift(self, other: Tensor | Scalar) -> Tensor:
+        """⌊a / 2ᵇ⌋ of integers, elementwise; the operands broadcast."""
+
+    def bitwise_right_shift_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ⌊a / 2ᵇ⌋ of integers, elementwise; the operands broadcast."""
+
+    def bitwise_xor(self, other: Tensor | Scalar) -> Tensor:
+        """a ^ b, bit by bit, elementwise; the operands broadcast."""
+
+    def bitwise_xor_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ^ b, bit by bit, elementwise; the operands broadcast."""
+
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
+
+    def bool(self, memory_format: Any = None) -> Tensor:
+        """As bool."""
+
+    def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
+        """``expand`` by its name in torch."""
+
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """As uint8."""
+
+    def cauchy_(
+        self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Tensor:
+        """In place: numbers from the Cauchy distribution."""
+
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """As complex128."""
+
+    def ceil(self) -> Tensor:
+        """⌈x⌉, elementwise."""
+
+    def ceil_(self) -> Tensor:
+        """In place: ⌈x⌉, elementwise."""
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """As complex64."""
+
+    def char(self, memory_format: Any = None) -> Tensor:
+        """As int8."""
+
+    def cholesky(self, upper: builtins.bool = False) -> Tensor:
+        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
+
+        Raises:
+            LinAlgError: a matrix is not positive definite.
+        """
+
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
+
+    def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
+        """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
+
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
+
+    def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
+        """input clamped to [min, max]; bounds are numbers or tensors."""
+
+    def clamp_(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
+        """In place: input clamped to [min, max]; bounds are numbers or tensors."""
+
+    def clamp_max(self, max: Scalar) -> Tensor:
+        """input, at most ``max``."""
+
+    def clamp_max_(self, max: Scalar) -> Tensor:
+        """In place: input, at most ``max``."""
+
+    def clamp_min(self, min: Scalar) -> Tensor:
+        """input, at least ``min``."""
+
+    def clamp_min_(self, min: Scalar) -> Tensor:
+        """In place: input, at least ``min``."""
+
+    def clip(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
+        """input clamped to [min, max]; bounds are numbers or tensors."""
+
+    def clip_(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
+        """In place: input clamped to [min, max]; bounds are numbers or tensors."""
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's
+        order."""
+
+    def conj(self) -> Tensor:
+        """a - bi of a + bi; a real tensor is itself."""
+
+    def conj_physical(self) -> Tensor:
+        """``conj``, which is computed at once here in any case."""
+
+    def conj_physical_(self) -> Tensor:
+        """In place: ``conj``, which is computed at once here in any case."""
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order."""
+
+    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+        """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
+
+    def copysign(self, other: Tensor | Scalar) -> Tensor:
+        """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+
+    def copysign_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: |a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+
+    def corrcoef(self) -> Tensor:
+        """The correlations of the rows (variables) over the columns (observations)."""
+
+    def cos(self) -> Tensor:
+        """cos x, elementwise."""
+
+    def cos_(self) -> Tensor:
+        """In place: cos x, elementwise."""
+
+    def cosh(self) -> Tensor:
+        """cosh x, elementwise."""
+
+    def cosh_(self) -> Tensor:
+        """In place: cosh x, elementwise."""
+
+    def count_nonzero(self, dim: Dims = None) -> Tensor:
+        """How many elements over ``dim`` are not 0, int64."""
+
+    def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+        """The covariances of the rows (variables) over the columns (observations).
+
+        Args:
+            fweights: (N,) integers, how often each observation was made.
+            aweights: (N,) floats, how much each observation counts.
+
+        Raises:
+            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        """
+
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        """In main memory."""
+
+    def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
+
+        Raises:
+            RuntimeError: the axis has another length. IndexError: there is no such axis.
+        """
+
+    def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
+        """On a GPU."""
+
+    def cummax(self, dim: builtins.int) -> return_types.cummax[Tensor]:
+        """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
+
+    def cummin(self, dim: builtins.int) -> return_types.cummin[Tensor]:
+        """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
+
+    def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
+        """Running products along ``dim``."""
+
+    def cumprod_(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
+        """In place: Running products along ``dim``."""
+
+    def cumsum(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
+        """Running sums along ``dim``."""
+
+    def cumsum_(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
+        """In place: Running sums along ``dim``."""
+
+    def data_ptr(self) -> builtins.int:
+        """The address of the first element."""
+
+    def deg2rad(self) -> Tensor:
+        """Degrees as radians."""
+
+    def deg2rad_(self) -> Tensor:
+        """In place: Degrees as radians."""
+
+    def det(self) -> Tensor:
+        """The determinant of square matrices."""
+
+    def detach(self) -> Tensor:
+        """The same memory without history; changes in place are still noticed."""
+
+    def diag(self, diagonal: builtins.int = 0) -> Tensor:
+        """A vector as the diagonal of a matrix; of a matrix its diagonal."""
+
+    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+        """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
+
+    def diagflat(self, offset: builtins.int = 0) -> Tensor:
+        """All elements as the diagonal of a matrix."""
+
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """The elements (i, i + offset) of two axes, as a last axis."""
+
+    def diagonal_scatter(
+        self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1
+    ) -> Tensor:
+        """A copy whose diagonal is ``src``."""
+
+    def diff(
+        self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    ) -> Tensor:
+        """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
+
+    def digamma(self) -> Tensor:
+        """The slope of ln Γ(x), elementwise."""
+
+    def digamma_(self) -> Tensor:
+        """In place: The slope of ln Γ(x), elementwise."""
+
+    def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
+        """The p-norm of the difference."""
+
+    def div(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
+        """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+
+    def div_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
+        """In place: input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+
+    def divide(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
+        """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+
+    def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
+        """In place: input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+
+    def dot(self, tensor: Tensor) -> Tensor:
+        """Σ aᵢ bᵢ of two vectors."""
+
+    def double(self, memory_format: Any = None) -> Tensor:
+        """As float64."""
+
+    def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """``tensor_split`` along axis 2."""
+
+    def element_size(self) -> builtins.int:
+        """Bytes an element."""
+
+    def eq(self, other: Tensor | Scalar) -> Tensor:
+        """a = b, elementwise; the operands broadcast."""
+
+    def eq_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a = b, elementwise; the operands broadcast."""
+
+    def equal(self, other: Tensor) -> builtins.bool:
+        """Whether two tensors have the same shape and elements."""
+
+    def erf(self) -> Tensor:
+        """2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
+
+    def erf_(self) -> Tensor:
+        """In place: 2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
+
+    def erfc(self) -> Tensor:
+        """1 - erf x, exact where that is tiny, elementwise."""
+
+    def erfc_(self) -> Tensor:
+        """In place: 1 - erf x, exact where that is tiny, elementwise."""
+
+    def erfinv(self) -> Tensor:
+        """The inverse of erf, elementwise."""
+
+    def erfinv_(self) -> Tensor:
+        """In place: The inverse of erf, elementwise."""
+
+    def exp(self) -> Tensor:
+        """eˣ, elementwise."""
+
+    def exp2(self) -> Tensor:
+        """2ˣ, elementwise."""
+
+    def exp2_(self) -> Tensor:
+        """In place: 2ˣ, elementwise."""
+
+    def exp_(self) -> Tensor:
+        """In place: eˣ, elementwise."""
+
+    def expand(self, *shape: Any, size: Any = None, implicit: builtins.bool = False) -> Tensor:
+        """Axes of length 1 repeated without a copy; -1 keeps a length."""
+
+    def expand_as(self, other: Tensor) -> Tensor:
+        """``expand`` to the shape of another tensor."""
+
+    def expm1(self) -> Tensor:
+        """eˣ - 1, exact near 0, elementwise."""
+
+    def expm1_(self) -> Tensor:
+        """In place: eˣ - 1, exact near 0, elementwise."""
+
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """In place: numbers from the exponential distribution of rate ``lambd``."""
+
+    def fill_(self, value: Any) -> Tensor:
+        """In place: every element ``value``, a number or a tensor without axes."""
+
+    def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
+        """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
+
+    def fix(self) -> Tensor:
+        """x without its fraction, elementwise."""
+
+    def fix_(self) -> Tensor:
+        """In place: x without its fraction, elementwise."""
+
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """The axes from ``start_dim`` to ``end_dim`` as one."""
+
+    def flip(self, *places: Any, dims: Any = None) -> Tensor:
+        """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
+
+        Raises:
+            RuntimeError: an axis is there twice.
+        """
+
+    def fliplr(self) -> Tensor:
+        """The order along axis 1 reversed."""
+
+    def flipud(self) -> Tensor:
+        """The order along axis 0 reversed."""
+
+    def float(self, memory_format: Any = None) -> Tensor:
+        """As float32."""
+
+    def float_power(self, exponent: Any) -> Tensor:
+        """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
+
+    def float_power_(self, exponent: Any) -> Tensor:
+        """In place: input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
+
+    def floor(self) -> Tensor:
+        """⌊x⌋, elementwise."""
+
+    def floor_(self) -> Tensor:
+        """In place: ⌊x⌋, elementwise."""
+
+    def floor_divide(self, other: Tensor | Scalar) -> Tensor:
+        """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
+
+    def floor_divide_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
+
+    def fmax(self, other: Tensor) -> Tensor:
+        """The larger of two; of a NaN and a number, the number."""
+
+    def fmin(self, other: Tensor) -> Tensor:
+        """The smaller of two; of a NaN and a number, the number."""
+
+    def fmod(self, other: Tensor | Scalar) -> Tensor:
+        """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
+
+    def fmod_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
+
+    def frac(self) -> Tensor:
+        """The fraction: input - trunc(input)."""
+
+    def frac_(self) -> Tensor:
+        """In place: The fraction: input - trunc(input)."""
+
+    def frexp(self) -> return_types.frexp[Tensor]:
+        """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent int32."""
+
+    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
+        """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
+
+    def gcd(self, other: Tensor | Scalar) -> Tensor:
+        """The greatest common divisor of integers, elementwise; the operands broadcast."""
+
+    def gcd_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The greatest common divisor of integers, elementwise; the operands broadcast."""
+
+    def ge(self, other: Tensor | Scalar) -> Tensor:
+        """a ≥ b, elementwise; the operands broadcast."""
+
+    def ge_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ≥ b, elementwise; the operands broadcast."""
+
+    def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
+        """In place: how many trials of probability p the first success takes."""
+
+    def geqrf(self) -> return_types.geqrf[Tensor]:
+        """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as
+        ``linalg.householder_product`` takes them; without gradient."""
+
+    def ger(self, vec2: Tensor) -> Tensor:
+        """aᵢ bⱼ of two vectors."""
+
+    def get_device(self) -> builtins.int:
+        """The GPU's number, -1 on the CPU."""
+
+    def getitem(self, key: Any) -> Tensor:
+        """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
+
+    def greater(self, other: Tensor | Scalar) -> Tensor:
+        """a > b, elementwise; the operands broadcast."""
+
+    def greater_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a > b, elementwise; the operands broadcast."""
+
+    def greater_equal(self, other: Tensor | Scalar) -> Tensor:
+        """a ≥ b, elementwise; the operands broadcast."""
+
+    def greater_equal_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ≥ b, elementwise; the operands broadcast."""
+
+    def gt(self, other: Tensor | Scalar) -> Tensor:
+        """a > b, elementwise; the operands broadcast."""
+
+    def gt_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a > b, elementwise; the operands broadcast."""
+
+    def half(self, memory_format: Any = None) -> Tensor:
+        """As float16."""
+
+    def heaviside(self, values: Tensor) -> Tensor:
+        """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """In place: 0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+
+    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
+        """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
+        own extremes), in the tensor's dtype."""
+
+    def histogram(
+        self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False
+    ) -> return_types.histogram[Tensor]:
+        """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
+        ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
+
+    def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """``tensor_split`` along axis 1, of vectors along axis 0."""
+
+    def hypot(self, other: Tensor | Scalar) -> Tensor:
+        """√(a² + b²), without overflow, elementwise; the operands broadcast."""
+
+    def hypot_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: √(a² + b²), without overflow, elementwise; the operands broadcast."""
+
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0, elementwise."""
+
+    def i0_(self) -> Tensor:
+        """In place: The modified Bessel function of the first kind of order 0, elementwise."""
+
+    def igamma(self, other: Tensor | Scalar) -> Tensor:
+        """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igamma_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igammac(self, other: Tensor | Scalar) -> Tensor:
+        """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+    def igammac_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
+    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
+
+    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """In place: A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
+
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+        """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
+
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+        """In place: A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
+
+    def index_fill(self, dim: builtins.int, index: Tensor, value: Scalar) -> Tensor:
+        """A copy whose slices index[i] along ``dim`` are ``value``."""
+
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: Scalar) -> Tensor:
+        """In place: A copy whose slices index[i] along ``dim`` are ``value``."""
+
+    def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+
+    def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+
+    def index_reduce(
+        self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
+    ) -> Tensor:
+        """``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one place."""
+
+    def index_reduce_(
+        self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
+    ) -> Tensor:
+        """In place: ``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one
+        place."""
+
+    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
+        """The slices of an axis that a vector of indices names."""
+
+    def inner(self, other: Tensor) -> Tensor:
+        """Products summed over the last axis of both."""
+
+    def int(self, memory_format: Any = None) -> Tensor:
+        """As int32."""
+
+    def inverse(self) -> Tensor:
+        """``linalg.inv`` by its name in torch."""
+
+    def is_complex(self) -> builtins.bool:
+        """Whether the dtype is complex."""
+
+    def is_conj(self) -> builtins.bool:
+        """Whether conjugation is still to happen: never."""
+
+    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
+        """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
+
+    @property
+    def is_cpu(self) -> builtins.bool:
+        """Whether the array is in main memory."""
+
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """Whether the array is on a GPU."""
+
+    def is_floating_point(self) -> builtins.bool:
+        """Whether the dtype is a floating-point one."""
+
+    def is_inference(self) -> builtins.bool:
+        """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
+
+    def is_nonzero(self) -> builtins.bool:
+        """Whether the one element is not 0."""
+
+    def is_pinned(self, device: Any = None) -> builtins.bool:
+        """False: memory here is neither page-locked nor shared with other processes, which get copies."""
+
+    def is_same_size(self, other: Tensor) -> builtins.bool:
+        """Whether two tensors have the same shape."""
+
+    def is_shared(self, device: Any = None) -> builtins.bool:
+        """False: memory here is neither page-locked nor shared with other processes, which get copies."""
+
+    def is_signed(self) -> builtins.bool:
+        """Whether the dtype has negative numbers."""
+
+    def isclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-05,
+        atol: builtins.float = 1e-08,
+        equal_nan: builtins.bool = False,
+    ) -> Tensor:
+        """Which elements are equal, or within atol + rtol · |other| of each other."""
+
+    def isfinite(self) -> Tensor:
+        """x is neither NaN nor infinite, elementwise."""
+
+    def isinf(self) -> Tensor:
+        """x is infinite, elementwise."""
+
+    def isnan(self) -> Tensor:
+        """x is NaN, elementwise."""
+
+    def isneginf(self) -> Tensor:
+        """Whether it is -inf."""
+
+    def isposinf(self) -> Tensor:
+        """Whether it is +inf."""
+
+    def isreal(self) -> Tensor:
+        """Whether each element has no imaginary part."""
+
+    def istft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        length: builtins.int | None = None,
+        return_complex: builtins.bool = False,
+    ) -> Tensor:
+        """The signal whose ``stft`` with the same arguments is nearest (Griffin and Lim 1984): complex spectra
+        (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
+
+        Args:
+            onesided: the spectra have n_fft // 2 + 1 frequencies; by default told by their number.
+            length: cut the signal to this length, or fill it up to it with zeros.
+            return_complex: the signal is complex.
+
+        Raises:
+            RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+        """
+
+    @property
+    def itemsize(self) -> builtins.int:
+        """Bytes an element."""
+
+    def kron(self, other: Tensor) -> Tensor:
+        """Kronecker's product: each element of the input times the other tensor, as blocks."""
+
+    def kthvalue(
+        self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
+    ) -> return_types.kthvalue[Tensor]:
+        """The k-th smallest along ``dim``: (values, indices)."""
+
+    def lcm(self, other: Tensor | Scalar) -> Tensor:
+        """The least common multiple of integers, elementwise; the operands broadcast."""
+
+    def lcm_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The least common multiple of integers, elementwise; the operands broadcast."""
+
+    def ldexp(self, other: Tensor) -> Tensor:
+        """input · 2ᵒᵗʰᵉʳ."""
+
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """In place: input · 2ᵒᵗʰᵉʳ."""
+
+    def le(self, other: Tensor | Scalar) -> Tensor:
+        """a ≤ b, elementwise; the operands broadcast."""
+
+    def le_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ≤ b, elementwise; the operands broadcast."""
+
+    def lerp(self, end: Tensor, weight: Tensor | Scalar) -> Tensor:
+        """input + weight · (end - input)."""
+
+    def lerp_(self, end: Tensor, weight: Tensor | Scalar) -> Tensor:
+        """In place: input + weight · (end - input)."""
+
+    def less(self, other: Tensor | Scalar) -> Tensor:
+        """a < b, elementwise; the operands broadcast."""
+
+    def less_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a < b, elementwise; the operands broadcast."""
+
+    def less_equal(self, other: Tensor | Scalar) -> Tensor:
+        """a ≤ b, elementwise; the operands broadcast."""
+
+    def less_equal_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ≤ b, elementwise; the operands broadcast."""
+
+    def lgamma(self) -> Tensor:
+        """ln |Γ(x)|, elementwise."""
+
+    def lgamma_(self) -> Tensor:
+        """In place: ln |Γ(x)|, elementwise."""
+
+    def log(self) -> Tensor:
+        """ln x, elementwise."""
+
+    def log10(self) -> Tensor:
+        """log₁₀ x, elementwise."""
+
+    def log10_(self) -> Tensor:
+        """In place: log₁₀ x, elementwise."""
+
+    def log1p(self) -> Tensor:
+        """ln(1 + x), exact near 0, elementwise."""
+
+    def log1p_(self) -> Tensor:
+        """In place: ln(1 + x), exact near 0, elementwise."""
+
+    def log2(self) -> Tensor:
+        """log₂ x, elementwise."""
+
+    def log2_(self) -> Tensor:
+        """In place: log₂ x, elementwise."""
+
+    def log_(self) -> Tensor:
+        """In place: ln x, elementwise."""
+
+    def log_normal_(
+        self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None
+    ) -> Tensor:
+        """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
+
+    def log_softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
+        """The logarithm of softmax along ``dim``, in a form that loses no precision."""
+
+    def logaddexp(self, other: Tensor | Scalar) -> Tensor:
+        """ln(eᵃ + eᵇ), without overflow, elementwise; the operands broadcast."""
+
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log₂(2ᵃ + 2ᵇ)."""
+
+    def logcumsumexp(self, dim: builtins.int) -> Tensor:
+        """ln of the running sums of eˣ along ``dim``."""
+
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
+
+    def logical_and(self, other: Tensor | Scalar) -> Tensor:
+        """Both are not 0, elementwise; the operands broadcast."""
+
+    def logical_and_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: Both are not 0, elementwise; the operands broadcast."""
+
+    def logical_not(self) -> Tensor:
+        """x is 0, elementwise."""
+
+    def logical_not_(self) -> Tensor:
+        """In place: x is 0, elementwise."""
+
+    def logical_or(self, other: Tensor | Scalar) -> Tensor:
+        """One at least is not 0, elementwise; the operands broadcast."""
+
+    def logical_or_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: One at least is not 0, elementwise; the operands broadcast."""
+
+    def logical_xor(self, other: Tensor | Scalar) -> Tensor:
+        """Exactly one is not 0, elementwise; the operands broadcast."""
+
+    def logical_xor_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: Exactly one is not 0, elementwise; the operands broadcast."""
+
+    def logit(self, eps: builtins.float | None = None) -> Tensor:
+        """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
+
+    def logit_(self, eps: builtins.float | None = None) -> Tensor:
+        """In place: ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is
+        None."""
+
+    def logsumexp(self, dim: Dims, keepdim: builtins.bool = False) -> Tensor:
+        """ln Σ eˣ over ``dim``."""
+
+    def long(self, memory_format: Any = None) -> Tensor:
+        """As int64."""
+
+    def lt(self, other: Tensor | Scalar) -> Tensor:
+        """a < b, elementwise; the operands broadcast."""
+
+    def lt_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a < b, elementwise; the operands broadcast."""
+
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
+        """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
+
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """``linalg.lu_solve`` with the right side first."""
+
+    @property
+    def mH(self) -> Tensor:
+        """The last two axes exchanged, and conjugated."""
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes exchanged."""
+
+    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """In place: a Python function of each pair of elements (slow; CPU)."""
+
+    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
+        """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
+
+    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
+        """In place: The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
+
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """A copy whose elements under the bool mask are the first of ``source``, in order."""
+
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In place: A copy whose elements under the bool mask are the first of ``source``, in order."""
+
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements where the bool mask (broadcast) is True, as a vector."""
+
+    def matmul(self, other: Tensor) -> Tensor:
+        """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
+
+    def matrix_exp(self) -> Tensor:
+        """eˣ of square matrices: Σ xⁿ / n!"""
+
+    def matrix_power(self, n: builtins.int) -> Tensor:
+        """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
+
+    @overload
+    def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    @overload
+    def max(self, dim: Tensor) -> Tensor:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    @overload
+    def max(self, *, other: Tensor) -> Tensor:
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
+
+    def maximum(self, other: Tensor | Scalar) -> Tensor:
+        """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
+
+    def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
+        """The mean over ``dim``, over everything if None; floating-point tensors only."""
+
+    @overload
+    def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.median[Tensor]:
+        """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+
+    @overload
+    def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    @overload
+    def min(self, dim: Tensor) -> Tensor:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    @overload
+    def min(self, *, other: Tensor) -> Tensor:
+        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise minimum."""
+
+    def minimum(self, other: Tensor | Scalar) -> Tensor:
+        """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
+
+    def mm(self, mat2: Tensor) -> Tensor:
+        """The product of two matrices."""
+
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode[Tensor]:
+        """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
+
+    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
+
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
+
+    def msort(self) -> Tensor:
+        """Sorted along the first axis."""
+
+    def mul(self, other: Tensor | Scalar) -> Tensor:
+        """a b, elementwise; the operands broadcast."""
+
+    def mul_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a b, elementwise; the operands broadcast."""
+
+    def multinomial(
+        self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Indices drawn with the weights in each row, (..., num_samples) int64.
+
+        One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
+        p / Exp(1). Several with replacement by inverting the running sums.
+
+        A GPU inverts them for one sample a row, too: one random number a row, not one for each weight, so that the
+        indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
+        of an invalid row has no meaning.
+
+        Raises:
+            RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more
+                than 2²⁴ weights, as running sums in float32 tell no more apart.
+        """
+
+    def multiply(self, other: Tensor | Scalar) -> Tensor:
+        """a b, elementwise; the operands broadcast."""
+
+    def multiply_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a b, elementwise; the operands broadcast."""
+
+    def mv(self, vec: Tensor) -> Tensor:
+        """The product of a matrix and a vector."""
+
+    def mvlgamma(self, p: builtins.int) -> Tensor:
+        """The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
+
+    def mvlgamma_(self, p: builtins.int) -> Tensor:
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
+
+    def nan_to_num(
+        self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
+    ) -> Tensor:
+        """input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
+
+    def nan_to_num_(
+        self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
+    ) -> Tensor:
+        """In place: input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
+
+    def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
+        """The mean over ``dim`` of the elements other than NaN."""
+
+    @overload
+    def nanmedian(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """``median`` of the elements other than NaN."""
+
+    @overload
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian[Tensor]:
+        """``median`` of the elements other than NaN."""
+
+    def nanquantile(
+        self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
+        """``quantile`` of the elements other than NaN."""
+
+    def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
+        """Σ over ``dim``, a NaN counting as 0."""
+
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """``length`` elements of an axis from ``start``."""
+
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """A copy of ``narrow``."""
+
+    @property
+    def nbytes(self) -> builtins.int:
+        """Bytes of all elements."""
+
+    def ne(self, other: Tensor | Scalar) -> Tensor:
+        """a ≠ b, elementwise; the operands broadcast."""
+
+    def ne_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ≠ b, elementwise; the operands broadcast."""
+
+    def neg(self) -> Tensor:
+        """-x, elementwise.
+
+        Raises:
+            RuntimeError: a bool tensor.
+        """
+
+    def neg_(self) -> Tensor:
+        """In place: -x, elementwise.
+
+        Raises:
+            RuntimeError: a bool tensor.
+        """
+
+    def negative(self) -> Tensor:
+        """-x, elementwise.
+
+        Raises:
+            RuntimeError: a bool tensor.
+        """
+
+    def negative_(self) -> Tensor:
+        """In place: -x, elementwise.
+
+        Raises:
+            RuntimeError: a bool tensor.
+        """
+
+    def new(self, *data: Any, device: Any = None) -> Tensor:
+        """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
+
+    def new_empty(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
+        """Unset elements with this tensor's dtype and device."""
+
+    def new_empty_strided(
+        self,
+        size: Any,
+        stride: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
+
+    def new_full(
+        self,
+        size: Any,
+        fill_value: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """One number in a shape, by default with this tensor's dtype and device."""
+
+    def new_ones(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
+        """Ones with this tensor's dtype and device."""
+
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """A tensor from data, by default with this one's dtype and device."""
+
+    def new_zeros(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
+        """Zeros with this tensor's dtype and device."""
+
+    def nextafter(self, other: Tensor | Scalar) -> Tensor:
+        """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
+
+    def nextafter_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: The next number of the dtype after a towards b, elementwise; the operands broadcast."""
+
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
+        """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+        """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
+
+    def norm(
+        self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
+    ) -> Tensor:
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
+        singular values of matrices."""
+
+    def normal_(
+        self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Tensor:
+        """In place: normal random numbers."""
+
+    def not_equal(self, other: Tensor | Scalar) -> Tensor:
+        """a ≠ b, elementwise; the operands broadcast."""
+
+    def not_equal_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ≠ b, elementwise; the operands broadcast."""
+
+    def numel(self) -> builtins.int:
+        """The number of elements."""
+
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """``linalg.householder_product`` by its name in torch."""
+
+    def ormqr(
+        self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
+    ) -> Tensor:
+        """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
+        (input2).
+
+        Raises:
+            RuntimeError: shapes that do not go together.
+        """
+
+    def outer(self, vec2: Tensor) -> Tensor:
+        """aᵢ bⱼ of two vectors."""
+
+    def permute(self, *order: Any, dims: Any = None) -> Tensor:
+        """The axes in the order ``dims`` (numbers, or one sequence of them)."""
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """The tensor itself. See ``is_pinned``."""
+
+    def pinverse(self, rcond: Any = 1e-15) -> Tensor:
+        """``linalg.pinv`` by its name in torch."""
+
+    def polygamma(self, n: builtins.int) -> Tensor:
+        """The n-th derivative of ``digamma``."""
+
+    def polygamma_(self, n: builtins.int) -> Tensor:
+        """In place: The n-th derivative of ``digamma``."""
+
+    def positive(self) -> Tensor:
+        """The tensor itself."""
+
+    def pow(self, other: Tensor | Scalar) -> Tensor:
+        """aᵇ, elementwise; the operands broadcast."""
+
+    def pow_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: aᵇ, elementwise; the operands broadcast."""
+
+    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
+        """Π over ``dim``, over everything if None."""
+
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
+
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In place: A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
+
+    def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
+        """(Q, R) of input = Q R; Q is square if not ``some``."""
+
+    def quantile(
+        self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
+        """The values below which a share ``q`` of the elements lies; several q make a first axis."""
+
+    def rad2deg(self) -> Tensor:
+        """Radians as degrees."""
+
+    def rad2deg_(self) -> Tensor:
+        """In place: Radians as degrees."""
+
+    def random_(
+        self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
+    ) -> Tensor:
+        """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
+
+        Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer).
+        """
+
+    def ravel(self) -> Tensor:
+        """All elements along one axis."""
+
+    @property
+    def real(self) -> Tensor:
+        """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
+    @real.setter
+    def real(self, value: Any) -> None: ...
+    def reciprocal(self) -> Tensor:
+        """1 / x, elementwise."""
+
+    def reciprocal_(self) -> Tensor:
+        """In place: 1 / x, elementwise."""
+
+    def relu(self) -> Tensor:
+        """max(x, 0); the gradient at 0 is 0, elementwise."""
+
+    def relu_(self) -> Tensor:
+        """In place: max(x, 0); the gradient at 0 is 0, elementwise."""
+
+    def remainder(self, other: Tensor | Scalar) -> Tensor:
+        """a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
+
+    def remainder_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
+
+    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+        """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+
+    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+        """In place: The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+
+    def repeat(self, *counts: Any, repeats: Any = None) -> Tensor:
+        """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
+
+    def repeat_interleave(
+        self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
+    ) -> Tensor:
+        """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each index
+        that many times."""
+
+    def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
+        """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
+
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """``reshape`` to the shape of another tensor."""
+
+    def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
+        """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient.
+        """
+
+    def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
+        """In place: the shape of another tensor."""
+
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugation happens at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negation happens at once."""
+
+    def roll(self, shifts: Any, dims: Any = None) -> Tensor:
+        """Elements moved along ``dims``; those that fall off come in at the other end.
+
+        Raises:
+            RuntimeError: shifts and axes are not equally many.
+        """
+
+    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
+        """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
+
+    def round(self, *, decimals: builtins.int = 0) -> Tensor:
+        """The nearest integer, halves to even, elementwise."""
+
+    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
+        """In place: The nearest integer, halves to even, elementwise."""
+
+    def rsqrt(self) -> Tensor:
+        """1 / √x, elementwise."""
+
+    def rsqrt_(self) -> Tensor:
+        """In place: 1 / √x, elementwise."""
+
+    def scatter(
+        self,
+        dim: builtins.int,
+        index: Tensor,
+        src: Tensor | Scalar | None = None,
+        *,
+        value: Scalar | None = None,
+        reduce: str | None = None,
+    ) -> Tensor:
+        """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
+        "add" or "multiply" they combine with the elements there."""
+
+    def scatter_(
+        self,
+        dim: builtins.int,
+        index: Tensor,
+        src: Tensor | Scalar | None = None,
+        *,
+        value: Scalar | None = None,
+        reduce: str | None = None,
+    ) -> Tensor:
+        """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With
+        ``reduce`` "add" or "multiply" they combine with the elements there."""
+
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
+
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """In place: A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
+
+    def scatter_reduce(
+        self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
+    ) -> Tensor:
+        """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax" or
+        "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
+
+    def scatter_reduce_(
+        self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
+    ) -> Tensor:
+        """In place: A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod",
+        "amax" or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
+
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """The slice ``index`` of an axis."""
+
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+        """A copy whose slice ``index`` of an axis is ``src``."""
+
+    def set_(
+        self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
+    ) -> Tensor:
+        """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
+
+        Args:
+            source: a tensor or a storage.
+            storage_offset: the place of the first element in that memory.
+            size: the shape; for a storage by default all of it.
+            stride: steps in elements, by default those of a dense tensor.
+
+        Raises:
+            RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
+        """
+
+    def setitem(self, key: Any, value: Any) -> None:
+        """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
+
+    def sgn(self) -> Tensor:
+        """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
+
+    def sgn_(self) -> Tensor:
+        """In place: -1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
+
+    def share_memory_(self, device: Any = None) -> Tensor:
+        """The tensor itself. See ``is_pinned``."""
+
+    def short(self, memory_format: Any = None) -> Tensor:
+        """As int16."""
+
+    def sigmoid(self) -> Tensor:
+        """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+
+    def sigmoid_(self) -> Tensor:
+        """In place: 1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+
+    def sign(self) -> Tensor:
+        """-1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
+
+    def sign_(self) -> Tensor:
+        """In place: -1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
+
+    def signbit(self) -> Tensor:
+        """Whether the sign is minus, also of -0.0."""
+
+    def sin(self) -> Tensor:
+        """sin x, elementwise."""
+
+    def sin_(self) -> Tensor:
+        """In place: sin x, elementwise."""
+
+    def sinc(self) -> Tensor:
+        """sin(πx) / (πx), 1 at 0, elementwise."""
+
+    def sinc_(self) -> Tensor:
+        """In place: sin(πx) / (πx), 1 at 0, elementwise."""
+
+    def sinh(self) -> Tensor:
+        """sinh x, elementwise."""
+
+    def sinh_(self) -> Tensor:
+        """In place: sinh x, elementwise."""
+
+    @overload
+    def size(self, dim: None = None) -> Size:
+        """The shape, or the length of one axis."""
+
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int:
+        """The shape, or the length of one axis."""
+
+    def slice_scatter(
+        self,
+        src: Tensor,
+        dim: builtins.int = 0,
+        start: builtins.int | None = None,
+        end: builtins.int | None = None,
+        step: builtins.int = 1,
+    ) -> Tensor:
+        """A copy whose slice ``start:end:step`` of an axis is ``src``."""
+
+    def slogdet(self) -> return_types.slogdet[Tensor]:
+        """(sign, logarithm of the size) of the determinant."""
+
+    def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
+        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None)."""
+
+    def sort(
+        self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
+    ) -> return_types.sort[Tensor]:
+        """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
+
+    def split(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def split_with_sizes(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def sqrt(self) -> Tensor:
+        """√x, elementwise."""
+
+    def sqrt_(self) -> Tensor:
+        """In place: √x, elementwise."""
+
+    def square(self) -> Tensor:
+        """x²; of bools int64, elementwise."""
+
+    def square_(self) -> Tensor:
+        """In place: x²; of bools int64, elementwise."""
+
+    def squeeze(self, dim: Any = None, *dims: builtins.int) -> Tensor:
+        """Without axes of length 1: all of them, or those that are given, as numbers or in one sequence."""
+
+    def squeeze_(self, dim: Any = None, *dims: builtins.int) -> Tensor:
+        """In place: Without axes of length 1: all of them, or those that are given, as numbers or in one sequence."""
+
+    def std(
+        self,
+        dim: Dims = None,
+        unbiased: builtins.bool = True,
+        keepdim: builtins.bool = False,
+        *,
+        correction: builtins.float | None = None,
+    ) -> Tensor:
+        """The standard deviation over ``dim``: the root of ``var``."""
+
+    def stft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        pad_mode: str = "reflect",
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        return_complex: builtins.bool | None = None,
+        align_to_window: builtins.bool | None = None,
+    ) -> Tensor:
+        """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
+
+        Args:
+            n_fft: the length of a frame.
+            hop_length: the distance of two frames, a quarter of one by default.
+            win_length: the length of the window, by default that of a frame; a shorter one stands in the frame's
+                middle.
+            window: what frames are multiplied by; ones by default.
+            center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
+                by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+            normalized: divide by √n_fft.
+            onesided: keep n_fft // 2 + 1 frequencies only, which real signals have; by default of these.
+            return_complex: False for a last axis (real, imaginary) in place of complex numbers. Of real signals it has
+                no default.
+            align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
+
+        Raises:
+            RuntimeError: lengths that do not go together, or that are not positive.
+        """
+
+    def storage(self) -> TypedStorage:
+        """The memory that the tensor shows, as elements of its dtype."""
+
+    def storage_offset(self) -> builtins.int:
+        """The number of elements of its memory before the first one."""
+
+    @overload
+    def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
+        """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is
+        dense."""
+
+    @overload
+    def stride(self, dim: builtins.int) -> builtins.int:
+        """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is
+        dense."""
+
+    def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """input - alpha · other, elementwise; the operands broadcast.
+
+        Raises:
+            RuntimeError: one of them is bool.
+        """
+
+    def sub_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
+        """In place: input - alpha · other."""
+
+    def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """input - alpha · other, elementwise; the operands broadcast.
+
+        Raises:
+            RuntimeError: one of them is bool.
+        """
+
+    def subtract_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
+        """In place: input - alpha · other."""
+
+    def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
+        """Σ over ``dim``, over everything if None."""
+
+    def sum_to_size(self, *lengths: Any, size: Any = None) -> Tensor:
+        """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
+
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd[Tensor]:
+        """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
+
+        Args:
+            some: U and V with min(M, N) columns; if not, they are square.
+            compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
+        """
+
+    def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two axes exchanged."""
+
+    def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In place: Two axes exchanged."""
+
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two axes exchanged."""
+
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In place: Two axes exchanged."""
+
+    def t(self) -> Tensor:
+        """A matrix with its axes exchanged; vectors and scalars as they are."""
+
+    def t_(self) -> Tensor:
+        """In place: A matrix with its axes exchanged; vectors and scalars as they are."""
+
+    def take(self, index: Tensor) -> Tensor:
+        """The elements at places in the flattened tensor."""
+
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
+        flattened input.
+
+        Raises:
+            RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast.
+        """
+
+    def tan(self) -> Tensor:
+        """tan x, elementwise."""
+
+    def tan_(self) -> Tensor:
+        """In place: tan x, elementwise."""
+
+    def tanh(self) -> Tensor:
+        """tanh x, elementwise."""
+
+    def tanh_(self) -> Tensor:
+        """In place: tanh x, elementwise."""
+
+    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
+
+    def tile(self, *repeats: Any, dims: Any = None) -> Tensor:
+        """``repeat`` with ones put before too few numbers."""
+
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: builtins.bool = False,
+        copy: builtins.bool = False,
+        memory_format: Any = None,
+        tensor: Tensor | None = None,
+    ) -> Tensor:
+        """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
+        changes."""
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """The tensor itself, which is dense, in another dtype where one is given."""
+
+    def topk(
+        self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
+    ) -> return_types.topk[Tensor]:
+        """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
+
+    def trace(self) -> Tensor:
+        """The sum of a matrix's diagonal."""
+
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two axes exchanged."""
+
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In place: Two axes exchanged."""
+
+    def triangular_solve(
+        self,
+        A: Tensor,
+        upper: builtins.bool = True,
+        transpose: builtins.bool = False,
+        unitriangular: builtins.bool = False,
+    ) -> return_types.triangular_solve[Tensor]:
+        """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
+
+    def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+        """The lower triangle of the last two axes."""
+
+    def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+        """In place: The lower triangle of the last two axes."""
+
+    def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+        """The upper triangle of the last two axes."""
+
+    def triu_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+        """In place: The upper triangle of the last two axes."""
+
+    def true_divide(self, other: Tensor | Scalar) -> Tensor:
+        """a / b, elementwise; the operands broadcast."""
+
+    def true_divide_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a / b, elementwise; the operands broadcast."""
+
+    def trunc(self) -> Tensor:
+        """x without its fraction, elementwise."""
+
+    def trunc_(self) -> Tensor:
+        """In place: x without its fraction, elementwise."""
+
+    @overload
+    def type(self, dtype: None = None) -> str:
+        """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+
+    @overload
+    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
+        """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+
+    def type_as(self, other: Tensor) -> Tensor:
+        """In the dtype and on the device of another tensor."""
+
+    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """The slices along an axis."""
+
+    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+        """One axis as several."""
+
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
+
+    def uniform_(
+        self, low: builtins.float = 0.0, high: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Tensor:
+        """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
+
+    @overload
+    def unique(self, sorted: builtins.bool = True, *, dim: builtins.int | None = None) -> Tensor:
+        """The different values in ascending order; also, on request, the place of each element's value, and counts."""
+
+    @overload
+    def unique(
+        self,
+        sorted: builtins.bool = True,
+        return_inverse: builtins.bool = False,
+        return_counts: builtins.bool = False,
+        dim: builtins.int | None = None,
+    ) -> Any:
+        """The different values in ascending order; also, on request, the place of each element's value, and counts."""
+
+    @overload
+    def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
+        """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+
+    @overload
+    def unique_consecutive(
+        self,
+        return_inverse: builtins.bool = False,
+        return_counts: builtins.bool = False,
+        dim: builtins.int | None = None,
+    ) -> Any:
+        """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
+
+    def unsafe_split(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def unsafe_split_with_sizes(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """A new axis of length 1 at ``dim``."""
+
+    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+        """In place: A new axis of length 1 at ``dim``."""
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shows, as bytes."""
+
+    def var(
+        self,
+        dim: Dims = None,
+        unbiased: builtins.bool = True,
+        keepdim: builtins.bool = False,
+        *,
+        correction: builtins.float | None = None,
+    ) -> Tensor:
+        """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
+    def vdot(self, other: Tensor) -> Tensor:
+        """Σ conj(aᵢ) bᵢ of two vectors."""
+
+    def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+        """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
+
+        Raises:
+            RuntimeError: the memory's order does not allow it; use ``reshape``.
+        """
+
+    def view_as(self, other: Tensor) -> Tensor:
+        """``view`` in the shape of another tensor."""
+
+    def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """``tensor_split`` along axis 0."""
+
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """This tensor where the condition holds, ``other`` elsewhere."""
+
+    def xlogy(self, other: Tensor | Scalar) -> Tensor:
+        """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
+
+    def xlogy_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
+
+    def zero_(self) -> Tensor:
+        """In place: every element 0."""
+
+    def __abs__(self) -> Tensor: ...
+    def __add__(self, other: Tensor | Operand) -> Tensor: ...
+    def __and__(self, other: Tensor | Operand) -> Tensor: ...
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    def __div__(self, other: Tensor | Operand) -> Tensor: ...
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
+    def __eq__(self, other: Tensor | Operand) -> Tensor: ...  # type: ignore[override]
+    def __floordiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ge__(self, other: Tensor | Operand) -> Tensor: ...
+    def __getitem__(self, key: Any) -> Tensor: ...
+    def __gt__(self, other: Tensor | Operand) -> Tensor: ...
+    def __iadd__(self, other: Tensor | Operand) -> Tensor: ...
+    def __iand__(self, other: Tensor | Operand) -> Tensor: ...
+    def __idiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ifloordiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ilshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __imod__(self, other: Tensor | Operand) -> Tensor: ...
+    def __imul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ipow__(self, other: Tensor | Operand) -> Tensor: ...
+    def __irshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __isub__(self, other: Tensor | Operand) -> Tensor: ...
+    def __itruediv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ixor__(self, other: Tensor | Operand) -> Tensor: ...
+    def __le__(self, other: Tensor | Operand) -> Tensor: ...
+    def __lshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __lt__(self, other: Tensor | Operand) -> Tensor: ...
+    def __matmul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __mod__(self, other: Tensor | Operand) -> Tensor: ...
+    def __mul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ne__(self, other: Tensor | Operand) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor: ...
+    def __new__(cls, *data: Any, device: Maybe = "cpu") -> Any: ...
+    def __or__(self, other: Tensor | Operand) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, other: Tensor | Operand) -> Tensor: ...
+    def __radd__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rand__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rdiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __repr__(self) -> str: ...
+    def __reversed__(self) -> Tensor: ...
+    def __rfloordiv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rlshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rmatmul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rmod__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rmul__(self, other: Tensor | Operand) -> Tensor: ...
+    def __ror__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rpow__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rrshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rshift__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rsub__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __rxor__(self, other: Tensor | Operand) -> Tensor: ...
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+    def __sub__(self, other: Tensor | Operand) -> Tensor: ...
+    def __truediv__(self, other: Tensor | Operand) -> Tensor: ...
+    def __xor__(self, other: Tensor | Operand) -> Tensor: ...

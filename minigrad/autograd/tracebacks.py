@@ -1,0 +1,264 @@
+"""Tracebacks and warnings that point at the user's line.
+
+A mistake is noticed deep within the library, and its cause is the line that called it. Where an error leaves the
+library, ``shorten`` takes the library's frames out of its traceback; the frames of the user's own functions that the
+library called (``forward``, hooks) stay. A function is such a border under ``@border``, or, where a call more would
+cost time, by these lines, which cost nothing as long as there is no error:
+
+    try:
+        return apply(op, args)
+    except Exception as error:
+        shorten(error)
+        raise
+
+Keep the bare ``raise``: it adds no frame of its own. JAX and TensorFlow filter tracebacks likewise; here, too, it can
+be turned off (``set_traceback_filtering(False)``, or MINIGRAD_TRACEBACK_FILTERING=off in the environment).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from inspect import Parameter, signature
+from types import FrameType, FunctionType, TracebackType
+from typing import Any, TypeVar
+
+from ..extension import layer
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+PACKAGE = __name__.partition(".")[0]
+_BELOW = {"numpy", "cupy", "cupyx", "safetensors", "ml_dtypes"}  # what the library calls, beside Python's own modules
+_PYTHON = os.path.dirname(os.__file__) + os.sep
+_filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
+
+
+def set_traceback_filtering(enabled: bool) -> None:
+    """Whether tracebacks leave out the frames within minigrad. They do from the start, unless the environment variable
+    MINIGRAD_TRACEBACK_FILTERING is "off"."""
+    global _filtering
+    _filtering = bool(enabled)
+
+
+def get_traceback_filtering() -> bool:
+    """Whether tracebacks leave out the frames within minigrad."""
+    return _filtering
+
+
+# Errors -----------------------------------------------------------------------------------------------------
+
+
+def shorten(error: BaseException) -> None:
+    """Take the library's frames out of the traceback of an error, and of those that it is chained to.
+
+    An error that began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain.
+    """
+    if _filtering:
+        _shorten(error, {})
+
+
+def _shorten(error: BaseException, seen: dict[int, bool]) -> None:
+    """``shorten``; ``seen`` holds, by id, whether an error of the chain is the user's as well."""
+    before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
+    seen[id(error)] = before is None or error.__traceback__ is not None
+    for name in ("__cause__", "__context__"):
+        link = getattr(error, name)
+        if link is not None and id(link) not in seen:
+            _shorten(link, seen)
+        if link is not None and not seen[id(link)]:
+            setattr(error, name, None)  # of a cause this suppresses the context as well, as ``raise ... from`` did
+
+
+def of_user(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of the library, and of what it called that is not the user's."""
+    kept: list[TracebackType] = []
+    in_library = True  # a border asks, and is the first frame
+    while trace is not None:
+        in_library = is_library(trace.tb_frame) or (in_library and _is_below(trace.tb_frame))
+        if not in_library:
+            kept.append(trace)
+        trace = trace.tb_next
+    result: TracebackType | None = None
+    for entry in reversed(kept):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
+
+
+def is_library(frame: FrameType) -> bool:
+    """Whether a frame runs the library's code."""
+    return _package(frame) == PACKAGE
+
+
+def _is_below(frame: FrameType) -> bool:
+    """Whether a frame runs what the library stands on: array libraries, Python's own modules."""
+    path = frame.f_code.co_filename
+    is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
+    return is_python or _package(frame) in _BELOW
+
+
+def _package(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
+
+
+def border(function: Function) -> Function:
+    """A function whose errors leave the library here."""
+
+    def bordered(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if met(*args, *kwargs.values(), error=error):
+                return bordered(*args, **kwargs)
+            if text := no_tensor(function, args, kwargs, error):
+                raise TypeError(text) from None
+            shorten(error)
+            raise
+
+    return is_border(wrapping(bordered, function))
+
+
+def is_border(function: Any) -> Any:
+    """Mark a function as a border, so that it is not made one twice."""
+    function.is_border = True
+    return function
+
+
+def wrapping(wrapper: Any, function: Any) -> Any:
+    """What ``functools.wraps`` does, in less time: hundreds of functions are wrapped when minigrad is imported."""
+    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
+    wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
+    wrapper.__annotations__ = function.__annotations__
+    wrapper.__dict__ = {**function.__dict__, "__wrapped__": function}
+    return wrapper
+
+
+def border_functions(names: dict[str, Any]) -> None:
+    """Make the public functions of a module, or of a package with its files, borders, given its ``globals()`` at the
+    end of the file."""
+    home = names["__name__"]
+    for name, function in list(names.items()):
+        if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
+            names[name] = border(function)
+            names[name].__module__ = home  # pickle looks there for it
+
+
+def border_methods(cls: type, *names: str) -> None:
+    """Make methods that a class of the library defines itself borders. A user's class stays as it is."""
+    if cls.__module__.partition(".")[0] != PACKAGE:
+        return
+    for name in names:
+        method: Any = vars(cls).get(name)
+        if _may_be_border(method):
+            setattr(cls, name, border(method))
+
+
+def _may_be_border(function: Any) -> bool:
+    is_ours = type(function) is FunctionType and function.__module__.partition(".")[0] == PACKAGE
+    return is_ours and not hasattr(function, "is_border")
+
+
+# Arguments that are no tensors ------------------------------------------------------------------------------
+
+
+def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
+    """What to say in place of an error where a list, a number or a model was given for a tensor; "" for any other.
+
+    No function looks at the types of its arguments, which would take time in every call. It fails somewhere within
+    ("'Linear' object has no attribute 'array'"), and only then its annotations tell which argument is at fault.
+    """
+    refused = isinstance(error, TypeError) and error.__context__ is not None  # by what the library stands on
+    if not (refused or isinstance(error, AttributeError)) or hasattr(function, "asks"):
+        return ""
+    try:
+        parameters = signature(function).parameters
+        given = signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # an argument is missing or unknown, as the error says
+        return ""
+    for i, (name, value) in enumerate(given.items()):
+        wrong = _wrong_value(parameters[name], value)
+        if wrong is not None:  # of a method's arguments but the first, the position is another
+            which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
+            return f"{function.__name__}(): {which} must be {wrong}"
+    if isinstance(error, AttributeError) and error.name in ("array", "dtype") and of_user(error.__traceback__) is None:
+        return f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}"
+    return ""
+
+
+def _wrong_value(parameter: Parameter, value: Any) -> str | None:
+    """What an argument must be and is not, by its annotation; None where it is right, or may be."""
+    kinds, several = str(parameter.annotation).split(" | "), parameter.kind is Parameter.VAR_POSITIONAL
+    if kinds == ["Sequence[Tensor]"]:
+        kinds, several = ["Tensor"], True
+    if kinds[0] != "Tensor" or not {"Scalar", "float", "None"}.issuperset(kinds[1:]):
+        return None
+    numbers = not {"Scalar", "float"}.isdisjoint(kinds)
+    for each in value if several and isinstance(value, (list, tuple)) else (value,):
+        known = hasattr(each, "array") or (each is None and "None" in kinds)
+        if not known and not (numbers and hasattr(each, "__float__")):
+            wanted = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
+            return f"{wanted}, not {type(each).__name__}"
+    return None
+
+
+# Arguments that answer for functions ------------------------------------------------------------------------
+
+
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The ``__torch_function__`` of a class that answers for none: the function itself."""
+    return layer().disabled(func, args, kwargs or {})
+
+
+def answers(kind: Any) -> bool:
+    """Whether a class answers for functions, by a ``__torch_function__``."""
+    return getattr(kind, "__torch_function__", disabled_torch_function) is not disabled_torch_function
+
+
+def is_ours(kind: type) -> bool:
+    """Whether a class is the library's."""
+    return kind.__module__.partition(".")[0] == PACKAGE
+
+
+def met(*values: Any, error: Exception | None = None) -> bool:
+    """Whether a function refused arguments only because it did not ask the class of one of them, as no such class had
+    come up before: call it again, functions ask now."""
+    flat = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
+    return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met(flat, error)
+
+
+# Warnings ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _is_between(module: str) -> bool:
+    """Whether a module's calls stand between the user's and what happens."""
+    return module.partition(".")[0] in (PACKAGE, "numpy", "importlib")  # ops run within a decorator of NumPy's
+
+
+def user_frames() -> Iterator[FrameType]:
+    """The calls on the stack that are neither the library's nor NumPy's, from the innermost out."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_between(frame.f_globals.get("__name__", "")):
+            yield frame
+        frame = frame.f_back
+
+
+def user_frame(depth: int = 0) -> FrameType:
+    """The innermost of ``user_frames``, or else this one. ``depth`` calls, this one among them, are known to be the
+    library's."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and _is_between(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame or sys._getframe()
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that names the user's line, however deep in the library it is given; by default once a line."""
+    frame = user_frame()
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "")
+    warnings.warn_explicit(message, category, *place, registry=registry)

@@ -1,0 +1,397 @@
+"""Distributions of choices, whose probabilities are a parameter, or else their logarithms.
+
+Bernoulli is 1 or 0; Geometric the failures before the first success; Categorical one of K classes, OneHotCategorical
+the same as a vector with a 1; Multinomial how often each of K classes comes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...backend import dtype as dt
+from ...functions import random
+from ...functions.creation import arange, eye, full, full_like, tensor, zeros, zeros_like
+from ...functions.pointwise import log1p, where
+from ...nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
+from ...tensor import Size, Tensor
+from . import constraints
+from .distribution import Distribution
+from .utils import (
+    Value,
+    broadcast_all,
+    clamp_probs,
+    except_where,
+    formula,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
+
+
+class ProbsOrLogits(Distribution):
+    """What Bernoulli, Geometric and Categorical share: one parameter, and the other computed when it is needed.
+
+    Args:
+        probs: a probability, a tensor or a number.
+        logits: its log-odds, log p / (1 - p); in place of ``probs``.
+
+    Raises:
+        ValueError: both or neither of ``probs`` and ``logits``.
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    _is_binary: ClassVar[bool] = True
+
+    def __init__(
+        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
+    ) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        name, value = ("probs", probs) if logits is None else ("logits", logits)
+        self._param = self.__dict__[name] = self._normalized(name, value)
+        shape = self._param.shape
+        super().__init__(shape if self._is_binary else shape[:-1], validate_args=validate_args)
+
+    def _normalized(self, name: str, value: Any) -> Tensor:
+        (parameter,) = broadcast_all(value)
+        return parameter
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return logits_to_probs(self.logits, self._is_binary)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """Their logarithms; log-odds where there are two choices."""
+        return probs_to_logits(self.probs, self._is_binary)
+
+
+class ContinuousBernoulli(ProbsOrLogits):
+    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019).
+
+    Args:
+        probs, logits: see ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch.
+        lims: within these, where a formula divides by nearly 0, it is a polynomial.
+    """
+
+    support = constraints.unit_interval
+    has_rsample = True
+    param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
+
+    def __init__(
+        self,
+        probs: Value | None = None,
+        logits: Value | None = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
+        self._lims = lims
+        super().__init__(probs, logits, validate_args)
+
+    def _normalized(self, name: str, value: Any) -> Tensor:
+        parameter = super()._normalized(name, value)
+        return clamp_probs(parameter) if name == "probs" else parameter
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities, between the limits of rounding."""
+        return clamp_probs(logits_to_probs(self.logits, True))
+
+    def _chosen(self, rule: Any, near: Any) -> Tensor:
+        """A formula of p, or near ½ one of p - ½."""
+        far = (self.probs <= self._lims[0]).logical_or(self.probs > self._lims[1])
+        return where(far, rule(where(far, self.probs, self._lims[0])), near(self.probs - 0.5))
+
+    def _log_norm(self) -> Tensor:
+        return self._chosen(
+            lambda p: (log1p(-p) - p.log()).abs().log() - (1 - 2 * p).abs().log(),
+            lambda x: math.log(2) + (4 / 3 + 104 / 45 * x**2) * x**2,
+        )
+
+    mean = formula(
+        lambda d: d._chosen(
+            lambda p: p / (2 * p - 1) + 1 / (log1p(-p) - p.log()), lambda x: 0.5 + (1 / 3 + 16 / 45 * x**2) * x
+        )
+    )
+    variance = formula(
+        lambda d: d._chosen(
+            lambda p: p * (p - 1) / (1 - 2 * p) ** 2 + 1 / (log1p(-p) - p.log()) ** 2,
+            lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
+        )
+    )
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.icdf(self._even(sample_shape, self.probs))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._log_norm()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        inside = self._chosen(lambda p: (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1), lambda x: value)
+        return inside.clamp(0, 1)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._chosen(
+            lambda p: (log1p(-p + value * (2 * p - 1)) - log1p(-p)) / (p.log() - log1p(-p)), lambda x: value
+        )
+
+    def entropy(self) -> Tensor:
+        never = log1p(-self.probs)
+        return self.mean * (never - self.probs.log()) - self._log_norm() - never
+
+
+class OfChoices(Distribution):
+    """A distribution that builds on one of choices, whose parameters are its own."""
+
+    def __init__(self, choices: Any, validate_args: bool | None = None) -> None:
+        self._choices = choices
+        shape, axes = choices._param.shape, len(choices.batch_shape)
+        super().__init__(shape[:axes], shape[axes:], validate_args)
+
+    probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
+    logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
+
+
+def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
+    """p log(p / q); infinite where q alone is 0, and 0 where p is."""
+    terms = p * log_ratio
+    terms = except_where((q == 0).expand_as(terms), math.inf, terms)
+    return except_where((p == 0).expand_as(terms), 0.0, terms)
+
+
+def _likelier(probs: Tensor) -> Tensor:
+    likelier = (probs >= 0.5).to(probs)
+    return where(probs == 0.5, full_like(likelier, math.nan), likelier)
+
+
+class Bernoulli(ProbsOrLogits):
+    """1 with a probability, else 0, in the dtype of the probabilities. See ProbsOrLogits."""
+
+    support = constraints.boolean
+    has_enumerate_support = True
+    mean = formula(lambda d: d.probs)
+    mode = formula(lambda d: _likelier(d.probs))
+    variance = formula(lambda d: d.probs * (1 - d.probs))
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return random.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def _all_values(self) -> Tensor:
+        return arange(2, dtype=self._param.dtype, device=self._param.device)
+
+    def _kl(self, q: Bernoulli) -> Tensor:
+        ones = _divergence(self.probs, q.probs, softplus(-q.logits) - softplus(-self.logits))
+        return ones + _divergence(1 - self.probs, 1 - q.probs, softplus(q.logits) - softplus(self.logits))
+
+
+class Geometric(ProbsOrLogits):
+    """Counts with the probability (1 - p)ⁿ p, p in (0, 1] being the probability of success. See ProbsOrLogits."""
+
+    support = constraints.nonnegative_integer
+
+    mean = formula(lambda d: 1 / d.probs - 1)
+    mode = formula(lambda d: zeros_like(d.probs))
+    variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
+
+    def _validate_parameter(self, name: str) -> None:
+        super()._validate_parameter(name)
+        p = self._param
+        if name == "probs" and not bool((p > 0).all()):
+            raise ValueError(
+                f"Expected parameter probs ({type(p).__name__} of shape {tuple(p.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n{p[p <= 0]}"
+            )
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        """log u / log(1 - p), rounded down, u even in (0, 1)."""
+        drawn = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
+        return (drawn.log() / log1p(-self.probs)).floor()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        value, probs = broadcast_all(value, self.probs)
+        sure = (probs == 1).logical_and(value == 0)
+        return value * log1p(-where(sure, zeros_like(probs), probs)) + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        p = where(self.probs < 1, self.probs, 0.5)
+        return -self.probs.log() - where(self.probs < 1, (1 - p) * log1p(-p) / p, 0.0)
+
+    def _kl(self, q: Geometric) -> Tensor:
+        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+
+
+class Categorical(ProbsOrLogits):
+    """Classes 0 to K - 1 with their probabilities, drawn as int64.
+
+    Args:
+        probs: (..., K), not negative; normalised to sum to 1.
+        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``.
+
+    Raises:
+        ValueError: both or neither of ``probs`` and ``logits``; one without axes.
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+    _is_binary = False
+
+    def _normalized(self, name: str, value: Any) -> Tensor:
+        if value.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if name == "probs":
+            return value / value.sum(-1, keepdim=True)
+        return value - value.logsumexp(dim=-1, keepdim=True)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self._param.shape[-1] - 1)
+
+    mean = variance = formula(  # classes have none
+        lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
+    )
+    mode = formula(lambda d: d.probs.argmax(dim=-1))
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        rows = self.probs.reshape(-1, self._param.shape[-1])
+        return random.multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        shape = np.broadcast_shapes(value.shape, self.logits.shape[:-1])
+        index = value.long().expand(shape).unsqueeze(-1)
+        return self.logits.expand((*shape, -1)).gather(-1, index).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        least = dt.finfo(self.logits.dtype).min
+        return -(self.logits.clamp(min=least) * self.probs).sum(-1)
+
+    def _all_values(self) -> Tensor:
+        return arange(self._param.shape[-1], device=self._param.device)
+
+    def _kl(self, q: Categorical) -> Tensor:
+        return _divergence(self.probs, q.probs, self.logits - q.logits).sum(-1)
+
+
+class OfCategorical(OfChoices):
+    """Vectors with a number for each of K classes. Parameters are Categorical's."""
+
+    arg_constraints = Categorical.arg_constraints
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        super().__init__(Categorical(probs, logits), validate_args)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._choices._param.shape
+
+
+class OneHotCategorical(OfCategorical):
+    """Categorical, whose draws are vectors of length K with a single 1, in the dtype of the probabilities."""
+
+    support = constraints.one_hot
+    has_enumerate_support = True
+    mean = formula(lambda d: d.probs)
+    mode = formula(lambda d: one_hot(d.probs.argmax(dim=-1), d._event_shape[0]).to(d.probs))
+    variance = formula(lambda d: d.probs * (1 - d.probs))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return one_hot(self._choices.sample(sample_shape), self._event_shape[0]).to(self.probs)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self._choices.log_prob(value.argmax(dim=-1))
+
+    def entropy(self) -> Tensor:
+        return self._choices.entropy()
+
+    def _all_values(self) -> Tensor:
+        return eye(self._event_shape[0], dtype=self.probs.dtype, device=self.probs.device)
+
+    def _kl(self, q: OneHotCategorical) -> Tensor:
+        return self._choices._kl(q._choices)
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """OneHotCategorical whose draws have the gradient of the probabilities (Bengio et al. 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())
+
+
+def log_factorial(counts: Tensor) -> Tensor:
+    """log n!, without history."""
+    values = np.vectorize(lambda n: math.lgamma(n + 1), otypes=[np.float64])(counts.numpy(force=True))
+    return tensor(values, dtype=counts.dtype, device=counts.device)
+
+
+class Multinomial(OfCategorical):
+    """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities.
+
+    Args:
+        total_count: how many draws, an int. probs, logits: see Categorical.
+    """
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        super().__init__(probs, logits, validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:
+        return constraints.multinomial(self.total_count)
+
+    mean = formula(lambda d: d.probs * d.total_count)
+    variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        drawn = self._choices.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = zeros(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device)
+        return counts.scatter_add_(-1, drawn, drawn.to(counts.dtype) * 0 + 1)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        ways = log_factorial(value.sum(-1)) - log_factorial(value).sum(-1)
+        never = (value == 0).logical_and(self.logits == -math.inf)
+        powers = where(never, value * 0, self.logits) * value
+        return ways + powers.sum(-1)
+
+    def entropy(self) -> Tensor:
+        n, p = self.total_count, self.probs
+        entropy = n * self._choices.entropy() - math.lgamma(n + 1)
+        for k in range(1, n + 1):  # log k! times the probability of k, for each class
+            ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+            chance = (ways + k * p.log() + (n - k) * (1 - p).log()).exp() if k < n else p**n
+            entropy = entropy + (chance * math.lgamma(k + 1)).sum(-1)
+        return entropy

@@ -1,0 +1,233 @@
+"""Conditions on parameters and values: ``constraint.check(value)`` says where a tensor satisfies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ...backend import dtype as dt
+from ...functions.creation import full
+from ...functions.shaping import cat as _cat
+from ...functions.shaping import stack as _stack
+from ...tensor import Tensor
+from ..linalg import eigvalsh, vector_norm
+
+__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent"]
+__all__ += ["dependent_property", "greater_than", "greater_than_eq", "half_open_interval", "independent"]
+__all__ += ["integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular"]
+__all__ += ["multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite"]
+__all__ += ["positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square", "stack"]
+__all__ += ["symmetric", "unit_interval"]
+
+
+class Constraint:
+    """A condition on tensors. A subclass has ``check``, from a tensor to bools with ``event_dim`` axes less.
+
+    Attributes:
+        event_dim: how many of the last axes it takes together.
+        is_discrete: whether the values are separate.
+    """
+
+    is_discrete = False
+    event_dim = 0
+    _bounds: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, *bounds: Any, **named: Any) -> None:
+        vars(self).update(zip(self._bounds, bounds, strict=False), **named)
+
+    def check(self, value: Tensor) -> Tensor:
+        """Where the value satisfies it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{name}={getattr(self, name)}" for name in self._bounds)
+        return f"{type(self).__name__.removeprefix('_')}({bounds})"
+
+
+def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False, bounds: str = "") -> Any:
+    """A class of constraints, by a function of the value and of the bounds."""
+    names = tuple(bounds.split())
+
+    def check(self: Any, value: Tensor) -> Any:
+        return test(value, *(getattr(self, bound) for bound in names))
+
+    described = {"check": check, "event_dim": event_dim, "is_discrete": is_discrete, "_bounds": names}
+    return type(name, (Constraint,), {**described, "__doc__": "See Constraint.", "__module__": __name__})
+
+
+def _whole(v: Any) -> Any:
+    return v % 1 == 0
+
+
+greater_than = _GreaterThan = _kind("_GreaterThan", lambda v, low: low < v, bounds="lower_bound")
+greater_than_eq = _GreaterThanEq = _kind("_GreaterThanEq", lambda v, low: low <= v, bounds="lower_bound")
+less_than = _LessThan = _kind("_LessThan", lambda v, high: v < high, bounds="upper_bound")
+interval = _Interval = _kind(
+    "_Interval", lambda v, low, high: (low <= v).logical_and(v <= high), bounds="lower_bound upper_bound"
+)
+half_open_interval = _HalfOpenInterval = _kind(
+    "_HalfOpenInterval", lambda v, low, high: (low <= v).logical_and(v < high), bounds="lower_bound upper_bound"
+)
+integer_interval = _IntegerInterval = _kind(
+    "_IntegerInterval",
+    lambda v, low, high: _whole(v).logical_and(low <= v).logical_and(v <= high),
+    is_discrete=True,
+    bounds="lower_bound upper_bound",
+)
+_IntegerLessThan = _kind(
+    "_IntegerLessThan", lambda v, high: _whole(v).logical_and(v <= high), is_discrete=True, bounds="upper_bound"
+)
+_IntegerGreaterThan = _kind(
+    "_IntegerGreaterThan", lambda v, low: _whole(v).logical_and(v >= low), is_discrete=True, bounds="lower_bound"
+)
+multinomial = _Multinomial = _kind(
+    "_Multinomial", lambda v, most: (v >= 0).all(-1).logical_and(v.sum(-1) <= most), 1, True, "upper_bound"
+)
+_Multinomial.__repr__ = lambda self: "Multinomial()"
+_Real = _kind("_Real", lambda v: v == v)  # all but NaN
+_Boolean = _kind("_Boolean", lambda v: (v == 0).logical_or(v == 1), is_discrete=True)
+_OneHot = _kind("_OneHot", lambda v: _Boolean().check(v).all(-1).logical_and(v.sum(-1) == 1), 1, True)
+_Simplex = _kind("_Simplex", lambda v: (v >= 0).all(-1).logical_and((v.sum(-1) - 1).abs() < 1e-6), 1)
+
+
+def _is_lower(v: Tensor) -> Tensor:
+    return (v.tril() == v).all(-1).all(-1)
+
+
+def _is_lower_cholesky(v: Tensor) -> Tensor:
+    return _is_lower(v).logical_and((v.diagonal(dim1=-2, dim2=-1) > 0).all(-1))
+
+
+def _is_corr_cholesky(v: Tensor) -> Tensor:
+    allowed = dt.finfo(v.dtype).eps * v.size(-1) * 10
+    return _is_lower_cholesky(v).logical_and(((vector_norm(v.detach(), dim=-1) - 1).abs() <= allowed).all(-1))
+
+
+def _is_symmetric(v: Tensor) -> Tensor:
+    return ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1)
+
+
+def _is_square(v: Tensor) -> Tensor:
+    return full(v.shape[:-2], v.shape[-2] == v.shape[-1], device=v.device)
+
+
+def _eigenvalues(test: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Whether matrices are symmetric and all their eigenvalues pass."""
+
+    def check(v: Tensor) -> Tensor:
+        symmetric = _is_symmetric(v)
+        return test(eigvalsh(v.detach())).all(-1) if bool(symmetric.all()) else symmetric
+
+    return check
+
+
+_LowerTriangular = _kind("_LowerTriangular", _is_lower, 2)
+_LowerCholesky = _kind("_LowerCholesky", _is_lower_cholesky, 2)
+_CorrCholesky = _kind("_CorrCholesky", _is_corr_cholesky, 2)
+_Square = _kind("_Square", _is_square, 2)
+_Symmetric = _kind("_Symmetric", _is_symmetric, 2)
+_PositiveSemidefinite = _kind("_PositiveSemidefinite", _eigenvalues(lambda e: e >= 0), 2)
+_PositiveDefinite = _kind("_PositiveDefinite", _eigenvalues(lambda e: e > 0), 2)
+
+
+# Of other constraints -----------------------------------------------------------------------------------------
+
+
+class _IndependentConstraint(Constraint):
+    """``base_constraint`` in all of some more of the last axes."""
+
+    _bounds: ClassVar[tuple[str, ...]] = ("base_constraint", "reinterpreted_batch_ndims")
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
+
+    def check(self, value: Tensor) -> Tensor:
+        holds: Tensor = self.base_constraint.check(value)  # type: ignore[attr-defined]
+        axes: int = self.reinterpreted_batch_ndims  # type: ignore[attr-defined]
+        if holds.dim() < axes:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return holds.flatten(-axes).all(-1) if axes else holds
+
+    def __repr__(self) -> str:
+        values = ", ".join(str(getattr(self, name)) for name in self._bounds)
+        return f"{type(self).__name__.removeprefix('_')}({values})"
+
+
+class MixtureSameFamilyConstraint(_IndependentConstraint):
+    """``base_constraint`` of all components of a mixture."""
+
+    _bounds = ("base_constraint",)
+    event_dim = property(lambda self: self.base_constraint.event_dim)
+
+    def check(self, value: Tensor) -> Tensor:
+        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)  # type: ignore[attr-defined]
+
+
+class _Cat(Constraint):
+    """Constraints of the parts of a tensor along an axis, each ``lengths[i]`` long."""
+
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
+        super().__init__()
+        self.cseq, self.dim = list(cseq), dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = value.split(self.lengths, self.dim)
+        return _cat([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Cat):
+    """Constraints of the slices of a tensor along an axis."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return _stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=True)], self.dim)
+
+
+class _Dependent(Constraint):
+    """Of values whose constraint depends on other parameters: it is not checked."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+        self._known = {"is_discrete": is_discrete, "event_dim": event_dim}
+
+    def __call__(self, **known: Any) -> _Dependent:
+        return _Dependent(**{**self._known, **known})
+
+    def _look_up(self, name: str) -> Any:
+        if self._known[name] is NotImplemented:
+            raise NotImplementedError(f".{name} cannot be determined statically")
+        return self._known[name]
+
+    is_discrete = property(lambda self: self._look_up("is_discrete"))
+    event_dim = property(lambda self: self._look_up("event_dim"))
+
+    def check(self, value: Tensor) -> Tensor:
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class dependent_property(property, _Dependent):
+    """A property of distributions that is, of the class, a dependent constraint."""
+
+    def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+        property.__init__(self, fn)
+        _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
+
+    def __call__(self, fn: Any) -> dependent_property:  # type: ignore[override]
+        return dependent_property(fn, **self._known)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether a constraint depends on other parameters."""
+    return isinstance(constraint, _Dependent)
+
+
+independent, cat, stack = _IndependentConstraint, _Cat, _Stack
+dependent, real, boolean, one_hot, simplex = _Dependent(), _Real(), _Boolean(), _OneHot(), _Simplex()
+real_vector = independent(real, 1)
+lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
+square, symmetric = _Square(), _Symmetric()
+positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
+positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
+unit_interval = interval(0.0, 1.0)
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)

@@ -1,0 +1,285 @@
+"""Distribution: what all of them share; and the Kullback-Leibler divergence of two."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ...autograd import no_grad
+from ...autograd.tracebacks import border_methods, warn
+from ...functions.creation import empty
+from ...functions.pointwise import exp
+from ...functions.random import rand
+from ...tensor import Size, Tensor
+from .constraints import Constraint, is_dependent
+from .utils import Shape
+from .utils import size as size_of
+
+Rule = Callable[[Any, Any], Tensor]
+NO_AXES = Size()
+_RULES: dict[tuple[type, type], Rule] = {}
+
+
+class Distribution:
+    """Independent draws of one kind: ``batch_shape`` of them, each of shape ``event_shape``.
+
+    Parameters are tensors whose shapes broadcast, many of them also numbers. A subclass keeps them as attributes,
+    names their constraints in ``arg_constraints``, and the one of draws in ``support``. It writes ``rsample`` or
+    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
+    another one of its class.
+
+    Args:
+        batch_shape: the shape of the parameters.
+        event_shape: the shape of one draw.
+        validate_args: check parameters and values; by default so.
+
+    Raises:
+        ValueError: a parameter that breaks its constraint.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
+    _validate_args = __debug__
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        border_methods(cls, "__init__", "log_prob", "sample", "rsample", "cdf", "icdf", "entropy")
+
+    def __init__(
+        self, batch_shape: Shape = NO_AXES, event_shape: Shape = NO_AXES, validate_args: bool | None = None
+    ) -> None:
+        self._batch_shape, self._event_shape = size_of(batch_shape), size_of(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if not self._validate_args:
+            return
+        for name, constraint in self.arg_constraints.items():
+            follows = name not in self.__dict__ and isinstance(getattr(type(self), name, None), cached_property)
+            if not follows and not is_dependent(constraint):
+                self._validate_parameter(name)
+
+    def _validate_parameter(self, name: str) -> None:
+        value, constraint = getattr(self, name), self.arg_constraints[name]
+        if not bool(constraint.check(value).all()):
+            raise ValueError(
+                f"Expected parameter {name} ({_kind(value)}) of distribution {self!r} to satisfy the "
+                f"constraint {constraint!r}, but found invalid values:\n{value}"
+            )
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions without ``validate_args`` check parameters and values."""
+        Distribution._validate_args = bool(value)
+
+    # Shapes ---------------------------------------------------------------------------------------------
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one draw."""
+        return self._event_shape
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        return Size((*size_of(sample_shape), *self._batch_shape, *self._event_shape))
+
+    def _empty(self, sample_shape: Any, like: Tensor) -> Tensor:
+        """A tensor to fill with draws, of the dtype and on the device of a parameter."""
+        return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
+
+    def _even(self, sample_shape: Any, like: Tensor) -> Tensor:
+        """Even numbers in [0, 1), of the dtype and on the device of a parameter."""
+        return rand(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        """The same distribution with its parameters repeated to a larger ``batch_shape``."""
+        shape, axes = size_of(batch_shape), len(self._batch_shape)
+        larger = copy.copy(self) if _instance is None else _instance
+        for name, value in self.__dict__.items():
+            larger.__dict__[name] = value
+            if isinstance(value, Distribution) and value.batch_shape == self._batch_shape:
+                larger.__dict__[name] = value.expand(shape)
+            elif isinstance(value, Tensor) and value.shape[:axes] == self._batch_shape:
+                larger.__dict__[name] = value.expand((*shape, *value.shape[axes:]))
+        larger._batch_shape = shape
+        return larger
+
+    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
+        """An object for ``expand`` to fill: a subclass of ``cls`` with an ``__init__`` of its own has to give one."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                f"define a custom .expand() method."
+            )
+        return object.__new__(type(self)) if _instance is None else _instance
+
+    # Moments --------------------------------------------------------------------------------------------
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of draws."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The likeliest draw, or NaN."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of draws."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of draws."""
+        return self.variance.sqrt()
+
+    @property
+    def support(self) -> Constraint | None:
+        """The constraint that draws satisfy."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """The mean of -log_prob."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return exp(self.entropy())
+
+    # Draws ----------------------------------------------------------------------------------------------
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws: ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
+        with no_grad():
+            return self._sample(size_of(sample_shape))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws as functions of the parameters, so that gradients reach these."""
+        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
+
+    def sample_n(self, n: int) -> Tensor:
+        """``sample((n,))``, by its old name."""
+        warn("sample_n(n) is deprecated: call sample((n,))", FutureWarning)
+        return self.sample((n,))
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All possible draws, along the first axis: (K, 1, ...), or repeated for the whole ``batch_shape``."""
+        values = self._all_values()
+        values = values.view(-1, *(1,) * len(self._batch_shape), *self._event_shape)
+        return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
+
+    def _all_values(self) -> Tensor:
+        raise NotImplementedError
+
+    # Probabilities --------------------------------------------------------------------------------------
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability, or of its density. Raises ValueError if no draw has the value or shape."""
+        self._validate_sample(value)
+        return self._log_prob(value)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw up to a value. Errors are those of ``log_prob``."""
+        self._validate_sample(value)
+        return self._cdf(value)
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The value up to which draws have this probability: the inverse of ``cdf``."""
+        raise NotImplementedError
+
+    def _validate_sample(self, value: Tensor) -> None:
+        """Refuse a value that is no possible draw, or whose shape does not fit the parameters'."""
+        if not self._validate_args:
+            return
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        dims = len(self._event_shape)
+        if value.shape[max(value.dim() - dims, 0) :] != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+            )
+        try:
+            np.broadcast_shapes(value.shape, self._extended_shape())
+        except ValueError as error:
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._extended_shape()}."
+            ) from error
+        support = self.support
+        if support is not None and not bool(support.check(value).all()):
+            raise ValueError(
+                f"Expected value argument ({_kind(value)}) to be within the support ({support!r}) of the "
+                f"distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def __repr__(self) -> str:
+        parts = []
+        for name in self.arg_constraints:
+            if name in self.__dict__:
+                value = self.__dict__[name]
+                parts.append(f"{name}: {value.item() if value.numel() == 1 else value.size()}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+border_methods(Distribution, "__init__", "log_prob", "sample", "rsample", "cdf", "icdf", "entropy")
+
+
+def _kind(value: Tensor) -> str:
+    return f"{type(value).__name__} of shape {tuple(value.shape)}"
+
+
+class ExponentialFamily(Distribution):
+    """The distributions of a family that programs define by their natural parameters."""
+
+
+# Divergence ----------------------------------------------------------------------------------------------------
+
+
+def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
+    """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``.
+
+    Raises:
+        TypeError: something else than classes.
+    """
+    for kind in (type_p, type_q):
+        if not isinstance(kind, type):
+            raise TypeError(f"Expected a Distribution subclass but got {kind}")
+
+    def register(rule: Rule) -> Rule:
+        _RULES[type_p, type_q] = rule
+        return rule
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``.
+
+    Raises NotImplementedError if there is none.
+    """
+    for kind_p in type(p).__mro__:
+        for kind_q in type(q).__mro__:
+            rule = _RULES.get((kind_p, kind_q))
+            if rule is None and kind_p is kind_q:
+                rule = vars(kind_p).get("_kl")
+            if rule is not None:
+                return rule(p, q)
+    raise NotImplementedError(f"No KL(p || q) for p type {type(p).__name__} and q type {type(q).__name__}")

@@ -1,0 +1,346 @@
+"""Events that may come at any moment, and what derives from their times.
+
+Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
+Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of such a mean is Student's t.
+Dirichlet are probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...autograd import is_grad_enabled
+from ...backend import dtype as dt
+from ...backend.random import default_generator
+from ...functions import random
+from ...functions.creation import as_tensor, tensor, zeros_like
+from ...functions.pointwise import exp, log1p, softmax, where, xlogy
+from ...functions.random import randn
+from ...functions.shaping import stack
+from ...functions.special import igamma, igammac
+from ...nn.functional import one_hot
+from ...tensor import Size, Tensor
+from . import constraints
+from .distribution import Distribution
+from .utils import Value, broadcast_all, formula
+
+
+class Exponential(Distribution):
+    """Positive numbers with the density rate · exp(-rate · x); ``rate`` is a tensor or a number."""
+
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    mean = stddev = formula(lambda d: d.rate.reciprocal())
+    mode = formula(lambda d: zeros_like(d.rate))
+    variance = formula(lambda d: d.rate.pow(-2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return random.exponential_(self._empty(sample_shape, self.rate)) / self.rate
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self.rate.log() - self.rate * value
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return 1 - exp(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1 - self.rate.log()
+
+    def _kl(self, q: Exponential) -> Tensor:
+        ratio = q.rate / self.rate
+        return -ratio.log() + ratio - 1
+
+
+class Poisson(Distribution):
+    """Counts with the probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number.
+
+    Draws have the dtype of the rate and the right distribution, but PyTorch draws others from the same seed.
+    """
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    mean = variance = formula(lambda d: d.rate)
+    mode = formula(lambda d: d.rate.floor())
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return random.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        rate, value = broadcast_all(self.rate, value)
+        return xlogy(value, rate) - rate - (value + 1).lgamma()
+
+    def _kl(self, q: Poisson) -> Tensor:
+        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
+
+
+class FromGamma(Distribution):
+    """What is drawn by NumPy's gamma numbers: Gamma, Chi2, StudentT, Dirichlet, Beta.
+
+    Draws have the right distribution, but PyTorch draws others from the same seed.
+    """
+
+    has_rsample = True
+
+    def _standard_gamma(self, concentration: Tensor, sample_shape: Size) -> Tensor:
+        """Draws of rate 1, in the dtype of the concentrations; never 0."""
+        alpha = concentration.expand(self._extended_shape(sample_shape))
+        shapes = alpha.detach().cpu().double().numpy()
+        drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
+        drawn = np.maximum(drawn, dt.finfo(alpha.dtype).tiny)
+        return _with_slope(tensor(drawn, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _slope(shapes, drawn))
+
+
+def _with_slope(drawn: Tensor, alpha: Tensor, slope: Any) -> Tensor:
+    """Draws, with a history if α has one: their derivative by it is what ``slope()`` computes."""
+    if not (alpha.requires_grad and is_grad_enabled()):
+        return drawn
+    return drawn + tensor(slope(), dtype=drawn.dtype, device=drawn.device) * (alpha - alpha.detach())
+
+
+def _slope(alpha: Any, drawn: Any) -> Any:
+    """dz/dα of gamma numbers z whose distribution function F stays the same: -∂F/∂α over the density (Figurnov et al.
+    2018). ∂F/∂α is a difference of F, or above α of F - 1."""
+    step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(drawn)
+    below, above = (
+        np.where(drawn < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
+        for a in (tensor(alpha - step), tensor(alpha + step))
+    )
+    density = np.exp((alpha - 1) * np.log(drawn) - drawn - tensor(alpha).lgamma().numpy())
+    return (below - above) / (2 * step * density)
+
+
+def _positive(drawn: Tensor) -> Tensor:
+    """Draws of positive numbers, of which none is rounded to 0."""
+    return drawn.clamp(min=dt.finfo(drawn.dtype).tiny)
+
+
+class Gamma(FromGamma):
+    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``.
+
+    The arguments are tensors or numbers. About draws see FromGamma.
+    """
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = broadcast_all(concentration, rate)
+        super().__init__(self.concentration.shape, validate_args=validate_args)
+
+    mean = formula(lambda d: d.concentration / d.rate)
+    mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
+    variance = formula(lambda d: d.concentration / d.rate.pow(2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return _positive(self._standard_gamma(self.concentration, sample_shape) / self.rate)
+
+    def log_prob(self, value: Value) -> Tensor:
+        """As of any distribution, also of a number."""
+        return super().log_prob(as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
+        return powers - self.rate * value - self.concentration.lgamma()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return igamma(self.concentration, self.rate * value)
+
+    def entropy(self) -> Tensor:
+        alpha = self.concentration
+        return alpha - self.rate.log() + alpha.lgamma() + (1 - alpha) * alpha.digamma()
+
+    def _kl(self, q: Gamma) -> Tensor:
+        a, b = self.concentration, q.concentration
+        constants = b * (self.rate / q.rate).log() + b.lgamma() - a.lgamma()
+        return constants + (a - b) * a.digamma() + (q.rate - self.rate) * (a / self.rate)
+
+
+class Chi2(Gamma):
+    """The sum of ``df`` squares of standard normal numbers; ``df``, not always a whole number, is positive."""
+
+    arg_constraints = {"df": constraints.positive}
+
+    def __init__(self, df: Value, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    df = formula(lambda d: 2 * d.concentration, doc="How many squares are added up.")
+
+
+class StudentT(FromGamma):
+    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df). About draws see FromGamma.
+
+    Args:
+        df: the degrees of freedom, positive, a tensor or a number; there is a mean above 1, a variance above 2.
+        loc: where the distribution is.
+        scale: how wide it is, positive.
+    """
+
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
+        self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
+        super().__init__(self.df.shape, validate_args=validate_args)
+
+    mode = formula(lambda d: d.loc)
+    mean = formula(lambda d: where(d.df > 1, d.loc, math.nan))
+
+    @property
+    def variance(self) -> Tensor:
+        """scale² df / (df - 2); inf where df is 2 or less, NaN where it is 1 or less."""
+        finite = self.scale.pow(2) * self.df / (self.df - 2).clamp(min=1e-30)
+        return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        normal = randn(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
+        squares = 2 * self._standard_gamma(self.df / 2, sample_shape)
+        return self.loc + self.scale * normal * (squares / self.df).rsqrt()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        distance, half = (value - self.loc) / self.scale, self.df / 2
+        constants = self.scale.log() + 0.5 * (self.df.log() + math.log(math.pi)) + half.lgamma()
+        return (half + 0.5).lgamma() - constants - (half + 0.5) * log1p(distance**2 / self.df)
+
+    def entropy(self) -> Tensor:
+        half = self.df / 2
+        beta = half.lgamma() + 0.5 * math.log(math.pi) - (half + 0.5).lgamma()
+        return self.scale.log() + (half + 0.5) * ((half + 0.5).digamma() - half.digamma()) + 0.5 * self.df.log() + beta
+
+
+class Dirichlet(FromGamma):
+    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α). About draws see FromGamma.
+
+    Args:
+        concentration: α, (..., K), positive.
+    """
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        shape = concentration.shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    mean = formula(lambda d: d.concentration / d.concentration.sum(-1, keepdim=True))
+
+    @property
+    def mode(self) -> Tensor:
+        """(α - 1) / ∑ (α - 1), each α - 1 at least 0; the first class alone where all α are below 1."""
+        above = (self.concentration - 1).clamp(min=0)
+        corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
+        below = (self.concentration < 1).all(-1).unsqueeze(-1).expand_as(above)
+        return where(below, corner, above / above.sum(-1, keepdim=True))
+
+    @property
+    def variance(self) -> Tensor:
+        """α (a - α) / (a² (a + 1)), a = ∑ α."""
+        total = self.concentration.sum(-1, keepdim=True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Shares of gamma numbers G(α + 1) u^(1 / α), by logarithms, as small α lead beyond floats; never 0 or 1."""
+        alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
+        shapes = alpha.detach().cpu().double().numpy()
+        generator = np.random.default_rng(default_generator.random64())
+        powers, drawn = np.log1p(-generator.random(shapes.shape)) / shapes, generator.standard_gamma(shapes + 1)
+        logs = tensor(powers + np.log(drawn), device=alpha.device)
+        logs = _with_slope(logs, alpha, lambda: _slope(shapes + 1, drawn) / drawn - powers / shapes)
+        return softmax(logs, -1).to(alpha.dtype).clamp(info.tiny, 1 - info.eps / 2)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        alpha = self.concentration
+        return xlogy(alpha - 1, value).sum(-1) + alpha.sum(-1).lgamma() - alpha.lgamma().sum(-1)
+
+    def entropy(self) -> Tensor:
+        alpha, k = self.concentration, self._event_shape[0]
+        total = alpha.sum(-1)
+        constant = alpha.lgamma().sum(-1) - total.lgamma()
+        return constant - (k - total) * total.digamma() - ((alpha - 1) * alpha.digamma()).sum(-1)
+
+    def _kl(self, q: Dirichlet) -> Tensor:
+        a, b = self.concentration, q.concentration
+        total = a.sum(-1, keepdim=True)
+        constants = total.squeeze(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+        return constants + ((a - b) * (a.digamma() - total.digamma())).sum(-1)
+
+
+class Beta(FromGamma):
+    """Numbers from 0 to 1 with the density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B.
+
+    The arguments are tensors or numbers. About draws see FromGamma.
+    """
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+
+    def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
+        both = stack(broadcast_all(concentration1, concentration0), -1)
+        self._dirichlet = Dirichlet(both, validate_args=validate_args)
+        super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
+
+    concentration1 = formula(lambda d: d._dirichlet.concentration[..., 0], doc="The exponent of x, plus 1.")
+    concentration0 = formula(lambda d: d._dirichlet.concentration[..., 1], doc="The exponent of 1 - x, plus 1.")
+    mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
+    mode = formula(lambda d: d._dirichlet.mode[..., 0])
+    variance = formula(lambda d: d._dirichlet.variance[..., 0])
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._dirichlet.rsample(sample_shape)[..., 0]
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self._dirichlet.log_prob(stack((value, 1 - value), -1))
+
+    def entropy(self) -> Tensor:
+        return self._dirichlet.entropy()
+
+    def _kl(self, q: Beta) -> Tensor:
+        return self._dirichlet._kl(q._dirichlet)
+
+
+class FisherSnedecor(FromGamma):
+    """The ratio of two numbers of Chi2, each over its degrees of freedom: ``df1`` and ``df2``, tensors or numbers."""
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = broadcast_all(df1, df2)
+        super().__init__(self.df1.shape, validate_args=validate_args)
+
+    mean = formula(lambda d: where(d.df2 > 2, d.df2 / (d.df2 - 2), math.nan))
+    mode = formula(lambda d: where(d.df1 > 2, (d.df1 - 2) / d.df1 * d.df2 / (d.df2 + 2), math.nan))
+
+    @property
+    def variance(self) -> Tensor:
+        """2 b² (a + b - 2) / (a (b - 2)² (b - 4)), NaN where b is 4 or less."""
+        a, b = self.df1, self.df2
+        return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        first, second = (self._standard_gamma(df / 2, sample_shape) / df for df in (self.df1, self.df2))
+        return _positive(first / _positive(second))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        constant = (a + b).lgamma() - a.lgamma() - b.lgamma() + a * ratio.log()
+        return constant + (a - 1) * value.log() - (a + b) * log1p(ratio * value)

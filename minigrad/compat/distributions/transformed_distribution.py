@@ -1,0 +1,312 @@
+"""TransformedDistribution: the draws of a distribution after transforms, and the families that are defined so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...autograd import no_grad
+from ...functions.creation import full_like, ones_like, zeros_like
+from ...functions.pointwise import where
+from ...tensor import Tensor
+from . import constraints
+from .distribution import Distribution, kl_divergence
+from .gamma import Exponential, Gamma
+from .independent import Independent
+from .location_scale import EULER, Cauchy, LocationScale, Normal, Uniform
+from .transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    PowerTransform,
+    StickBreakingTransform,
+    Transform,
+)
+from .utils import broadcast_all, formula, sum_rightmost
+from .utils import size as size_of
+
+
+class TransformedDistribution(Distribution):
+    """The draws of ``base_distribution``, transformed.
+
+    Args:
+        base_distribution: the distribution of x. transforms: one, or several, of which the first comes first.
+
+    Raises:
+        ValueError: something else than transforms; a base with too few axes.
+    """
+
+    base_dist: Any
+
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | Sequence[Transform],
+        validate_args: bool | None = None,
+    ) -> None:
+        self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
+        if not all(isinstance(t, Transform) for t in self.transforms):
+            raise ValueError("transforms must be a Transform or a list of Transforms")
+        shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
+        axes, whole = len(base_distribution.event_shape), ComposeTransform(self.transforms)
+        wanted, given = whole.domain.event_dim, whole.codomain.event_dim
+        if len(shape) < wanted:
+            raise ValueError(f"base_distribution needs to have shape with size at least {wanted}, but got {shape}.")
+        result = size_of(whole.forward_shape(shape))
+        if (wide := tuple(whole.inverse_shape(result))) != shape:
+            base_distribution = base_distribution.expand(wide[: len(wide) - axes])
+        self.base_dist = Independent(base_distribution, wanted - axes) if wanted > axes else base_distribution
+        cut = len(result) - max(given, axes + given - wanted)
+        super().__init__(result[:cut], result[cut:], validate_args)
+
+    @constraints.dependent_property(is_discrete=False)
+    def support(self) -> Any:
+        if not self.transforms:
+            return self.base_dist.support
+        support = self.transforms[-1].codomain
+        more = len(self._event_shape) - support.event_dim
+        return constraints.independent(support, more) if more else support
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return bool(self.base_dist.has_rsample)
+
+    def _through(self, x: Tensor) -> Tensor:
+        for t in self.transforms:
+            x = t(x)
+        return x
+
+    def _back(self, y: Tensor) -> Tensor:
+        for t in reversed(self.transforms):
+            y = t.inv(y)
+        return y
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            return self._through(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._through(self.base_dist.rsample(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        axes, total = len(self._event_shape), 0.0
+        for t in reversed(self.transforms):
+            x = t.inv(value)
+            axes += t.domain.event_dim - t.codomain.event_dim
+            total = total - sum_rightmost(t.log_abs_det_jacobian(x, value), axes - t.domain.event_dim)
+            value = x
+        return total + sum_rightmost(self.base_dist.log_prob(value), axes - len(self.base_dist.event_shape))
+
+    def _turned(self, probability: Tensor) -> Tensor:
+        """A probability, or 1 minus it where the transforms are decreasing."""
+        sign: Any = 1
+        for t in self.transforms:
+            sign = sign * t.sign
+        return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return self._turned(self.base_dist.cdf(self._back(value)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._through(self.base_dist.icdf(self._turned(value)))
+
+
+# Families ---------------------------------------------------------------------------------------------------
+
+
+class _Family(TransformedDistribution):
+    """A transformed distribution with parameters of its own, tensors or numbers: those that ``arg_constraints`` names.
+
+    A subclass writes ``_of``: from the parameters to the base and the transforms.
+    """
+
+    _of: Any
+    _order: ClassVar[tuple[str, ...]] = ()  # of the parameters, where it is another
+    alpha: Any
+    concentration: Any
+    concentration0: Any
+    concentration1: Any
+    rate: Any
+    scale: Any
+
+    def __init__(self, *values: Any, validate_args: bool | None = None, **named: Any) -> None:
+        names = list(self._order or self.arg_constraints)
+        if len(values) > len(names):
+            *values, validate_args = values  # type: ignore[assignment]
+        given = dict(zip(names, values, strict=False)) | named
+        if given.keys() != set(names):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, not {', '.join(given)}")
+        parameters = broadcast_all(*(given[name] for name in names))
+        pairs = zip(names, parameters, strict=True)
+        vars(self).update((name, value) for name, value in pairs if not hasattr(type(self), name))
+        base, transforms = self._of(*parameters)
+        super().__init__(base, transforms, validate_args)
+
+
+class LogNormal(TransformedDistribution):
+    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; ``base_dist`` is that of x."""
+
+    arg_constraints = LocationScale.arg_constraints
+    support = constraints.positive
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+
+    loc = formula(lambda d: d.base_dist.loc, doc="The mean of the logarithm.")
+    scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of the logarithm.")
+    mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
+    mode = formula(lambda d: (d.loc - d.scale.square()).exp())
+    variance = formula(lambda d: d.scale.pow(2).expm1() * (2 * d.loc + d.scale.pow(2)).exp())
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc
+
+    def _kl(self, q: LogNormal) -> Tensor:
+        return self.base_dist._kl(q.base_dist)
+
+
+class LogisticNormal(TransformedDistribution):
+    """K probabilities by StickBreakingTransform of K - 1 normal numbers."""
+
+    arg_constraints = LocationScale.arg_constraints
+    support = constraints.simplex
+
+    def __init__(self, loc: Tensor, scale: Tensor, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args)
+        super().__init__(base if base.batch_shape else base.expand([1]), StickBreakingTransform(), validate_args)
+
+    loc = formula(lambda d: d.base_dist.base_dist.loc, doc="The means of the normal numbers.")
+    scale = formula(lambda d: d.base_dist.base_dist.scale, doc="Their standard deviations.")
+
+
+class _Half(_Family):
+    """|x|, x around 0; ``base_dist`` is the distribution of x, and ``scale`` its width."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    scale = formula(lambda d: d.base_dist.scale, doc="The width of the distribution of x.")
+    mode = formula(lambda d: zeros_like(d.scale))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        inside = self.base_dist.log_prob(value) + math.log(2)
+        return where((value >= 0).expand_as(inside), inside, full_like(inside.detach(), -math.inf))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+    def _kl(self, q: HalfNormal) -> Tensor:
+        return kl_divergence(self.base_dist, q.base_dist)
+
+
+class HalfNormal(_Half):
+    """The sizes of normal numbers with the mean 0 and the standard deviation ``scale``."""
+
+    _of = staticmethod(lambda scale: (Normal(0, scale, False), AbsTransform()))
+    mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
+    variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
+
+
+class HalfCauchy(_Half):
+    """The sizes of numbers of Cauchy(0, ``scale``)."""
+
+    _of = staticmethod(lambda scale: (Cauchy(0, scale, False), AbsTransform()))
+    mean = formula(lambda d: full_like(d.scale.detach(), math.inf))
+    variance = formula(lambda d: d.base_dist.variance)
+
+
+class InverseGamma(_Family):
+    """1 / x, x of Gamma(``concentration``, ``rate``)."""
+
+    arg_constraints = Gamma.arg_constraints
+    support = constraints.positive
+    _of = staticmethod(lambda alpha, rate: (Gamma(alpha, rate, False), PowerTransform(-ones_like(rate))))
+    concentration = formula(lambda d: d.base_dist.concentration, doc="Gamma's.")
+    rate = formula(lambda d: d.base_dist.rate, doc="Gamma's.")
+    mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
+    mode = formula(lambda d: d.rate / (d.concentration + 1))
+    variance = formula(
+        lambda d: where(
+            d.concentration > 2, d.rate.square() / ((d.concentration - 1).square() * (d.concentration - 2)), math.inf
+        )
+    )
+
+    def entropy(self) -> Tensor:
+        alpha = self.concentration
+        return alpha + self.rate.log() + alpha.lgamma() - (1 + alpha) * alpha.digamma()
+
+
+class Pareto(_Family):
+    """Numbers above ``scale`` with the density α scaleᵅ / xᵅ⁺¹."""
+
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    _order = ("scale", "alpha")
+    support = constraints.dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
+    _of = staticmethod(
+        lambda scale, alpha: (Exponential(alpha, validate_args=False), [ExpTransform(), AffineTransform(0, scale)])
+    )
+    mode = formula(lambda d: d.scale)
+
+    mean = formula(lambda d: (a := d.alpha.clamp(min=1)) * d.scale / (a - 1))
+    variance = formula(lambda d: d.scale.pow(2) * (a := d.alpha.clamp(min=2)) / ((a - 1).pow(2) * (a - 2)))
+
+    def entropy(self) -> Tensor:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+
+class Weibull(_Family):
+    """scale · xᵏ, x of Exponential(1) and k = 1 / ``concentration``."""
+
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+    _of = staticmethod(
+        lambda scale, concentration: (
+            Exponential(ones_like(scale), validate_args=False),
+            [PowerTransform(concentration.reciprocal()), AffineTransform(0, scale)],
+        )
+    )
+    _k = formula(lambda d: d.concentration.reciprocal(), doc="The power.")
+    mean = formula(lambda d: d.scale * (1 + d._k).lgamma().exp())
+    mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d._k)
+    variance = formula(lambda d: d.scale.pow(2) * ((1 + 2 * d._k).lgamma().exp() - (2 * (1 + d._k).lgamma()).exp()))
+
+    def entropy(self) -> Tensor:
+        return EULER * (1 - self._k) + (self.scale * self._k).log() + 1
+
+
+class Kumaraswamy(_Family):
+    """(1 - u^(1/b))^(1/a), u even in (0, 1), a and b ``concentration1`` and ``concentration0``: nearly Beta(a, b)."""
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    _of = staticmethod(
+        lambda a, b: (
+            Uniform(zeros_like(b), ones_like(b), validate_args=False),
+            [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())],
+        )
+    )
+    mean = formula(lambda d: d._moment(1))
+    variance = formula(lambda d: d._moment(2) - d._moment(1).pow(2))
+
+    def _moment(self, n: int) -> Tensor:
+        b, ratio = self.concentration0, 1 + n / self.concentration1
+        return (b.log() + ratio.lgamma() + b.lgamma() - (ratio + b).lgamma()).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        """((a - 1) / (a b - 1))^(1 / a), as PyTorch computes it; NaN where a or b is below 1."""
+        a, b = self.concentration1, self.concentration0
+        log_mode = a.reciprocal() * (-b).log1p() - (-a * b).log1p()
+        return where((a < 1).logical_or(b < 1), math.nan, log_mode.exp())
+
+    def entropy(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * ((b + 1).digamma() + EULER) - a.log() - b.log()

@@ -1,0 +1,602 @@
+"""Invertible functions with the logarithm of their Jacobian determinant, for TransformedDistribution and constraints.
+
+A subclass of Transform has ``_call``, ``_inverse`` and ``log_abs_det_jacobian(x, y)``, and names where it leads from
+and to: ``domain`` and ``codomain``.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+from ...backend import dtype as dt
+from ...functions.creation import eye, full_like, zeros_like
+from ...functions.pointwise import atanh, log1p, sigmoid
+from ...functions.shaping import broadcast_shapes, cat, stack
+from ...nn.functional import logsigmoid, pad, softplus
+from ...tensor import Size, Tensor
+from .. import linalg
+from . import constraints
+from .utils import broadcast_all, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
+
+__all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform"]
+__all__ += ["CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform"]
+__all__ += ["PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform"]
+__all__ += ["SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform"]
+__all__ += ["identity_transform"]
+
+
+class Transform:
+    """A function, called on a tensor; ``inv`` is its inverse.
+
+    Args:
+        cache_size: 1 to remember the last input and output, so that the inverse of that output is that input.
+
+    Attributes:
+        bijective: whether every ``y`` is that of one ``x``.
+        sign: 1 where it is increasing, -1 where it is decreasing.
+    """
+
+    bijective = False
+    domain: Any
+    codomain: Any
+    _values: ClassVar[tuple[str, ...] | None] = None  # the attributes in which equal ones are equal
+
+    def __init__(self, cache_size: int = 0) -> None:
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cache_size = cache_size
+        self._inv: Any = None
+        self._cached_x_y: tuple[Any, Any] = (None, None)
+        super().__init__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_inv": None}
+
+    @property
+    def event_dim(self) -> int:
+        """How many of the last axes it takes together."""
+        if self.domain.event_dim != self.codomain.event_dim:
+            raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+        return int(self.domain.event_dim)
+
+    @property
+    def inv(self) -> Any:
+        """The inverse."""
+        if self._inv is None:
+            self._inv = _InverseTransform(self)
+        return self._inv
+
+    @property
+    def sign(self) -> Any:
+        """1 for an increasing function, -1 for a decreasing one."""
+        raise NotImplementedError
+
+    def with_cache(self, cache_size: int = 1) -> Self:
+        """The same with another ``cache_size``."""
+        if self._cache_size == cache_size:
+            return self
+        other = copy.copy(self)
+        vars(other).update(_cache_size=cache_size, _inv=None, _cached_x_y=(None, None))
+        return other
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or self._values is None or type(self) is not type(other):
+            return self is other
+        pairs = [(getattr(self, name), getattr(other, name)) for name in self._values]
+        return all(bool((a == b).all()) if isinstance(a == b, Tensor) else a == b for a, b in pairs)
+
+    __hash__ = object.__hash__
+
+    def __call__(self, x: Tensor) -> Any:
+        if self._cache_size == 0 or x is not self._cached_x_y[0]:
+            self._cached_x_y = (x, self._call(x)) if self._cache_size else (None, self._call(x))
+        return self._take(1)
+
+    def _inv_call(self, y: Tensor) -> Any:
+        if self._cache_size == 0 or y is not self._cached_x_y[1]:
+            self._cached_x_y = (self._inverse(y), y) if self._cache_size else (self._inverse(y), None)
+        return self._take(0)
+
+    def _take(self, place: int) -> Any:
+        result = self._cached_x_y[place]
+        if not self._cache_size:
+            self._cached_x_y = (None, None)
+        return result
+
+    def _call(self, x: Tensor) -> Any:
+        raise NotImplementedError
+
+    def _inverse(self, y: Tensor) -> Any:
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """log |dy / dx|, without the axes of the event."""
+        raise NotImplementedError
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of the result for an input of a shape."""
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of the input for a result of a shape."""
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class _InverseTransform(Transform):
+    """The inverse of a transform."""
+
+    _values = ("inv",)
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(transform._cache_size)
+        self._inv = transform
+
+    domain = property(lambda self: self._inv.codomain)
+    codomain = property(lambda self: self._inv.domain)
+    bijective = property(lambda self: self._inv.bijective)
+    sign = property(lambda self: self._inv.sign)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self.inv.with_cache(cache_size).inv
+
+    def __call__(self, x: Tensor) -> Any:
+        return self.inv._inv_call(x)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return -self.inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self.inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.inv.forward_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inv!r})"
+
+
+# Of other transforms ----------------------------------------------------------------------------------------
+
+
+class ComposeTransform(Transform):
+    """Transforms one after the other."""
+
+    _values = ("parts",)
+
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
+
+    def _ends(self, parts: Sequence[Transform], start: str, end: str) -> Any:
+        """The constraint at one end, with as many axes as the parts need. (``parts`` from the other end.)"""
+        if not parts:
+            return constraints.real
+        constraint, axes = getattr(parts[-1], end), getattr(parts[0], start).event_dim
+        for part in parts:
+            here = getattr(part, end).event_dim
+            axes = max(axes + here - getattr(part, start).event_dim, here)
+        more = axes - constraint.event_dim
+        return constraints.independent(constraint, more) if more else constraint
+
+    domain = property(lambda self: self._ends(self.parts[::-1], "codomain", "domain"))
+    codomain = property(lambda self: self._ends(self.parts, "domain", "codomain"))
+    bijective = property(lambda self: all(p.bijective for p in self.parts))
+    sign = property(lambda self: math.prod(p.sign for p in self.parts))
+
+    @property
+    def inv(self) -> Any:
+        if self._inv is None:
+            self._inv = ComposeTransform([p.inv for p in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size)
+
+    def __call__(self, x: Tensor) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        if not self.parts:
+            return zeros_like(x)
+        points = [x]
+        for part in self.parts[:-1]:
+            points.append(part(points[-1]))
+        terms, axes = [], self.domain.event_dim
+        for part, (a, b) in zip(self.parts, pairwise([*points, y]), strict=True):
+            terms.append(sum_rightmost(part.log_abs_det_jacobian(a, b), axes - part.domain.event_dim))
+            axes += part.codomain.event_dim - part.domain.event_dim
+        return sum(terms[1:], terms[0])
+
+    def forward_shape(self, shape: Any) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform of which some more of the last axes belong to the event."""
+
+    _values = ("base_transform", "reinterpreted_batch_ndims")
+
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    domain = property(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims))
+    codomain = property(
+        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+    )
+    bijective = property(lambda self: self.base_transform.bijective)
+    sign = property(lambda self: self.base_transform.sign)
+
+    def _call(self, x: Tensor) -> Any:
+        if x.dim() < self.domain.event_dim:
+            raise ValueError("Too few dimensions on input")
+        return self.base_transform(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        if y.dim() < self.codomain.event_dim:
+            raise ValueError("Too few dimensions on input")
+        return self.base_transform.inv(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.base_transform.inverse_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+class CatTransform(Transform):
+    """Transforms of the parts of a tensor along an axis, each ``lengths[i]`` long."""
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size)
+        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], dim
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+
+    domain = property(lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths))
+    codomain = property(lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths))
+    bijective = property(lambda self: all(t.bijective for t in self.transforms))
+
+    def _parts(self, x: Tensor) -> Sequence[Tensor]:
+        return x.split(self.lengths, self.dim)
+
+    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
+        return cat(parts, dim)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._joined([t(part) for t, part in zip(self.transforms, self._parts(x), strict=True)], self.dim)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._joined([t.inv(part) for t, part in zip(self.transforms, self._parts(y), strict=True)], self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        most = max(t.event_dim for t in self.transforms)
+        parts = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
+        terms = [sum_rightmost(t.log_abs_det_jacobian(a, b), most - t.event_dim) for t, a, b in parts]
+        dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + most
+        return self._joined(terms, dim) if dim < 0 else sum(terms[1:], terms[0])
+
+
+class StackTransform(CatTransform):
+    """Transforms of the slices of a tensor along an axis."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(tseq, dim, cache_size=cache_size)
+
+    domain = property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
+    codomain = property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))
+
+    def _parts(self, x: Tensor) -> Sequence[Tensor]:
+        return x.unbind(self.dim)
+
+    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
+        return stack(parts, dim)
+
+
+# Elementwise ------------------------------------------------------------------------------------------------
+
+Rule = Callable[..., Any]
+
+
+def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: Rule | None, doc: str) -> Any:
+    """A class of transforms of all real numbers. Without the Jacobian's rule they are not bijective."""
+    rules: dict[str, Any] = {"_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
+    if jacobian is not None:
+        rules.update(bijective=True, sign=1, log_abs_det_jacobian=lambda self, x, y: jacobian(x, y))
+    described = {"domain": constraints.real, "codomain": codomain, "_values": (), "__doc__": doc}
+    return type(name, (Transform,), {**rules, **described, "__module__": __name__})
+
+
+def _inside(y: Tensor) -> Tensor:
+    """Probabilities a rounding error away from 0 and 1."""
+    info = dt.finfo(y.dtype)
+    return y.clamp(min=info.tiny, max=1 - info.eps)
+
+
+def _log_odds(y: Tensor) -> Tensor:
+    y = _inside(y)
+    return y.log() - log1p(-y)
+
+
+ExpTransform = _elementwise(
+    "ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x, y: x, "eˣ"
+)
+SigmoidTransform = _elementwise(
+    "SigmoidTransform",
+    constraints.unit_interval,
+    lambda x: _inside(sigmoid(x)),
+    _log_odds,
+    lambda x, y: -softplus(-x) - softplus(x),
+    "1 / (1 + e⁻ˣ)",
+)
+SoftplusTransform = _elementwise(
+    "SoftplusTransform",
+    constraints.positive,
+    softplus,
+    lambda y: (-y).expm1().neg().log() + y,
+    lambda x, y: -softplus(-x),
+    "log(1 + eˣ)",
+)
+TanhTransform = _elementwise(
+    "TanhTransform",
+    constraints.interval(-1.0, 1.0),
+    lambda x: x.tanh(),
+    atanh,
+    lambda x, y: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)),
+    "tanh x",
+)
+AbsTransform = _elementwise("AbsTransform", constraints.positive, lambda x: x.abs(), lambda y: y, None, "|x|")
+
+
+class AffineTransform(Transform):
+    """loc + scale · x, with ``event_dim`` axes in an event."""
+
+    bijective = True
+    event_dim = 0
+    _values = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self.event_dim = loc, scale, event_dim
+
+    domain = codomain = property(
+        lambda self: constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+    )
+    sign = property(lambda self: self.scale.sign() if isinstance(self.scale, Tensor) else math.copysign(1, self.scale))
+
+    def _call(self, x: Tensor) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        scale = self.scale
+        term = scale.abs().log() if isinstance(scale, Tensor) else full_like(x, math.log(abs(scale)))
+        return sum_rightmost(term.expand(broadcast_shapes(x.shape, term.shape)), self.event_dim)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return broadcast_shapes(shape, *(getattr(value, "shape", ()) for value in (self.loc, self.scale)))
+
+    inverse_shape = forward_shape
+
+
+class PowerTransform(Transform):
+    """x to a power."""
+
+    domain = codomain = constraints.positive
+    bijective = True
+    _values = ("exponent",)
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    sign = property(lambda self: self.exponent.sign())
+
+    def _call(self, x: Tensor) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return broadcast_shapes(shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """The probability of a draw up to x, by a distribution's ``cdf``."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+        self._call, self._inverse = distribution.cdf, distribution.icdf  # type: ignore[method-assign]
+
+    domain = property(lambda self: self.distribution.support)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return self.distribution.log_prob(x)
+
+
+# Of vectors and matrices ------------------------------------------------------------------------------------
+
+
+class ReshapeTransform(Transform):
+    """The same elements in another shape."""
+
+    bijective = True
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size)
+
+    domain = property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.reshape(self.forward_shape(x.shape))
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.reshape(self.inverse_shape(y.shape))
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self._replaced(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self._replaced(shape, self.out_shape, self.in_shape)
+
+    def _replaced(self, shape: Any, old: Size, new: Size) -> Size:
+        cut = len(shape) - len(old)
+        if cut < 0:
+            raise ValueError("Too few dimensions on input")
+        if tuple(shape[cut:]) != old:
+            raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
+        return Size((*shape[:cut], *new))
+
+
+class SoftmaxTransform(Transform):
+    """Probabilities from their logarithms, which may all be off by a number."""
+
+    domain, codomain = constraints.real_vector, constraints.simplex
+    _values = ()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.softmax(-1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+
+class StickBreakingTransform(Transform):
+    """K probabilities from K - 1 numbers: each says what part of what is left the next one takes."""
+
+    domain, codomain = constraints.real_vector, constraints.simplex
+    bijective = True
+    _values = ()
+
+    def _left(self, x: Tensor) -> Tensor:
+        """How many classes are left, as a logarithm, after each."""
+        return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
+
+    def _call(self, x: Tensor) -> Tensor:
+        taken = _inside(sigmoid(x - self._left(x)))
+        return pad(taken, [0, 1], value=1) * pad((1 - taken).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        first = y[..., :-1]
+        rest = (1 - first.cumsum(-1)).clamp(min=dt.finfo(y.dtype).tiny)
+        return first.log() - rest.log() + self._left(first)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        x = x - self._left(x)
+        return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return Size((*shape[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return Size((*shape[:-1], shape[-1] - 1))
+
+
+class LowerCholeskyTransform(Transform):
+    """The lower triangle of a matrix, with eˣ on the diagonal."""
+
+    domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
+    _values = ()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(LowerCholeskyTransform):
+    """L Lᵀ, L being LowerCholeskyTransform's matrix."""
+
+    codomain = constraints.positive_definite
+
+    def _call(self, x: Tensor) -> Tensor:
+        lower = super()._call(x)
+        return lower @ lower.mT
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return super()._inverse(linalg.cholesky(y))
+
+
+class CorrCholeskyTransform(Transform):
+    """The lower triangle of which L Lᵀ is a matrix of correlations, from D (D - 1) / 2 numbers."""
+
+    domain, codomain = constraints.real_vector, constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Tensor) -> Tensor:
+        eps = dt.finfo(x.dtype).eps
+        r = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), diag=-1)
+        left = (1 - r**2).sqrt().cumprod(-1)
+        return (r + eye(r.shape[-1], dtype=r.dtype, device=r.device)) * pad(left[..., :-1], [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        left = pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
+        t = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
+        return (log1p(t) - log1p(-t)) / 2
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
+        return 0.5 * left.log().sum(-1) - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        size = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
+        if size * (size - 1) // 2 != shape[-1]:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return Size((*shape[:-1], size, size))
+
+    def inverse_shape(self, shape: Any) -> Any:
+        if len(shape) < 2 or shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))

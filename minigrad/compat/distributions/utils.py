@@ -1,0 +1,132 @@
+"""Parameters: numbers and tensors brought to one shape, probabilities from logarithms and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Self, overload
+
+from ...autograd import enable_grad
+from ...backend import dtype as dt
+from ...functions.creation import arange, full_like, ones, tensor, zeros
+from ...functions.pointwise import log1p, sigmoid, softmax, where
+from ...functions.random import normal
+from ...functions.shaping import broadcast_tensors
+from ...tensor import Size, Tensor
+
+Value = Tensor | float
+Shape = tuple[int, ...]
+
+
+class lazy_property(cached_property[Any]):
+    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``.
+
+    So ``sample()`` does not take away the gradient of what comes after it.
+    """
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        with enable_grad():
+            return super().__get__(instance, owner)
+
+
+class formula(property):
+    """A property written as a formula: ``mean = formula(lambda d: d.loc)``. Its docstring is the base class's."""
+
+    def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
+        super().__init__(rule)
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__doc__ = self.__doc__ or getattr(super(owner, owner), name).__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None, /) -> Tensor: ...
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        return super().__get__(instance, owner)
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
+
+    Raises:
+        ValueError: something else.
+    """
+    if not all(isinstance(v, (Tensor, int, float)) for v in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "
+            "__torch_function__."
+        )
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    kind = dt.get_default_dtype() if like is None else like.dtype
+    device = None if like is None else like.device
+    return broadcast_tensors(*(v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=device) for v in values))
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from their logarithms (from log-odds where ``is_binary``)."""
+    return sigmoid(logits) if is_binary else softmax(logits, dim=-1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities kept a rounding error away from 0 and 1."""
+    eps = dt.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """The logarithms of probabilities (log-odds where ``is_binary``)."""
+    probs = clamp_probs(probs)
+    return probs.log() - log1p(-probs) if is_binary else probs.log()
+
+
+def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
+    """A number where the condition holds, else the value."""
+    return where(condition, full_like(value.detach(), instead), value)
+
+
+def size(shape: Any) -> Size:
+    """A shape from any sequence of ints."""
+    return shape if isinstance(shape, Size) else Size(tuple(shape))
+
+
+def sum_rightmost(value: Any, dim: int) -> Any:
+    """The sum over the last ``dim`` axes."""
+    return value.flatten(-dim).sum(-1) if dim else value
+
+
+_sum_rightmost = sum_rightmost  # PyTorch's name
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Standard normal numbers."""
+    return normal(zeros(shape, dtype=dtype, device=device), ones(shape, dtype=dtype, device=device))
+
+
+def _below(n: int, diag: int, like: Tensor) -> Tensor:
+    """Which elements of an n x n matrix are on the diagonal with a number, or below."""
+    places = arange(n, device=like.device)
+    return places < places.view(-1, 1) + (diag + 1)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The elements up to a diagonal, row by row: (..., D, D) -> (..., N)."""
+    return mat[..., _below(mat.shape[-1], diag, mat)]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D).
+
+    Raises:
+        ValueError: there is no such matrix.
+    """
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    if round(n) - n > dt.finfo(vec.dtype).eps:
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of "
+            f"a square D x D matrix."
+        )
+    matrix = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
+    matrix[..., _below(round(n), diag, vec)] = vec
+    return matrix

@@ -1,0 +1,227 @@
+"""``torch.masked``: functions over the elements under a mask. Those outside count as what changes no result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.tracebacks import border_functions
+from ..backend.dtype import get_default_dtype, kind_of
+from ..functions import pointwise, reduction, statistics
+from ..functions.arguments import Dims, axes, common_shape, in_float32
+from ..functions.define import named
+from ..functions.indexing import extreme
+from ..tensor import Tensor
+from . import linalg
+
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
+
+Mask = Tensor | None
+
+
+def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
+    """The input with a value where the mask (which broadcasts to its shape) is False.
+
+    Raises:
+        ValueError: the mask has more axes, or a longer one.
+        RuntimeError: it does not broadcast.
+    """
+    return input if mask is None else pointwise.where(_spread(input, mask), input, value)
+
+
+def _spread(input: Tensor, mask: Tensor) -> Tensor:
+    shape = input.array.shape
+    if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
+        raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
+    return mask.bool().expand(shape)
+
+
+def _as(result: Tensor, dtype: Any, input: Tensor) -> Tensor:
+    """A result in a dtype, by default the input's."""
+    return result.to(input.dtype if dtype is None else dtype)
+
+
+def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """Σ over ``dim``; 0 where the mask leaves nothing."""
+    return reduction.sum(_filled(input, mask, 0), dim, keepdim, dtype=dtype)
+
+
+def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """Π over ``dim``, one axis, several or all; 1 where the mask leaves nothing."""
+    result = _filled(input, mask, 1)
+    places = axes(dim, input.array.ndim)
+    if places is None:
+        result = reduction.prod(result, dtype=dtype)
+        return result.reshape((1,) * input.array.ndim) if keepdim else result
+    for place in sorted((places,) if isinstance(places, int) else places, reverse=True):
+        result = reduction.prod(result, place, keepdim, dtype=dtype)
+    return result
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """Running sums along ``dim``, in the input's dtype."""
+    return _as(reduction.cumsum(_filled(input, mask, 0), dim), dtype, input)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """Running products along ``dim``, in the input's dtype."""
+    return _as(reduction.cumprod(_filled(input, mask, 1), dim), dtype, input)
+
+
+def _of_extreme(function: Callable[..., Tensor], outside: str, doc: str) -> Callable[..., Tensor]:
+    """The extreme, or its index, of the elements under the mask; those outside are the dtype's other extreme."""
+
+    def over(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
+        return _as(function(_filled(input, mask, extreme(input, outside)), dim, keepdim), dtype, input)
+
+    return named(over, function.__name__, doc)
+
+
+amax = _of_extreme(reduction.amax, "min", "The largest over ``dim``; the dtype's least where the mask leaves nothing.")
+amin = _of_extreme(reduction.amin, "max", "The smallest over ``dim``; the dtype's greatest where nothing is left.")
+argmax = _of_extreme(reduction.argmax, "min", "The index of the largest along ``dim``, in the input's dtype.")
+argmin = _of_extreme(reduction.argmin, "max", "The index of the smallest along ``dim``, in the input's dtype.")
+
+
+def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """The mean over ``dim``; NaN where the mask leaves nothing.
+
+    Raises:
+        ValueError: integers, without a ``dtype`` for the mean.
+    """
+    if kind_of(input.array) not in "fc" and dtype is None:
+        raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: say which, with dtype=")
+    total = sum(in_float32(input), dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    return _as(total / _count(input, dim, keepdim, mask), dtype, input)
+
+
+def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
+    """How many elements under the mask go into each result."""
+    counted = pointwise.eq(input.detach(), input.detach()) | True if mask is None else _spread(input, mask)
+    return reduction.sum(counted, dim, keepdim)
+
+
+def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """The lower median along ``dim`` of the elements other than NaN; NaN where nothing is left.
+
+    Raises:
+        ValueError: nothing is left of integers.
+    """
+    if input.is_floating_point():
+        return statistics.nanmedian(_filled(input, mask, math.nan), dim, keepdim).values
+    result = statistics.nanmedian(_filled(input.float(), mask, math.nan), dim, keepdim).values
+    if bool(result.isnan().any()):
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return _as(result, dtype, input)
+
+
+def logsumexp(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
+) -> Tensor:
+    """ln Σ eˣ over ``dim``; -inf where the mask leaves nothing."""
+    return _as(reduction.logsumexp(_filled(input, mask, _log_of_zero(input)), dim, keepdim), dtype, input)
+
+
+def _log_of_zero(x: Tensor) -> Any:
+    """-inf, also of complex numbers; of integers the least."""
+    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
+
+
+def logaddexp(
+    input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Mask = None, other_mask: Mask = None
+) -> Tensor:
+    """ln(eᵃ + eᵇ), elementwise, a masked-out operand counting as -inf."""
+    operands = (_filled(x, mask, _log_of_zero(x)) for x, mask in ((input, input_mask), (other, other_mask)))
+    return _as(pointwise.logaddexp(*operands), dtype, input)
+
+
+def norm(
+    input: Tensor, ord: float = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
+) -> Tensor:
+    """The norm of order ``ord`` over ``dim``; 0 where the mask leaves nothing, but inf for ``ord=-inf``."""
+    outside = math.inf if ord == -math.inf else 0.0
+    return linalg.vector_norm(_filled(input, mask, outside), ord, dim, keepdim, dtype=dtype)
+
+
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Mask = None,
+) -> Tensor:
+    """The variance over ``dim``: Σ (x - mean)² / (n - correction), of the n elements under the mask.
+
+    Raises:
+        ValueError: both ``unbiased`` and ``correction``.
+    """
+    if unbiased is not None and correction is not None:
+        raise ValueError("var: only one of unbiased and correction may be given")
+    minus = float(correction if correction is not None else unbiased is not False)
+    floats = input if dtype is None and kind_of(input.array) in "fc" else input.to(dtype or get_default_dtype())
+    numbers = in_float32(floats)
+    count = _count(input, dim, True, mask)
+    centred = numbers - sum(numbers, dim, keepdim=True, mask=mask) / count
+    total = sum(centred * centred.conj(), dim, keepdim=keepdim, mask=mask)
+    return (total / (count - minus).clamp(min=0).reshape(total.shape)).to(floats.dtype)
+
+
+def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options: Any) -> Tensor:
+    """The standard deviation over ``dim``: the root of ``var``, whose arguments it has."""
+    return var(input, dim, unbiased, **options).sqrt()
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN where it leaves nothing."""
+    return _nan_of_nothing(pointwise.softmax, input, dim, dtype, mask)
+
+
+def _nan_of_nothing(function: Callable[..., Tensor], input: Tensor, dim: int, dtype: Any, mask: Mask) -> Tensor:
+    """A function along ``dim`` of the elements under the mask, NaN where all count as e⁻∞."""
+    filled = _filled(input, mask, extreme(input, "min"))
+    return function(filled, dim, dtype).masked_fill((filled.detach() == -math.inf).all(dim, True), math.nan)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """The logarithm of ``softmax``, -inf outside of the mask."""
+    return _nan_of_nothing(pointwise.log_softmax, input, dim, dtype, mask)
+
+
+def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+    """``softmax`` of -x."""
+    return softmax(-input, dim, dtype=dtype, mask=mask)
+
+
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Mask = None
+) -> Tensor:
+    """x divided by its norm along ``dim``, or by ``eps`` if that is larger; 0 outside of the mask."""
+    sizes = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _filled(input, mask, 0) / sizes.maximum(sizes.new_full((), eps))
+
+
+border_functions(globals())

@@ -1,0 +1,168 @@
+"""``torch.signal.windows``: windows of M points, as SciPy's.
+
+A window is a row of heights from edge to edge: symmetric by default; ``sym=False`` leaves out the last of M + 1
+points, where the next period would begin. All take ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...backend import dtype as dt
+from ...backend.dtype import Array
+from ...functions.arguments import Maybe
+from ...functions.creation import creating
+from ...ops.approximations.bessel import scaled_modified
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
+
+
+@creating
+def bartlett(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+    """A triangle, 0 at the edges: (M,)."""
+    kind = _kind("bartlett", M, dtype)
+    return (1 - np.abs(_places(M, sym))).astype(kind)
+
+
+@creating
+def blackman(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+    """0.42 - 0.5 cos 2πt + 0.08 cos 4πt for t from 0 to 1: (M,)."""
+    kind = _kind("blackman", M, dtype)
+    return _cosines(M, (0.42, 0.5, 0.08), sym).astype(kind)
+
+
+@creating
+def cosine(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+    """sin(π (k + ½) / M) for k = 0 ... M - 1: (M,)."""
+    kind = _kind("cosine", M, dtype)
+    return np.sin(math.pi * (np.arange(M) + 0.5) / max(_points(M, sym), 1)).astype(kind)
+
+
+@creating
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Maybe) -> Any:
+    """e^(-|k - center| / tau) for k = 0 ... M - 1, around the middle by default: (M,).
+
+    Raises:
+        ValueError: ``tau`` is not positive; a ``center`` of a symmetric window.
+    """
+    kind = _kind("exponential", M, dtype)
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+    middle = (_points(M, sym) - 1) / 2 if center is None else center
+    return np.exp(-np.abs(np.arange(M) - middle) / tau).astype(kind)
+
+
+@creating
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Maybe) -> Any:
+    """e^(-d² / (2 std²)) at d points from the middle: (M,).
+
+    Raises:
+        ValueError: ``std`` is not positive.
+    """
+    kind = _kind("gaussian", M, dtype)
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    return np.exp(-0.5 * ((np.arange(M) - (_points(M, sym) - 1) / 2) / std) ** 2).astype(kind)
+
+
+@creating
+def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, dtype: Maybe) -> Any:
+    """Σ (-1)ⁱ aᵢ cos 2πit for t from 0 to 1: (M,).
+
+    Raises:
+        TypeError, ValueError: ``a`` is no list or tuple, or an empty one.
+    """
+    kind = _kind("general_cosine", M, dtype)
+    return _cosines(M, a, sym).astype(kind)
+
+
+@creating
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Maybe) -> Any:
+    """alpha - (1 - alpha) cos 2πt for t from 0 to 1: (M,)."""
+    kind = _kind("general_hamming", M, dtype)
+    return _cosines(M, (alpha, 1 - alpha), sym).astype(kind)
+
+
+@creating
+def hamming(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+    """0.54 - 0.46 cos 2πt for t from 0 to 1: (M,)."""
+    kind = _kind("hamming", M, dtype)
+    return _cosines(M, (0.54, 0.46), sym).astype(kind)
+
+
+@creating
+def hann(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+    """(1 - cos 2πt) / 2 for t from 0 to 1: (M,)."""
+    kind = _kind("hann", M, dtype)
+    return _cosines(M, (0.5, 0.5), sym).astype(kind)
+
+
+@creating
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Maybe) -> Any:
+    """I₀(beta √(1 - d²)) / I₀(beta) for d from -1 to 1: (M,).
+
+    Raises:
+        ValueError: ``beta`` is negative.
+    """
+    kind = _kind("kaiser", M, dtype)
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    inner, most = beta * np.sqrt(np.maximum(1 - _places(M, sym) ** 2, 0)), np.array(float(beta))
+    return (scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)).astype(kind)
+
+
+@creating
+def nuttall(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+    """Four cosines whose side lobes are lowest (Nuttall 1981): (M,)."""
+    kind = _kind("nuttall", M, dtype)
+    return _cosines(M, (0.3635819, 0.4891775, 0.1365995, 0.0106411), sym).astype(kind)
+
+
+def _kind(name: str, M: int, dtype: Maybe) -> Any:
+    """The window's dtype, as NumPy's, after PyTorch's checks."""
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    kind = dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)
+    if kind not in (dt.float32, dt.float64):
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
+    return kind.numpy
+
+
+def _points(M: int, sym: bool) -> int:
+    """How many points reach from edge to edge."""
+    return M if sym or M <= 1 else M + 1
+
+
+def _places(M: int, sym: bool) -> Array:
+    """The points' places from -1 to 1; a single one is at 0."""
+    return np.linspace(-1, 1, _points(M, sym))[:M] if M != 1 else np.zeros(1)
+
+
+def _cosines(M: int, a: Sequence[float], sym: bool) -> Array:
+    """Σ (-1)ⁱ aᵢ cos 2πit; a single point is 1."""
+    if not isinstance(a, (list, tuple)):
+        raise TypeError("Coefficients must be a list/tuple")
+    if not a:
+        raise ValueError("Coefficients cannot be empty")
+    if M == 1:
+        return np.ones(1)
+    angles = math.pi * (_places(M, sym) + 1)
+    return sum(((-1) ** i * height * np.cos(i * angles) for i, height in enumerate(a)), np.zeros(M))

@@ -1,0 +1,1871 @@
+"""The free functions, written by `python tasks.py index` from what names.py gathers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from minigrad.backend.random import Generator
+from minigrad.functions.arguments import Dims, Maybe, Scalar
+from minigrad.functions.comparison import allclose as allclose
+from minigrad.functions.comparison import equal as equal
+from minigrad.functions.comparison import get_device as get_device
+from minigrad.functions.comparison import is_complex as is_complex
+from minigrad.functions.comparison import is_floating_point as is_floating_point
+from minigrad.functions.comparison import is_inference as is_inference
+from minigrad.functions.comparison import is_nonzero as is_nonzero
+from minigrad.functions.comparison import is_same_size as is_same_size
+from minigrad.functions.comparison import is_signed as is_signed
+from minigrad.functions.comparison import is_storage as is_storage
+from minigrad.functions.comparison import is_tensor as is_tensor
+from minigrad.functions.comparison import isclose as isclose
+from minigrad.functions.comparison import numel as numel
+from minigrad.functions.comparison import result_type as result_type
+from minigrad.functions.complex import angle as angle
+from minigrad.functions.complex import complex as complex
+from minigrad.functions.complex import conj as conj
+from minigrad.functions.complex import conj_physical as conj_physical
+from minigrad.functions.complex import imag as imag
+from minigrad.functions.complex import is_conj as is_conj
+from minigrad.functions.complex import isreal as isreal
+from minigrad.functions.complex import polar as polar
+from minigrad.functions.complex import real as real
+from minigrad.functions.complex import resolve_conj as resolve_conj
+from minigrad.functions.complex import resolve_neg as resolve_neg
+from minigrad.functions.complex import view_as_complex as view_as_complex
+from minigrad.functions.complex import view_as_real as view_as_real
+from minigrad.functions.conversion import detach as detach
+from minigrad.functions.creation import as_tensor as as_tensor
+from minigrad.functions.creation import asarray as asarray
+from minigrad.functions.creation import empty_permuted as empty_permuted
+from minigrad.functions.creation import from_file as from_file
+from minigrad.functions.creation import from_numpy as from_numpy
+from minigrad.functions.creation import frombuffer as frombuffer
+from minigrad.functions.creation import scalar_tensor as scalar_tensor
+from minigrad.functions.creation import tensor as tensor
+from minigrad.functions.decompositions import cholesky as cholesky
+from minigrad.functions.decompositions import lu_unpack as lu_unpack
+from minigrad.functions.equations import cholesky_inverse as cholesky_inverse
+from minigrad.functions.equations import cholesky_solve as cholesky_solve
+from minigrad.functions.equations import det as det
+from minigrad.functions.equations import inverse as inverse
+from minigrad.functions.equations import logdet as logdet
+from minigrad.functions.equations import pinverse as pinverse
+from minigrad.functions.equations import slogdet as slogdet
+from minigrad.functions.equations import triangular_solve as triangular_solve
+from minigrad.functions.factors import geqrf as geqrf
+from minigrad.functions.factors import lu as lu
+from minigrad.functions.factors import lu_solve as lu_solve
+from minigrad.functions.factors import orgqr as orgqr
+from minigrad.functions.factors import ormqr as ormqr
+from minigrad.functions.factors import pca_lowrank as pca_lowrank
+from minigrad.functions.factors import qr as qr
+from minigrad.functions.factors import svd as svd
+from minigrad.functions.factors import svd_lowrank as svd_lowrank
+from minigrad.functions.indexing import argsort as argsort
+from minigrad.functions.indexing import argwhere as argwhere
+from minigrad.functions.indexing import gather as gather
+from minigrad.functions.indexing import index_add as index_add
+from minigrad.functions.indexing import index_copy as index_copy
+from minigrad.functions.indexing import index_fill as index_fill
+from minigrad.functions.indexing import index_put as index_put
+from minigrad.functions.indexing import index_reduce as index_reduce
+from minigrad.functions.indexing import index_select as index_select
+from minigrad.functions.indexing import masked_fill as masked_fill
+from minigrad.functions.indexing import masked_scatter as masked_scatter
+from minigrad.functions.indexing import masked_select as masked_select
+from minigrad.functions.indexing import nonzero as nonzero
+from minigrad.functions.indexing import nonzero_static as nonzero_static
+from minigrad.functions.indexing import put as put
+from minigrad.functions.indexing import scatter as scatter
+from minigrad.functions.indexing import scatter_add as scatter_add
+from minigrad.functions.indexing import scatter_reduce as scatter_reduce
+from minigrad.functions.indexing import sort as sort
+from minigrad.functions.indexing import take as take
+from minigrad.functions.indexing import take_along_dim as take_along_dim
+from minigrad.functions.indexing import topk as topk
+from minigrad.functions.indexing import unique as unique
+from minigrad.functions.indexing import unravel_index as unravel_index
+from minigrad.functions.inplace import fill as fill
+from minigrad.functions.linalg import addbmm as addbmm
+from minigrad.functions.linalg import addmm as addmm
+from minigrad.functions.linalg import addmv as addmv
+from minigrad.functions.linalg import addr as addr
+from minigrad.functions.linalg import baddbmm as baddbmm
+from minigrad.functions.linalg import bmm as bmm
+from minigrad.functions.linalg import cdist as cdist
+from minigrad.functions.linalg import chain_matmul as chain_matmul
+from minigrad.functions.linalg import cross as cross
+from minigrad.functions.linalg import dot as dot
+from minigrad.functions.linalg import einsum as einsum
+from minigrad.functions.linalg import ger as ger
+from minigrad.functions.linalg import inner as inner
+from minigrad.functions.linalg import kron as kron
+from minigrad.functions.linalg import matmul as matmul
+from minigrad.functions.linalg import matrix_exp as matrix_exp
+from minigrad.functions.linalg import matrix_power as matrix_power
+from minigrad.functions.linalg import mm as mm
+from minigrad.functions.linalg import mv as mv
+from minigrad.functions.linalg import outer as outer
+from minigrad.functions.linalg import pdist as pdist
+from minigrad.functions.linalg import tensordot as tensordot
+from minigrad.functions.linalg import vander as vander
+from minigrad.functions.linalg import vdot as vdot
+from minigrad.functions.pointwise import add as add
+from minigrad.functions.pointwise import addcdiv as addcdiv
+from minigrad.functions.pointwise import addcmul as addcmul
+from minigrad.functions.pointwise import clamp as clamp
+from minigrad.functions.pointwise import clamp_max as clamp_max
+from minigrad.functions.pointwise import clamp_min as clamp_min
+from minigrad.functions.pointwise import clip as clip
+from minigrad.functions.pointwise import clone as clone
+from minigrad.functions.pointwise import deg2rad as deg2rad
+from minigrad.functions.pointwise import div as div
+from minigrad.functions.pointwise import divide as divide
+from minigrad.functions.pointwise import float_power as float_power
+from minigrad.functions.pointwise import fmax as fmax
+from minigrad.functions.pointwise import fmin as fmin
+from minigrad.functions.pointwise import frac as frac
+from minigrad.functions.pointwise import frexp as frexp
+from minigrad.functions.pointwise import heaviside as heaviside
+from minigrad.functions.pointwise import isneginf as isneginf
+from minigrad.functions.pointwise import isposinf as isposinf
+from minigrad.functions.pointwise import ldexp as ldexp
+from minigrad.functions.pointwise import lerp as lerp
+from minigrad.functions.pointwise import log_softmax as log_softmax
+from minigrad.functions.pointwise import logaddexp2 as logaddexp2
+from minigrad.functions.pointwise import logit as logit
+from minigrad.functions.pointwise import nan_to_num as nan_to_num
+from minigrad.functions.pointwise import neg as neg
+from minigrad.functions.pointwise import negative as negative
+from minigrad.functions.pointwise import positive as positive
+from minigrad.functions.pointwise import rad2deg as rad2deg
+from minigrad.functions.pointwise import round as round
+from minigrad.functions.pointwise import rsub as rsub
+from minigrad.functions.pointwise import sgn as sgn
+from minigrad.functions.pointwise import sign as sign
+from minigrad.functions.pointwise import signbit as signbit
+from minigrad.functions.pointwise import softmax as softmax
+from minigrad.functions.pointwise import sub as sub
+from minigrad.functions.pointwise import subtract as subtract
+from minigrad.functions.pointwise import where as where
+from minigrad.functions.random import bernoulli as bernoulli
+from minigrad.functions.random import get_rng_state as get_rng_state
+from minigrad.functions.random import initial_seed as initial_seed
+from minigrad.functions.random import multinomial as multinomial
+from minigrad.functions.random import normal as normal
+from minigrad.functions.random import poisson as poisson
+from minigrad.functions.random import seed as seed
+from minigrad.functions.random import set_rng_state as set_rng_state
+from minigrad.functions.reduction import count_nonzero as count_nonzero
+from minigrad.functions.reduction import cumprod as cumprod
+from minigrad.functions.reduction import cumsum as cumsum
+from minigrad.functions.reduction import cumulative_trapezoid as cumulative_trapezoid
+from minigrad.functions.reduction import logsumexp as logsumexp
+from minigrad.functions.reduction import max as max
+from minigrad.functions.reduction import mean as mean
+from minigrad.functions.reduction import min as min
+from minigrad.functions.reduction import norm as norm
+from minigrad.functions.reduction import prod as prod
+from minigrad.functions.reduction import renorm as renorm
+from minigrad.functions.reduction import sum as sum
+from minigrad.functions.reduction import trapezoid as trapezoid
+from minigrad.functions.shaping import as_strided as as_strided
+from minigrad.functions.shaping import as_strided_scatter as as_strided_scatter
+from minigrad.functions.shaping import atleast_1d as atleast_1d
+from minigrad.functions.shaping import atleast_2d as atleast_2d
+from minigrad.functions.shaping import atleast_3d as atleast_3d
+from minigrad.functions.shaping import block_diag as block_diag
+from minigrad.functions.shaping import broadcast_shapes as broadcast_shapes
+from minigrad.functions.shaping import broadcast_tensors as broadcast_tensors
+from minigrad.functions.shaping import broadcast_to as broadcast_to
+from minigrad.functions.shaping import cartesian_prod as cartesian_prod
+from minigrad.functions.shaping import cat as cat
+from minigrad.functions.shaping import chunk as chunk
+from minigrad.functions.shaping import column_stack as column_stack
+from minigrad.functions.shaping import combinations as combinations
+from minigrad.functions.shaping import concat as concat
+from minigrad.functions.shaping import concatenate as concatenate
+from minigrad.functions.shaping import diag as diag
+from minigrad.functions.shaping import diag_embed as diag_embed
+from minigrad.functions.shaping import diagflat as diagflat
+from minigrad.functions.shaping import diagonal as diagonal
+from minigrad.functions.shaping import diagonal_scatter as diagonal_scatter
+from minigrad.functions.shaping import diff as diff
+from minigrad.functions.shaping import dsplit as dsplit
+from minigrad.functions.shaping import dstack as dstack
+from minigrad.functions.shaping import flatten as flatten
+from minigrad.functions.shaping import flip as flip
+from minigrad.functions.shaping import fliplr as fliplr
+from minigrad.functions.shaping import flipud as flipud
+from minigrad.functions.shaping import gradient as gradient
+from minigrad.functions.shaping import hsplit as hsplit
+from minigrad.functions.shaping import hstack as hstack
+from minigrad.functions.shaping import meshgrid as meshgrid
+from minigrad.functions.shaping import moveaxis as moveaxis
+from minigrad.functions.shaping import movedim as movedim
+from minigrad.functions.shaping import narrow as narrow
+from minigrad.functions.shaping import narrow_copy as narrow_copy
+from minigrad.functions.shaping import permute as permute
+from minigrad.functions.shaping import ravel as ravel
+from minigrad.functions.shaping import repeat_interleave as repeat_interleave
+from minigrad.functions.shaping import reshape as reshape
+from minigrad.functions.shaping import roll as roll
+from minigrad.functions.shaping import rot90 as rot90
+from minigrad.functions.shaping import row_stack as row_stack
+from minigrad.functions.shaping import select as select
+from minigrad.functions.shaping import select_scatter as select_scatter
+from minigrad.functions.shaping import slice_scatter as slice_scatter
+from minigrad.functions.shaping import split as split
+from minigrad.functions.shaping import split_with_sizes as split_with_sizes
+from minigrad.functions.shaping import squeeze as squeeze
+from minigrad.functions.shaping import stack as stack
+from minigrad.functions.shaping import swapaxes as swapaxes
+from minigrad.functions.shaping import swapdims as swapdims
+from minigrad.functions.shaping import t as t
+from minigrad.functions.shaping import tensor_split as tensor_split
+from minigrad.functions.shaping import tile as tile
+from minigrad.functions.shaping import trace as trace
+from minigrad.functions.shaping import transpose as transpose
+from minigrad.functions.shaping import tril as tril
+from minigrad.functions.shaping import triu as triu
+from minigrad.functions.shaping import unbind as unbind
+from minigrad.functions.shaping import unflatten as unflatten
+from minigrad.functions.shaping import unsafe_chunk as unsafe_chunk
+from minigrad.functions.shaping import unsafe_split as unsafe_split
+from minigrad.functions.shaping import unsafe_split_with_sizes as unsafe_split_with_sizes
+from minigrad.functions.shaping import unsqueeze as unsqueeze
+from minigrad.functions.shaping import vsplit as vsplit
+from minigrad.functions.shaping import vstack as vstack
+from minigrad.functions.special import mvlgamma as mvlgamma
+from minigrad.functions.special import polygamma as polygamma
+from minigrad.functions.spectrum import istft as istft
+from minigrad.functions.spectrum import stft as stft
+from minigrad.functions.statistics import aminmax as aminmax
+from minigrad.functions.statistics import bincount as bincount
+from minigrad.functions.statistics import bucketize as bucketize
+from minigrad.functions.statistics import corrcoef as corrcoef
+from minigrad.functions.statistics import cov as cov
+from minigrad.functions.statistics import cummax as cummax
+from minigrad.functions.statistics import cummin as cummin
+from minigrad.functions.statistics import dist as dist
+from minigrad.functions.statistics import histc as histc
+from minigrad.functions.statistics import histogram as histogram
+from minigrad.functions.statistics import histogramdd as histogramdd
+from minigrad.functions.statistics import isin as isin
+from minigrad.functions.statistics import kthvalue as kthvalue
+from minigrad.functions.statistics import logcumsumexp as logcumsumexp
+from minigrad.functions.statistics import median as median
+from minigrad.functions.statistics import mode as mode
+from minigrad.functions.statistics import msort as msort
+from minigrad.functions.statistics import nanmean as nanmean
+from minigrad.functions.statistics import nanmedian as nanmedian
+from minigrad.functions.statistics import nanquantile as nanquantile
+from minigrad.functions.statistics import nansum as nansum
+from minigrad.functions.statistics import quantile as quantile
+from minigrad.functions.statistics import searchsorted as searchsorted
+from minigrad.functions.statistics import std_mean as std_mean
+from minigrad.functions.statistics import unique_consecutive as unique_consecutive
+from minigrad.functions.statistics import var_mean as var_mean
+from minigrad.functions.typed import set_default_tensor_type as set_default_tensor_type
+from minigrad.functions.typed import typename as typename
+from minigrad.tensor import Tensor
+
+__all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "addbmm",
+    "addcdiv",
+    "addcmul",
+    "addmm",
+    "addmv",
+    "addr",
+    "alias_copy",
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "aminmax",
+    "angle",
+    "any",
+    "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "argmax",
+    "argmin",
+    "argsort",
+    "argwhere",
+    "as_strided",
+    "as_strided_copy",
+    "as_strided_scatter",
+    "as_tensor",
+    "asarray",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "baddbmm",
+    "bartlett_window",
+    "bernoulli",
+    "bincount",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "blackman_window",
+    "block_diag",
+    "bmm",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
+    "bucketize",
+    "cartesian_prod",
+    "cat",
+    "cdist",
+    "ceil",
+    "chain_matmul",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "chunk",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "clone",
+    "column_stack",
+    "combinations",
+    "complex",
+    "concat",
+    "concatenate",
+    "conj",
+    "conj_physical",
+    "copysign",
+    "corrcoef",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "cov",
+    "cross",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "cumulative_trapezoid",
+    "deg2rad",
+    "det",
+    "detach",
+    "detach_copy",
+    "diag",
+    "diag_embed",
+    "diagflat",
+    "diagonal",
+    "diagonal_copy",
+    "diagonal_scatter",
+    "diff",
+    "digamma",
+    "dist",
+    "div",
+    "divide",
+    "dot",
+    "dsplit",
+    "dstack",
+    "einsum",
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "eq",
+    "equal",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expand_copy",
+    "expm1",
+    "eye",
+    "fill",
+    "fix",
+    "flatten",
+    "flip",
+    "fliplr",
+    "flipud",
+    "float_power",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frac",
+    "frexp",
+    "from_file",
+    "from_numpy",
+    "frombuffer",
+    "full",
+    "full_like",
+    "gather",
+    "gcd",
+    "ge",
+    "geqrf",
+    "ger",
+    "get_device",
+    "get_rng_state",
+    "gradient",
+    "greater",
+    "greater_equal",
+    "gt",
+    "hamming_window",
+    "hann_window",
+    "heaviside",
+    "histc",
+    "histogram",
+    "histogramdd",
+    "hsplit",
+    "hstack",
+    "hypot",
+    "i0",
+    "igamma",
+    "igammac",
+    "imag",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
+    "index_reduce",
+    "index_select",
+    "initial_seed",
+    "inner",
+    "inverse",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
+    "is_inference",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "is_tensor",
+    "isclose",
+    "isfinite",
+    "isin",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "istft",
+    "kaiser_window",
+    "kron",
+    "kthvalue",
+    "lcm",
+    "ldexp",
+    "le",
+    "lerp",
+    "less",
+    "less_equal",
+    "lgamma",
+    "linspace",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "log_softmax",
+    "logaddexp",
+    "logaddexp2",
+    "logcumsumexp",
+    "logdet",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logit",
+    "logspace",
+    "logsumexp",
+    "lt",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
+    "masked_fill",
+    "masked_scatter",
+    "masked_select",
+    "matmul",
+    "matrix_exp",
+    "matrix_power",
+    "max",
+    "maximum",
+    "mean",
+    "median",
+    "meshgrid",
+    "min",
+    "minimum",
+    "mm",
+    "mode",
+    "moveaxis",
+    "movedim",
+    "msort",
+    "mul",
+    "multinomial",
+    "multiply",
+    "mv",
+    "mvlgamma",
+    "nan_to_num",
+    "nanmean",
+    "nanmedian",
+    "nanquantile",
+    "nansum",
+    "narrow",
+    "narrow_copy",
+    "ne",
+    "neg",
+    "negative",
+    "nextafter",
+    "nonzero",
+    "nonzero_static",
+    "norm",
+    "normal",
+    "not_equal",
+    "numel",
+    "ones",
+    "ones_like",
+    "orgqr",
+    "ormqr",
+    "outer",
+    "pca_lowrank",
+    "pdist",
+    "permute",
+    "permute_copy",
+    "pinverse",
+    "poisson",
+    "polar",
+    "polygamma",
+    "positive",
+    "pow",
+    "prod",
+    "put",
+    "qr",
+    "quantile",
+    "rad2deg",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "range",
+    "ravel",
+    "real",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "renorm",
+    "repeat_interleave",
+    "reshape",
+    "resolve_conj",
+    "resolve_neg",
+    "result_type",
+    "roll",
+    "rot90",
+    "round",
+    "row_stack",
+    "rsqrt",
+    "rsub",
+    "scalar_tensor",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+    "searchsorted",
+    "seed",
+    "select",
+    "select_copy",
+    "select_scatter",
+    "set_default_tensor_type",
+    "set_rng_state",
+    "sgn",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "sin",
+    "sinc",
+    "sinh",
+    "slice_scatter",
+    "slogdet",
+    "softmax",
+    "sort",
+    "split",
+    "split_copy",
+    "split_with_sizes",
+    "split_with_sizes_copy",
+    "sqrt",
+    "square",
+    "squeeze",
+    "squeeze_copy",
+    "stack",
+    "std",
+    "std_mean",
+    "stft",
+    "sub",
+    "subtract",
+    "sum",
+    "svd",
+    "svd_lowrank",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "t_copy",
+    "take",
+    "take_along_dim",
+    "tan",
+    "tanh",
+    "tensor",
+    "tensor_split",
+    "tensordot",
+    "tile",
+    "topk",
+    "trace",
+    "transpose",
+    "transpose_copy",
+    "trapezoid",
+    "triangular_solve",
+    "tril",
+    "tril_indices",
+    "triu",
+    "triu_indices",
+    "true_divide",
+    "trunc",
+    "typename",
+    "unbind",
+    "unbind_copy",
+    "unflatten",
+    "unfold_copy",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "unsqueeze",
+    "unsqueeze_copy",
+    "vander",
+    "var",
+    "var_mean",
+    "vdot",
+    "view_as_complex",
+    "view_as_complex_copy",
+    "view_as_real",
+    "view_as_real_copy",
+    "view_copy",
+    "vsplit",
+    "vstack",
+    "where",
+    "xlogy",
+    "zeros",
+    "zeros_like",
+    "Event",
+    "Future",
+    "OutOfMemoryError",
+    "ScriptFunction",
+    "ScriptModule",
+    "StorageBase",
+    "Stream",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "TensorType",
+    "TypedStorage",
+    "UntypedStorage",
+    "abs_",
+    "accelerator",
+    "acos_",
+    "acosh_",
+    "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
+    "addmv_",
+    "adjoint",
+    "affine_grid_generator",
+    "alpha_dropout",
+    "alpha_dropout_",
+    "amp",
+    "ao",
+    "arccos_",
+    "arccosh_",
+    "arcsin_",
+    "arcsinh_",
+    "arctan_",
+    "arctanh_",
+    "are_deterministic_algorithms_enabled",
+    "asin_",
+    "asinh_",
+    "atan_",
+    "atanh_",
+    "autocast",
+    "avg_pool1d",
+    "backends",
+    "batch_norm",
+    "batch_norm_update_stats",
+    "bilinear",
+    "binary_cross_entropy_with_logits",
+    "cdouble",
+    "ceil_",
+    "celu",
+    "celu_",
+    "cfloat",
+    "chalf",
+    "channel_shuffle",
+    "clamp_",
+    "clamp_max_",
+    "clamp_min_",
+    "classes",
+    "clear_autocast_cache",
+    "clip_",
+    "compile",
+    "compiler",
+    "complex32",
+    "cond",
+    "constant_pad_nd",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cos_",
+    "cosh_",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cpu",
+    "ctc_loss",
+    "deg2rad_",
+    "detach_",
+    "distributions",
+    "dropout",
+    "dropout_",
+    "dsmm",
+    "embedding",
+    "erf_",
+    "erfc_",
+    "exp2_",
+    "exp_",
+    "expm1_",
+    "export",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
+    "fft",
+    "fill_",
+    "fix_",
+    "floor_",
+    "frac_",
+    "from_dlpack",
+    "func",
+    "functional",
+    "functorch",
+    "futures",
+    "fx",
+    "gcd_",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "get_deterministic_debug_mode",
+    "get_device_module",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "group_norm",
+    "hardshrink",
+    "has_mps",
+    "hinge_embedding_loss",
+    "hub",
+    "i0_",
+    "index_put_",
+    "instance_norm",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "jagged",
+    "jit",
+    "kl_div",
+    "layer_norm",
+    "lcm_",
+    "ldexp_",
+    "legacy_contiguous_format",
+    "library",
+    "linalg",
+    "lobpcg",
+    "log10_",
+    "log1p_",
+    "log2_",
+    "log_",
+    "logit_",
+    "margin_ranking_loss",
+    "masked",
+    "matrix_rank",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "monitor",
+    "mps",
+    "mtia",
+    "multiprocessing",
+    "nan_to_num_",
+    "native_batch_norm",
+    "native_channel_shuffle",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
+    "neg_",
+    "negative_",
+    "nested",
+    "onnx",
+    "overrides",
+    "package",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
+    "prelu",
+    "quantization",
+    "quasirandom",
+    "rad2deg_",
+    "random",
+    "reciprocal_",
+    "relu_",
+    "resize_as_",
+    "return_types",
+    "rms_norm",
+    "round_",
+    "rrelu",
+    "rrelu_",
+    "rsqrt_",
+    "run",
+    "segment_reduce",
+    "selu",
+    "selu_",
+    "set_anomaly_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_float32_matmul_precision",
+    "set_num_interop_threads",
+    "sigmoid_",
+    "signal",
+    "sin_",
+    "sinc_",
+    "sinh_",
+    "special",
+    "sqrt_",
+    "square_",
+    "storage",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sum",
+    "tan_",
+    "tanh_",
+    "testing",
+    "threshold",
+    "threshold_",
+    "torch",
+    "torch_version",
+    "trapz",
+    "triplet_margin_loss",
+    "trunc_",
+    "types",
+    "uint1",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint5",
+    "uint6",
+    "uint7",
+    "use_deterministic_algorithms",
+    "version",
+    "vmap",
+    "while_loop",
+    "xlogy_",
+    "xpu",
+    "zero_",
+]
+
+def BFloat16Tensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of bfloat16 on the CPU: of sizes, or of values."""
+
+def BoolTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of bool on the CPU: of sizes, or of values."""
+
+def ByteTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of uint8 on the CPU: of sizes, or of values."""
+
+def CharTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of int8 on the CPU: of sizes, or of values."""
+
+def DoubleTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of float64 on the CPU: of sizes, or of values."""
+
+def FloatTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of float32 on the CPU: of sizes, or of values."""
+
+def HalfTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of float16 on the CPU: of sizes, or of values."""
+
+def IntTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of int32 on the CPU: of sizes, or of values."""
+
+def LongTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of int64 on the CPU: of sizes, or of values."""
+
+def ShortTensor(*data: Any, device: Any = None) -> Any:
+    """Tensors of int16 on the CPU: of sizes, or of values."""
+
+def abs(input: Tensor) -> Tensor:
+    """|x|; the gradient at 0 is 0, elementwise."""
+
+def absolute(input: Tensor) -> Tensor:
+    """|x|; the gradient at 0 is 0, elementwise."""
+
+def acos(input: Tensor) -> Tensor:
+    """arccos x, elementwise."""
+
+def acosh(input: Tensor) -> Tensor:
+    """arcosh x, elementwise."""
+
+def alias_copy(input: Tensor) -> Tensor:
+    """A copy of ``alias``."""
+
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
+
+def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The largest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+    ``max``."""
+
+def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The smallest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+    ``min``."""
+
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
+
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
+
+def arccos(input: Tensor) -> Tensor:
+    """arccos x, elementwise."""
+
+def arccosh(input: Tensor) -> Tensor:
+    """arcosh x, elementwise."""
+
+def arcsin(input: Tensor) -> Tensor:
+    """arcsin x, elementwise."""
+
+def arcsinh(input: Tensor) -> Tensor:
+    """arsinh x, elementwise."""
+
+def arctan(input: Tensor) -> Tensor:
+    """arctan x, elementwise."""
+
+def arctan2(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The angle of the point (b, a), elementwise; the operands broadcast."""
+
+def arctanh(input: Tensor) -> Tensor:
+    """artanh x, elementwise."""
+
+def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
+
+def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
+
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of ``as_strided``."""
+
+def asin(input: Tensor) -> Tensor:
+    """arcsin x, elementwise."""
+
+def asinh(input: Tensor) -> Tensor:
+    """arsinh x, elementwise."""
+
+def atan(input: Tensor) -> Tensor:
+    """arctan x, elementwise."""
+
+def atan2(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The angle of the point (b, a), elementwise; the operands broadcast."""
+
+def atanh(input: Tensor) -> Tensor:
+    """artanh x, elementwise."""
+
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A triangle, (window_length,)."""
+
+def bitwise_and(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
+
+def bitwise_left_shift(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a · 2ᵇ of integers, elementwise; the operands broadcast."""
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """~x, bit by bit (logical not of bools), elementwise."""
+
+def bitwise_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a | b, bit by bit, elementwise; the operands broadcast."""
+
+def bitwise_right_shift(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """⌊a / 2ᵇ⌋ of integers, elementwise; the operands broadcast."""
+
+def bitwise_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ^ b, bit by bit, elementwise; the operands broadcast."""
+
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
+
+def ceil(input: Tensor) -> Tensor:
+    """⌈x⌉, elementwise."""
+
+def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+
+def cos(input: Tensor) -> Tensor:
+    """cos x, elementwise."""
+
+def cosh(input: Tensor) -> Tensor:
+    """cosh x, elementwise."""
+
+def detach_copy(input: Tensor) -> Tensor:
+    """A copy of ``detach``."""
+
+def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of ``diagonal``."""
+
+def digamma(input: Tensor) -> Tensor:
+    """The slope of ln Γ(x), elementwise."""
+
+def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+    """A tensor of a shape whose elements are unset."""
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Unset elements with the shape, and by default the dtype and device, of a tensor."""
+
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Unset elements, laid out in memory with these steps (in elements)."""
+
+def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a = b, elementwise; the operands broadcast."""
+
+def erf(input: Tensor) -> Tensor:
+    """2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
+
+def erfc(input: Tensor) -> Tensor:
+    """1 - erf x, exact where that is tiny, elementwise."""
+
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse of erf, elementwise."""
+
+def exp(input: Tensor) -> Tensor:
+    """eˣ, elementwise."""
+
+def exp2(input: Tensor) -> Tensor:
+    """2ˣ, elementwise."""
+
+def expand_copy(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
+    """A copy of ``expand``."""
+
+def expm1(input: Tensor) -> Tensor:
+    """eˣ - 1, exact near 0, elementwise."""
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of an n by m matrix."""
+
+def fix(input: Tensor) -> Tensor:
+    """x without its fraction, elementwise."""
+
+def floor(input: Tensor) -> Tensor:
+    """⌊x⌋, elementwise."""
+
+def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
+
+def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A shape filled with one number, by default of the number's dtype."""
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One number, with the shape, and by default the dtype and device, of a tensor."""
+
+def gcd(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The greatest common divisor of integers, elementwise; the operands broadcast."""
+
+def ge(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ≥ b, elementwise; the operands broadcast."""
+
+def greater(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a > b, elementwise; the operands broadcast."""
+
+def greater_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ≥ b, elementwise; the operands broadcast."""
+
+def gt(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a > b, elementwise; the operands broadcast."""
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """alpha - beta cos 2πt, (window_length,)."""
+
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """(1 - cos 2πt) / 2, (window_length,)."""
+
+def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """√(a² + b²), without overflow, elementwise; the operands broadcast."""
+
+def i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0, elementwise."""
+
+def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+def isfinite(input: Tensor) -> Tensor:
+    """x is neither NaN nor infinite, elementwise."""
+
+def isinf(input: Tensor) -> Tensor:
+    """x is infinite, elementwise."""
+
+def isnan(input: Tensor) -> Tensor:
+    """x is NaN, elementwise."""
+
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
+
+def lcm(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The least common multiple of integers, elementwise; the operands broadcast."""
+
+def le(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ≤ b, elementwise; the operands broadcast."""
+
+def less(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a < b, elementwise; the operands broadcast."""
+
+def less_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ≤ b, elementwise; the operands broadcast."""
+
+def lgamma(input: Tensor) -> Tensor:
+    """ln |Γ(x)|, elementwise."""
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
+    first lose their fractions.
+
+    Raises:
+        NotImplementedError: a dtype of bools.
+    """
+
+def log(input: Tensor) -> Tensor:
+    """ln x, elementwise."""
+
+def log10(input: Tensor) -> Tensor:
+    """log₁₀ x, elementwise."""
+
+def log1p(input: Tensor) -> Tensor:
+    """ln(1 + x), exact near 0, elementwise."""
+
+def log2(input: Tensor) -> Tensor:
+    """log₂ x, elementwise."""
+
+def logaddexp(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """ln(eᵃ + eᵇ), without overflow, elementwise; the operands broadcast."""
+
+def logical_and(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """Both are not 0, elementwise; the operands broadcast."""
+
+def logical_not(input: Tensor) -> Tensor:
+    """x is 0, elementwise."""
+
+def logical_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """One at least is not 0, elementwise; the operands broadcast."""
+
+def logical_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """Exactly one is not 0, elementwise; the operands broadcast."""
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the powers of ``linspace``."""
+
+def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a < b, elementwise; the operands broadcast."""
+
+def maximum(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
+
+def minimum(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
+
+def mul(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a b, elementwise; the operands broadcast."""
+
+def multiply(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a b, elementwise; the operands broadcast."""
+
+def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ≠ b, elementwise; the operands broadcast."""
+
+def nextafter(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
+
+def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ≠ b, elementwise; the operands broadcast."""
+
+def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+    """Ones of a shape."""
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones with the shape, and by default the dtype and device, of a tensor."""
+
+def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """A copy of ``permute``."""
+
+def pow(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """aᵇ, elementwise; the operands broadcast."""
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    **size_kw: Any,
+) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
+
+def randint(
+    *bounds: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
+
+def randint_like(
+    input: Tensor,
+    *bounds: int,
+    low: int = 0,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    **size_kw: Any,
+) -> Tensor:
+    """Standard normal numbers."""
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers 0 .. n-1 in random order."""
+
+def range(
+    start: float = 0,
+    end: float = 0,
+    step: float = 1,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
+
+def reciprocal(input: Tensor) -> Tensor:
+    """1 / x, elementwise."""
+
+def relu(input: Tensor) -> Tensor:
+    """max(x, 0); the gradient at 0 is 0, elementwise."""
+
+def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
+
+def rsqrt(input: Tensor) -> Tensor:
+    """1 / √x, elementwise."""
+
+def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of ``select``."""
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+
+def sin(input: Tensor) -> Tensor:
+    """sin x, elementwise."""
+
+def sinc(input: Tensor) -> Tensor:
+    """sin(πx) / (πx), 1 at 0, elementwise."""
+
+def sinh(input: Tensor) -> Tensor:
+    """sinh x, elementwise."""
+
+def split_copy(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """A copy of ``split``."""
+
+def split_with_sizes_copy(
+    input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """A copy of ``split_with_sizes``."""
+
+def sqrt(input: Tensor) -> Tensor:
+    """√x, elementwise."""
+
+def square(input: Tensor) -> Tensor:
+    """x²; of bools int64, elementwise."""
+
+def squeeze_copy(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
+    """A copy of ``squeeze``."""
+
+def std(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The standard deviation over ``dim``: the root of ``var``."""
+
+def t_copy(input: Tensor) -> Tensor:
+    """A copy of ``t``."""
+
+def tan(input: Tensor) -> Tensor:
+    """tan x, elementwise."""
+
+def tanh(input: Tensor) -> Tensor:
+    """tanh x, elementwise."""
+
+def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A copy of ``transpose``."""
+
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The indices (2, N) of the lower triangle of a matrix of row by col elements."""
+
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The indices (2, N) of the upper triangle of a matrix of row by col elements."""
+
+def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a / b, elementwise; the operands broadcast."""
+
+def trunc(input: Tensor) -> Tensor:
+    """x without its fraction, elementwise."""
+
+def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """A copy of ``unbind``."""
+
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A copy of ``unfold``."""
+
+def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
+    """A copy of ``unsqueeze``."""
+
+def var(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
+def view_as_complex_copy(input: Tensor) -> Tensor:
+    """A copy of ``view_as_complex``."""
+
+def view_as_real_copy(input: Tensor) -> Tensor:
+    """A copy of ``view_as_real``."""
+
+def view_copy(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """A copy of ``view``."""
+
+def xlogy(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
+
+def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+    """Zeros of a shape."""
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros with the shape, and by default the dtype and device, of a tensor."""
+
+# Other spellings, which minigrad.compat supplies
+
+Event: Any
+Future: Any
+OutOfMemoryError: Any
+ScriptFunction: Any
+ScriptModule: Any
+StorageBase: Any
+Stream: Any
+SymBool: Any
+SymFloat: Any
+SymInt: Any
+TensorType: Any
+TypedStorage: Any
+UntypedStorage: Any
+abs_: Any
+accelerator: Any
+acos_: Any
+acosh_: Any
+adaptive_avg_pool1d: Any
+adaptive_max_pool1d: Any
+addmv_: Any
+adjoint: Any
+affine_grid_generator: Any
+alpha_dropout: Any
+alpha_dropout_: Any
+amp: Any
+ao: Any
+arccos_: Any
+arccosh_: Any
+arcsin_: Any
+arcsinh_: Any
+arctan_: Any
+arctanh_: Any
+are_deterministic_algorithms_enabled: Any
+asin_: Any
+asinh_: Any
+atan_: Any
+atanh_: Any
+autocast: Any
+avg_pool1d: Any
+backends: Any
+batch_norm: Any
+batch_norm_update_stats: Any
+bilinear: Any
+binary_cross_entropy_with_logits: Any
+cdouble: Any
+ceil_: Any
+celu: Any
+celu_: Any
+cfloat: Any
+chalf: Any
+channel_shuffle: Any
+clamp_: Any
+clamp_max_: Any
+clamp_min_: Any
+classes: Any
+clear_autocast_cache: Any
+clip_: Any
+compile: Any
+compiler: Any
+complex32: Any
+cond: Any
+constant_pad_nd: Any
+conv1d: Any
+conv2d: Any
+conv3d: Any
+conv_transpose1d: Any
+conv_transpose2d: Any
+conv_transpose3d: Any
+cos_: Any
+cosh_: Any
+cosine_embedding_loss: Any
+cosine_similarity: Any
+cpu: Any
+ctc_loss: Any
+deg2rad_: Any
+detach_: Any
+distributions: Any
+dropout: Any
+dropout_: Any
+dsmm: Any
+embedding: Any
+erf_: Any
+erfc_: Any
+exp2_: Any
+exp_: Any
+expm1_: Any
+export: Any
+feature_alpha_dropout: Any
+feature_alpha_dropout_: Any
+feature_dropout: Any
+feature_dropout_: Any
+fft: Any
+fill_: Any
+fix_: Any
+floor_: Any
+frac_: Any
+from_dlpack: Any
+func: Any
+functional: Any
+functorch: Any
+futures: Any
+fx: Any
+gcd_: Any
+get_autocast_cpu_dtype: Any
+get_autocast_dtype: Any
+get_autocast_gpu_dtype: Any
+get_deterministic_debug_mode: Any
+get_device_module: Any
+get_float32_matmul_precision: Any
+get_num_interop_threads: Any
+grid_sampler: Any
+grid_sampler_2d: Any
+grid_sampler_3d: Any
+group_norm: Any
+hardshrink: Any
+has_mps: Any
+hinge_embedding_loss: Any
+hub: Any
+i0_: Any
+index_put_: Any
+instance_norm: Any
+is_anomaly_check_nan_enabled: Any
+is_anomaly_enabled: Any
+is_autocast_cache_enabled: Any
+is_autocast_cpu_enabled: Any
+is_autocast_enabled: Any
+is_deterministic_algorithms_warn_only_enabled: Any
+jagged: Any
+jit: Any
+kl_div: Any
+layer_norm: Any
+lcm_: Any
+ldexp_: Any
+legacy_contiguous_format: Any
+library: Any
+linalg: Any
+lobpcg: Any
+log10_: Any
+log1p_: Any
+log2_: Any
+log_: Any
+logit_: Any
+margin_ranking_loss: Any
+masked: Any
+matrix_rank: Any
+max_pool1d: Any
+max_pool2d: Any
+max_pool3d: Any
+monitor: Any
+mps: Any
+mtia: Any
+multiprocessing: Any
+nan_to_num_: Any
+native_batch_norm: Any
+native_channel_shuffle: Any
+native_dropout: Any
+native_group_norm: Any
+native_layer_norm: Any
+neg_: Any
+negative_: Any
+nested: Any
+onnx: Any
+overrides: Any
+package: Any
+pairwise_distance: Any
+pixel_shuffle: Any
+pixel_unshuffle: Any
+poisson_nll_loss: Any
+prelu: Any
+quantization: Any
+quasirandom: Any
+rad2deg_: Any
+random: Any
+reciprocal_: Any
+relu_: Any
+resize_as_: Any
+return_types: Any
+rms_norm: Any
+round_: Any
+rrelu: Any
+rrelu_: Any
+rsqrt_: Any
+run: Any
+segment_reduce: Any
+selu: Any
+selu_: Any
+set_anomaly_enabled: Any
+set_autocast_cache_enabled: Any
+set_autocast_dtype: Any
+set_autocast_enabled: Any
+set_float32_matmul_precision: Any
+set_num_interop_threads: Any
+sigmoid_: Any
+signal: Any
+sin_: Any
+sinc_: Any
+sinh_: Any
+special: Any
+sqrt_: Any
+square_: Any
+storage: Any
+sym_float: Any
+sym_int: Any
+sym_ite: Any
+sym_max: Any
+sym_min: Any
+sym_not: Any
+sym_sum: Any
+tan_: Any
+tanh_: Any
+testing: Any
+threshold: Any
+threshold_: Any
+torch: Any
+torch_version: Any
+trapz: Any
+triplet_margin_loss: Any
+trunc_: Any
+types: Any
+uint1: Any
+uint2: Any
+uint3: Any
+uint4: Any
+uint5: Any
+uint6: Any
+uint7: Any
+use_deterministic_algorithms: Any
+version: Any
+vmap: Any
+while_loop: Any
+xlogy_: Any
+xpu: Any
+zero_: Any

@@ -1,0 +1,154 @@
+"""How a tensor shows itself: PyTorch's ``repr``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tracebacks import is_ours
+from ..backend import dtype as dt
+from ..backend import of
+from ..tensor import Tensor
+from .define import attached
+
+
+class Options:
+    """How tensors are shown: digits, from how many elements on the middle is left out, how many then stay at
+    each end of an axis, columns, and whether exponents are always (or never) written."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+options = Options()
+_PROFILES: dict[str, dict[str, float]]
+_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how tensors are shown; a profile is "default", "short" or "full"."""
+    if profile is not None:
+        vars(options).clear()
+        vars(options).update(_PROFILES[profile])
+    changes = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    vars(options).update({name: value for name, value in changes.items() if value is not None})
+    options.sci_mode = sci_mode
+
+
+@attached
+def __repr__(tensor: Tensor) -> str:
+    """ "tensor([1., 2.], requires_grad=True)": values in columns, the middle of large axes left out."""
+    prefix = "tensor(" if is_ours(type(tensor)) else f"{type(tensor).__name__}("
+    body, empty = "..." if tensor.is_meta else values_text(tensor, len(prefix)), tensor.numel() == 0
+    suffixes = []
+    device = tensor.device
+    if device.type != "cpu":
+        suffixes.append(f"device='{device}'")
+    if tensor.is_meta or (empty and tensor.ndim != 1):
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    dtype = tensor.dtype
+    usual = dtype in (dt.get_default_dtype(), dt.get_default_dtype().to_complex(), dt.int64, dt.bool_)
+    if not usual or ((empty or tensor.is_meta) and dtype is not dt.get_default_dtype()):
+        suffixes.append(f"dtype={dtype}")
+    if tensor.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{type(tensor.grad_fn).__name__}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _with_suffixes(prefix + body, suffixes, len(prefix)) + ")"
+
+
+def values_text(tensor: Tensor, indent: int) -> str:
+    """The values alone, in brackets that begin in column ``indent``."""
+    values = of(tensor.array).to_numpy(tensor.array)
+    values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
+    if values.size == 0:
+        return "[]"
+    return _lines(values, *_formatter(_shown(values)), indent, values.size > options.threshold)
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """The values, then dtype and the like, on a new line where they do not fit (the first of them beside ")")."""
+    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > options.linewidth:
+            text, length = f"{text},\n{' ' * indent}{suffix}", indent + len(suffix)
+        else:
+            text, length = f"{text}, {suffix}", length + len(suffix) + 2
+    return text
+
+
+def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements that will be printed."""
+    if values.size <= options.threshold:
+        return values.reshape(-1)
+    for axis, n in enumerate(values.shape):
+        if n > 2 * options.edgeitems:
+            values = np.take(values, [*range(options.edgeitems), *range(n - options.edgeitems, n)], axis)
+    return values.reshape(-1)
+
+
+def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
+    """A function from one element to its text, and the width to which it fills texts."""
+    if values.dtype.kind == "c":
+        (real, left), (imag, right) = _formatter(values.real), _formatter(values.imag)
+        return lambda v: real(v.real) + _signed(imag(v.imag).lstrip()), left + right + 1
+    if dt.kind_of(values) != "f":
+        width = max(len(str(v)) for v in values.tolist())
+        return lambda v: str(v).rjust(width), width
+    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+    text = _float_text(np.abs(finite))
+    width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
+    return lambda v: text(v).rjust(width), width
+
+
+def _signed(imaginary: str) -> str:
+    """ "+2.j" or "-2.j" """
+    return imaginary + "j" if imaginary[0] in "+-" else f"+{imaginary}j"
+
+
+def _float_text(finite: np.ndarray[Any, Any]) -> Any:
+    """PyTorch's choice between "1.", "1.5000" and "1.5000e+10", by the range of the values."""
+    if finite.size == 0:
+        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
+    top, bottom = float(finite.max()), float(finite.min())
+    if options.sci_mode is not None:
+        return lambda v: f"{v:.{options.precision}{'e' if options.sci_mode else 'f'}}"
+    if bool((finite == np.ceil(finite)).all()):
+        if top / bottom > 1000 or top > 1e8:
+            return lambda v: f"{v:.{options.precision}e}"
+        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
+    if top / bottom > 1000 or top > 1e8 or bottom < 1e-4:
+        return lambda v: f"{v:.{options.precision}e}"
+    return lambda v: f"{v:.{options.precision}f}"
+
+
+def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, summarise: bool) -> str:
+    """Nested brackets, the last axis wrapped at the line's width."""
+    if values.ndim == 0:
+        return str(text(values.item()))
+    n = len(values)
+    cut = summarise and n > 2 * options.edgeitems
+    kept = [*range(options.edgeitems), *range(n - options.edgeitems, n)] if cut else list(range(n))
+    if values.ndim == 1:
+        items = [text(values[i].item()) for i in kept]
+        if cut:
+            items.insert(options.edgeitems, " ...")
+        per_line = max(1, (options.linewidth - indent) // (width + 2))
+        rows = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
+    parts = [_lines(values[i], text, width, indent + 1, summarise) for i in kept]
+    if cut:
+        parts.insert(options.edgeitems, "...")
+    return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
