@@ -103,9 +103,9 @@ def index(python: str, args: list[str]) -> int:
 
 def site(python: str, args: list[str]) -> int:
     """The site, in site/. What it is built with is pinned by hashes."""
-    pinned = ROOT / "web" / "requirements.txt"
+    pinned = ROOT / "docs" / "web" / "requirements.txt"
     command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "--require-hashes"]
-    return call([*command, "-r", str(pinned)]) or call([python, "-m", "web", *args])
+    return call([*command, "-r", str(pinned)]) or call([python, "-m", "docs.web", *args])
 
 
 def check(python: str, args: list[str]) -> int:

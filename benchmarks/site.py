@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docs.web.build import ROOT
+from docs.web.server import shown
+from docs.web.translator import trained
 from minigrad_models.translation import Translator
 from minigrad_models.translation.translation_data import read_shipped
-from web.build import ROOT
-from web.server import shown
-from web.translator import trained
 
 from .browser import chromium
 from .machine import describe

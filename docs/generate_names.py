@@ -1,4 +1,4 @@
-"""Writes functions/names.pyi and autograd/methods.pyi: the free functions and Tensor's methods for type checkers and editors.
+"""Writes functions/names.pyi and autograd/methods.pyi: functions and methods, for type checkers and editors.
 
     python docs/generate_names.py            write them
     python docs/generate_names.py --check    fail if one is not up to date
@@ -61,10 +61,9 @@ def write_stubs() -> dict[Path, str]:
     others = sorted(importlib.import_module("minigrad.extension").layer().others("minigrad"))
     folder = ROOT / "minigrad"
     listed = [definition(name, method, "    ") for name, method in methods(names.Methods)]
+    spellings = [name for name in others if not name.startswith("_")]
     return {
-        folder / "functions" / "names.pyi": free_functions(
-            functions, [name for name in others if not name.startswith("_")]
-        ),
+        folder / "functions" / "names.pyi": free_functions(functions, spellings),
         folder / "autograd" / "methods.pyi": "\n".join([METHODS, *listed]) + "\n",
     }
 
@@ -186,7 +185,7 @@ def main() -> int:
         return 1 if stale else 0
     for path, text in stubs.items():
         path.write_text(text, encoding="utf-8", newline="\n")
-    print("wrote minigrad/names.pyi and minigrad/methods.pyi")
+    print("wrote functions/names.pyi and autograd/methods.pyi")
     return 0
 
 

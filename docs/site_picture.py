@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.browser import chromium  # noqa: E402
 from docs.serve_picture import save  # noqa: E402
-from web.server import shown  # noqa: E402
+from docs.web.server import shown  # noqa: E402
 
 WINDOW = {"width": 1180, "height": 820}  # pixels
 RUN = """async () => {

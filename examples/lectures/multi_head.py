@@ -94,8 +94,8 @@ def lesson() -> Lesson:
         "multi-head",
         "Multi-head attention: Your cat is a lovely cat",
         f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
-        f"transformer's own (minigrad_models/translation/transformer.py), not yet trained. Its parts were run one after "
-        f"another, and all shapes and numbers are what they gave.",
+        f"transformer's own (minigrad_models/translation/transformer.py), not yet trained. Its parts were run one "
+        f"after another, and all shapes and numbers are what they gave.",
         (_shapes(computed), _input(computed), _heads(computed), _output(computed), _checks(computed)),
     )
 

@@ -36,8 +36,12 @@ def _layers(files: str) -> dict[str, Sources]:
 
 def _family(source: str, files: str) -> dict[str, Sources]:
     """Rows for PyTorch's files whose classes stand in one of ours, in the same folder."""
-    folder = source.removeprefix("compat.").partition(".")[0]
-    return {f"{folder}.{file}": source for file in files.split()}
+    return {f"{source.partition('.')[0]}.{file}": source for file in files.split()}
+
+
+def _drawn(file: str, files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files of distributions that are in one of ours."""
+    return {f"distributions.{theirs}": f"compat.distributions.{file}" for theirs in files.split()}
 
 
 # Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
@@ -112,21 +116,16 @@ MODULES: dict[str, Sources] = {
     "nn._functions": ("nn.parallel.one_device",),
     "nn.utils.fusion": "compat.fusion",
     "nn.utils.init": ("nn.init",),
-    **_family(
-        "compat.distributions.choices",
-        "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical",
-    ),
-    **_family("compat.distributions.counts", "binomial negative_binomial"),
-    **_family("compat.distributions.distribution", "exp_family kl"),
-    **_family("compat.distributions.mixture", "mixture_same_family"),
-    **_family("compat.distributions.multivariate_normal", "lowrank_multivariate_normal"),
-    **_family("compat.distributions.gamma", "beta chi2 dirichlet exponential fishersnedecor poisson studentT"),
-    **_family("compat.distributions.location_scale", "cauchy gumbel laplace normal uniform"),
-    **_family(
-        "compat.distributions.transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"
-    ),
-    **_family("compat.distributions.transformed_distribution", "logistic_normal pareto weibull"),
-    **_family("compat.distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
+    **_drawn("choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"),
+    **_drawn("counts", "binomial negative_binomial"),
+    **_drawn("distribution", "exp_family kl"),
+    **_drawn("mixture", "mixture_same_family"),
+    **_drawn("multivariate_normal", "lowrank_multivariate_normal"),
+    **_drawn("gamma", "beta chi2 dirichlet exponential fishersnedecor poisson studentT"),
+    **_drawn("location_scale", "cauchy gumbel laplace normal uniform"),
+    **_drawn("transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"),
+    **_drawn("transformed_distribution", "logistic_normal pareto weibull"),
+    **_drawn("relaxed", "relaxed_bernoulli relaxed_categorical"),
     **_family("optim.adagrad", "adadelta rmsprop"),
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
     **_family("optim.sgd", "asgd rprop"),

@@ -1,4 +1,4 @@
-"""The attacks of ``python -m fuzz``, some cases of each; and that they notice what they look for."""
+"""The attacks of ``python -m tests.fuzz``, some cases of each; and that they notice what they look for."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ watch = pytest.importorskip("fuzz.watch")  # resource is POSIX's
 for module in ("tqdm", "tokenizers", "sacrebleu"):
     pytest.importorskip(module)
 
-from fuzz import mutate  # noqa: E402
-from fuzz.__main__ import main  # noqa: E402
+from tests.fuzz import mutate  # noqa: E402
+from tests.fuzz.__main__ import main  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_same_seed_spoils_alike() -> None:
 
 
 def test_long_errors_and_those_without_a_name_are_noticed(tmp_path: Path) -> None:
-    from fuzz.bombs import Case, _read
+    from tests.fuzz.bombs import Case, _read
 
     def refuses(path: Path, said: str) -> None:
         raise ValueError(said)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from docs.web import server
 from tests.support.browser import browser as browser
-from web import server
 
 START = 90.0  # seconds in which Python has started, on a busy machine
 
@@ -26,10 +26,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed: it brings what the site carries")
     if importlib.util.find_spec("mkdocs") is None:
-        pytest.skip("MkDocs is not installed (web/requirements.txt)")
+        pytest.skip("MkDocs is not installed (docs/web/requirements.txt)")
     from filelock import FileLock
 
-    from web.build import build
+    from docs.web.build import build
 
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from web.node import MODULES
+from docs.web.node import MODULES
 
 from .conftest import until
 

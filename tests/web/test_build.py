@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from web import build as builder
-from web import interpreter, node, pages, scripts, translator
+from docs.web import build as builder
+from docs.web import interpreter, node, pages, scripts, translator
 
 STEPS = {"node": node, "pages": pages, "interpreter": interpreter, "scripts": scripts, "translator": translator}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from web import core_tests
+from docs.web import core_tests
 
 ROOT = Path(core_tests.__file__).parent.parent
 MISSING = [program for program in ("node", "npm") if shutil.which(program) is None]

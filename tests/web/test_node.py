@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from docs.web import node
 from tests.support.cases import raises
-from web import node
 
 
 class Npm:

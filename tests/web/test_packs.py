@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from web import interpreter, packs
+from docs.web import interpreter, packs
 
 
 def unpacked(archive: bytes) -> dict[str, bytes]:
@@ -64,7 +64,7 @@ def test_minigrad_goes_along_with_its_pages_and_the_sites_own_package() -> None:
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in place of web/node_modules, with something like NumPy and the standard library."""
+    """A folder in place of docs/web/node_modules, with something like NumPy and the standard library."""
     folder = tmp_path / "node_modules"
     numpy = folder / "@emscripten-forge" / "numpy" / "pkg"
     numpy.mkdir(parents=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-import web
+from docs import web
 from minigrad.utils import showing
 
 PYTHON = Path(web.__file__).parent / "python"  # beside minigrad, in the browser

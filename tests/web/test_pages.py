@@ -1,6 +1,6 @@
 """The site's pages: links lead on, every public name is there with examples, and no page asks another host for a file.
 
-Those of the whole site need npm and MkDocs (web/requirements.txt), and are skipped without them.
+Those of the whole site need npm and MkDocs (docs/web/requirements.txt), and are skipped without them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from urllib.parse import unquote
 import pytest
 
 import minigrad
+from docs.web import build, docstrings, documents, hooks, notebooks, pages, public, reference, sources, usage
+from docs.web.documents import ROOT, relaid, relink
 from tests.support.documents import blocks
-from web import build, docstrings, documents, hooks, notebooks, pages, public, reference, sources, usage
-from web.documents import ROOT, relaid, relink
 
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
@@ -69,7 +69,7 @@ def test_lists_and_tables_are_laid_out_for_python_markdown(written: str, expecte
 
 
 def test_every_document_is_in_the_menu() -> None:
-    menu = (ROOT / "web" / "mkdocs.yml").read_text(encoding="utf-8")
+    menu = (ROOT / "docs" / "web" / "mkdocs.yml").read_text(encoding="utf-8")
     shown = [documents.page_of(path) for path in documents.documents()]
     assert [page for page in shown if f": {page}\n" not in menu] == []
 
@@ -156,7 +156,7 @@ def test_docstrings_become_markdown(doc: str, expected: str) -> None:
 
 
 def test_templates_have_the_policy_and_name_no_host() -> None:
-    folder = ROOT / "web" / "overrides"
+    folder = ROOT / "docs" / "web" / "overrides"
     assert f'http-equiv="Content-Security-Policy" content="{POLICY}"' in (folder / "main.html").read_text("utf-8")
     assert build.POLICY == POLICY  # of the translator's page
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()]

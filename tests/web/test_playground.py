@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from web.scripts import examples
+from docs.web.scripts import examples
 
 from .conftest import until
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from docs.web import scripts
 from minigrad import viz
-from web import scripts
 
 PANELS = ("graph", "playback", "explain", "attention")  # of playground.js, but for Output
 FILES = sorted(scripts.EXAMPLES.glob("*.py"))

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from web import __main__ as command
-from web import server
+from docs.web import __main__ as command
+from docs.web import server
 
 FILES = {
     "index.html": "text/html",
@@ -78,7 +78,7 @@ def test_nothing_outside_the_folder_is_given(running: ThreadingHTTPServer) -> No
 
 def test_the_command_says_so(running: ThreadingHTTPServer, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     port = str(running.server_address[1])
-    monkeypatch.setattr(sys, "argv", ["web", "--no-build", "--serve", "--port", port, "--out", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["docs.web", "--no-build", "--serve", "--port", port, "--out", str(tmp_path)])
     assert command.main() == 1
     assert "There is no site" in capsys.readouterr().err
     (tmp_path / "index.html").touch()

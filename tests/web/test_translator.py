@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import minigrad as mg
-from web import translator
+from docs.web import translator
 
 from .conftest import until
 

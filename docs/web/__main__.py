@@ -1,4 +1,4 @@
-"""Build the site, and show it:  python -m web [--serve] [--port N] [--no-build] [--out FOLDER]"""
+"""Build the site, and show it:  python -m docs.web [--serve] [--port N] [--no-build] [--out FOLDER]"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 if sys.platform == "win32":
-    raise ImportError("python -m fuzz forks a process for each case, which Windows cannot")
+    raise ImportError("python -m tests.fuzz forks a process for each case, which Windows cannot")
 import resource
 
 LONGEST = 10.0  # seconds

@@ -1,9 +1,9 @@
 """Attack minigrad with random input, and report the harm that it does.
 
-    python -m fuzz                              a minute: files, commands, requests, kills and threads in turn
-    python -m fuzz files --seconds 36000        a night of hostile files
-    python -m fuzz bombs --seconds 36000        small files of huge values, in every place of every format
-    python -m fuzz requests --seed 7            the same requests as the last time with this seed
+    python -m tests.fuzz                              a minute: files, commands, requests, kills and threads in turn
+    python -m tests.fuzz files --seconds 36000        a night of hostile files
+    python -m tests.fuzz bombs --seconds 36000        small files of huge values, in every place of every format
+    python -m tests.fuzz requests --seed 7            the same requests as the last time with this seed
 
 A finding is a hang over 10 s (bombs: 1 s), a traceback, data that is lost, more than 1 GiB of memory (bombs: 500 MiB),
 or a wrong number. It is printed as it comes; the exit status is 1 if there was one. Each should become a test.
@@ -28,7 +28,7 @@ LONGEST = 3000  # characters of a finding
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
     raw = argparse.RawDescriptionHelpFormatter
-    p = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__, formatter_class=raw)
+    p = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__, formatter_class=raw)
     p.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)} (default: all)")
     p.add_argument("--seconds", type=float, default=60.0, help="for all parts together (default: 60)")
     p.add_argument("--cases", type=int, metavar="N", help="the most of each part (default: what the time allows)")

@@ -1,6 +1,6 @@
 // Python as in the reader's browser, in Node: runs a program with the packs of a folder.
 //
-//     node web/node.mjs PACKS PROGRAM.py [ARGUMENT...]
+//     node docs/web/node.mjs PACKS PROGRAM.py [ARGUMENT...]
 //
 // The program sees the checkout as /checkout, and PACKS as /packs.
 

@@ -1,4 +1,4 @@
-"""Run by the browser's own Python (web/node.mjs): adds to each pack what Python would compile at the first import.
+"""Run by the browser's own Python (docs/web/node.mjs): adds to each pack what Python would compile at the first import.
 
 The archives that it writes hold files as they are: they travel compressed, and unpack fast. Of the standard library
 and NumPy the bytecode alone is kept.

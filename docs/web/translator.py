@@ -18,7 +18,7 @@ from minigrad_models.training.checkpoints import write_checkpoint
 from . import scripts
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 PAGE = ROOT / "minigrad" / "translate" / "serve" / "page"
 RUN = ROOT / "runs" / "toy"
 MODEL = "model.safetensors"

@@ -1,6 +1,6 @@
 """The core of the test suite in the browser's Python: Pyodide in Node, without a browser.
 
-    python -m web.core_tests [ARGUMENT OF PYTEST...]
+    python -m docs.web.core_tests [ARGUMENT OF PYTEST...]
 
 Where no file or folder is named it runs the folders of CORE. pytest goes along from this environment: it is plain
 Python.

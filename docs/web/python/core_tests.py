@@ -1,4 +1,4 @@
-"""Run by the browser's own Python (web/node.mjs): pytest on the checkout's tests, and minigrad from its pack.
+"""Run by the browser's own Python (docs/web/node.mjs): pytest on the checkout's tests, and minigrad from its pack.
 
 A test that asks for what WebAssembly has not, or for a package that is not there, is skipped with the system's own
 words; all other errors are failures.

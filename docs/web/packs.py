@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from .node import MODULES, run_python
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 # What no program on a page imports
 OF_NUMPY = ("tests", "f2py", "distutils", "_pyinstaller", "include", "_examples")
 OF_MINIGRAD = ("commands",)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .documents import ROOT, documents
 
-PROGRAMS = ("web/examples", "examples")
+PROGRAMS = ("docs/web/examples", "examples")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LONGEST = 110  # characters of a line that is an example; longer ones tell of other things
 PART_OF_MORE = ("return ", "yield ", "if ", "elif ", "for ", "while ", "with ", "@")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from web.sources import filled
+from docs.web.sources import filled
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PICTURES = (".svg", ".png", ".gif", ".jpg", ".webp")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r" *(```+|~~~+)")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import interpreter, node, pages, scripts, server, translator
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "

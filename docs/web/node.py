@@ -13,7 +13,7 @@ STAMP = MODULES / ".minigrad-installed"
 
 
 def install() -> None:
-    """See to it that web/node_modules holds what package-lock.json says.
+    """See to it that docs/web/node_modules holds what package-lock.json says.
 
     Raises:
         SystemExit: npm is missing, or has failed.

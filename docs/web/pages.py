@@ -1,9 +1,9 @@
 """Builds the site's pages with MkDocs: the documents, the reference, the lectures, and the source that they link to.
 
-    python -m web.pages FOLDER
+    python -m docs.web.pages FOLDER
 
 A temporary folder gets everything as Markdown, in the places of the repository; nothing is written into the repository.
-web/mkdocs.yml says how it looks, web/overrides/ has the templates.
+docs/web/mkdocs.yml says how it looks, docs/web/overrides/ has the templates.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Hostile input for every reader, the command line, the server and the training: ``python -m fuzz --help``."""
