@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from examples.shared_data import SHARED
-
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "carry"
 TEXTS = ("tinyshakespeare/input.txt", "multi30k")  # of MINIGRAD_DATA
@@ -44,7 +42,7 @@ def gather(missing: list[str], python: str) -> int:
 
 def data() -> Path:
     """The folder of texts."""
-    return Path(os.environ.get("MINIGRAD_DATA", SHARED))
+    return Path(os.environ.get("MINIGRAD_DATA", "data"))
 
 
 def _copy(source: Path, target: Path) -> int:

@@ -12,14 +12,12 @@ from ..extension import ModuleWithoutFile
 MODELS = "minigrad_models"
 PLACES = {  # longer paths first
     **{f"models.{name}": f"translation.{name}" for name in ("transformer", "seq2seq", "conv_seq2seq", "r_drop")},
-    **{
-        f"models.{name}": f"generation.{name}" for name in ("cache", "causal", "continuation", "decoding", "generation")
-    },
-    **{f"models.{name}": f"architectures.{name}" for name in ("autoencoder", "classifiers", "skip_gram", "layers")},
-    "models.pretrained": "architectures.pretrained",
+    **{f"models.{name}": f"generation.{name}" for name in ("cache", "causal", "continuation", "generation")},
+    **{f"models.{name}": f"architectures.{name}" for name in ("autoencoder", "classifiers", "layers", "pretrained")},
+    **{f"models.{name}": f"architectures.{name}" for name in ("relative", "skip_gram")},
+    "models.decoding": "translation.decoding",
     "models.translation": "translation.encoder_decoder",
     "models.music_transformer": "music.music_transformer",
-    "models.relative": "music.relative",
     "models.gpt2": "gpt.gpt2",
     "models.transformer_xl": "gpt.transformer_xl",
     "models.bert": "bert.bert",

@@ -9,9 +9,9 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.generation import cache
-from minigrad_models.generation.decoding import Plain
 from minigrad_models.text import generate
 from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation.decoding import Plain
 from minigrad_models.translation.transformer import Config, Transformer, pad
 
 V = 13

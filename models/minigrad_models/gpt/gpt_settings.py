@@ -16,7 +16,7 @@ TOKENIZERS = ("characters", "bytes", "subwords")
 class DataSettings:
     """The text, and how it becomes tokens."""
 
-    input: str = setting("", "a text file; empty: Shakespeare's plays, in ../shared/data or where MINIGRAD_DATA is")
+    input: str = setting("", "a text file; empty: Shakespeare's plays, in the folder MINIGRAD_DATA")
     tokenizer: str = setting("characters", "the kind of tokens", TOKENIZERS)
     vocabulary: int = count(4000, "subwords in a vocabulary, 256 or more", 1_000_000)
     held_out: float = setting(0.1, "the part of the text, its end, that validates", limits=(0.000001, 0.9))

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from examples.shared_data import shared
-
+from ..programs.data_folder import data_set
 from ..programs.validation import Batch, Ids, windows
 from .gpt_settings import DataSettings
 
 SHAKESPEARE = "tinyshakespeare", "input.txt"
-INSTEAD = "Give a text of your own, --input FILE"
 
 
 class Text(NamedTuple):
@@ -34,7 +32,9 @@ def read(settings: DataSettings) -> Text:
     Raises:
         FileNotFoundError: there is no file. ValueError: it is not text, or too short to be split.
     """
-    path = Path(settings.input) if settings.input else shared(*SHAKESPEARE, what="Shakespeare's plays", instead=INSTEAD)
+    path = (
+        Path(settings.input) if settings.input else data_set(*SHAKESPEARE, what="Shakespeare's plays", instead=INSTEAD)
+    )
     text = read_file(path, settings.tokenizer)
     cut = int(len(text) * (1 - settings.held_out))
     if min(cut, len(text) - cut) < 2:

@@ -22,9 +22,9 @@ from minigrad.nn import functional as F
 
 from ..architectures.layers import FeedForward, Residual
 from ..architectures.pretrained import check_sizes
+from ..architectures.relative import relative_shift
 from ..generation.continuation import Prompts
 from ..generation.generation import Writes
-from ..music.relative import relative_shift
 
 
 @dataclass

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from examples.shared_data import shared
 from minigrad.utils.bar import watched
 
+from ..programs.data_folder import data_set
 from ..programs.validation import Ids
 from .chorales import VOICES, read_chorales
 from .languages import LANGUAGES, Chorales
@@ -94,7 +94,7 @@ def chorales(settings: DataSettings) -> Corpus:
     """Chorales of a file that says which part each belongs to, or of files of four voices. Raises as ``read``."""
     language, paths = Chorales(), [Path(path) for path in settings.data]
     if not paths:
-        where = shared("jsb", "Jsb16thSeparated.json", what="Bach's chorales", instead="Give your own, --data PATH")
+        where = data_set("jsb", "Jsb16thSeparated.json", what="Bach's chorales", instead="give your own, --data PATH")
         paths = [where]
     if len(paths) == 1 and paths[0].suffix.lower() == ".json":
         grids = read_chorales(paths[0])
@@ -134,7 +134,7 @@ def performances(settings: DataSettings) -> Corpus:
     language = LANGUAGES["performance"]
     paths = [Path(path) for path in settings.data]
     if not paths:
-        paths = [shared("midi", what="performances", instead="Give your own, --data PATH")]
+        paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
     for _, notes in watched(songs(paths, language), "encoding"):

@@ -20,7 +20,7 @@ class DataSettings:
     data: tuple[str, ...] = setting(
         (),
         "chorales: a .json of them, or .mid files of four voices; performances: .mid files; or folders; empty: the "
-        "data in ../shared/data or where MINIGRAD_DATA is",
+        "data set in the folder MINIGRAD_DATA",
     )
     held_out: float = setting(
         0.1,

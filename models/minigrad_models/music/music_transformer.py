@@ -19,10 +19,10 @@ from minigrad.nn import functional as F
 
 from ..architectures.layers import MultiHeadAttention, TransformerLayer
 from ..architectures.pretrained import check_sizes
+from ..architectures.relative import RelativePositions
 from ..generation import continuation
 from ..generation.causal import Causal
 from ..translation.transformer import positional_encoding
-from .relative import RelativePositions
 
 ATTENTIONS = ("relative", "absolute")
 

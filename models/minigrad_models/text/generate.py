@@ -14,13 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from minigrad import Tensor, arange, cat, multinomial, tensor, where, zeros, zeros_like
 from minigrad.autograd import no_grad
 from minigrad.backend.dtype import finfo
-from minigrad.functions.creation import arange, tensor, zeros, zeros_like
-from minigrad.functions.pointwise import where
-from minigrad.functions.random import multinomial
-from minigrad.functions.shaping import cat
-from minigrad.tensor import Tensor
 
 from .tokenizer import EOS
 

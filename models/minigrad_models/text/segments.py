@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from minigrad.functions.creation import from_numpy
-from minigrad.tensor import Tensor
+from minigrad import Tensor, from_numpy
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

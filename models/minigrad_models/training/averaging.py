@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from minigrad import Tensor
 from minigrad.nn.module import Module
 from minigrad.optim.swa_utils import AveragedModel, move_means
-from minigrad.tensor import Tensor
 
 from .checkpoints import RunFolder, read_checkpoint
 

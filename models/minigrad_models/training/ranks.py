@@ -15,14 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from minigrad import distributed
+from minigrad import Tensor, distributed
 from minigrad.autograd.tape import wrap
 from minigrad.backend.host import host
 from minigrad.distributed import objects
 from minigrad.distributed.group import the_group
 from minigrad.nn.module import Module
 from minigrad.nn.parallel.buckets import Buckets
-from minigrad.tensor import Tensor
 
 from .update import Loss, Part, Share, add_gradients
 

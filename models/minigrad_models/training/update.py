@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from minigrad import Tensor
 from minigrad.backend import of
 from minigrad.nn.module import Module
 from minigrad.nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm, scale_
 from minigrad.optim.optimizer import Optimizer
-from minigrad.tensor import Tensor
 
 from . import randomness
 

@@ -15,8 +15,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..generation.decoding import Plain
 from ..text.tokenizer import BOS, PAD
+from .decoding import Plain
 from .encoder_decoder import TranslationModel, embedding_shapes
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)

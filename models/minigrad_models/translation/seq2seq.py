@@ -23,8 +23,8 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..generation.decoding import Plain
 from ..text.tokenizer import BOS, PAD
+from .decoding import Plain
 from .encoder_decoder import TranslationModel, embedding_shapes
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}

@@ -14,8 +14,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 
 from ..architectures.layers import DecoderLayer, MultiHeadAttention, TransformerLayer
-from ..generation.decoding import Cached, Plain
 from ..text.tokenizer import BOS, PAD
+from .decoding import Cached, Plain
 from .encoder_decoder import TranslationModel, embedding_shapes
 from .encoder_decoder import pad as pad
 

@@ -19,8 +19,8 @@ from minigrad.nn import functional as F
 from minigrad.ops.attention import attention_weights
 
 from ..architectures.layers import DecoderLayer
-from ..translation.encoder_decoder import TranslationModel
-from .cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
+from ..generation.cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
+from .encoder_decoder import TranslationModel
 
 
 class Model(Protocol):
