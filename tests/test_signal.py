@@ -1,16 +1,14 @@
 """Signals: Fourier transforms, short-time ones, and the windows of ``torch.signal``, with PyTorch's numbers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from minigrad.signal import windows
 
 import minigrad
+from minigrad.signal import windows
 from tests.support.both import agree
 from tests.support.cases import cases, programs, raises
 from tests.support.parity import assert_close, host, ours, torch

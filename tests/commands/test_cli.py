@@ -1,17 +1,14 @@
 """The command ``minigrad`` as a whole: its commands, its help, its versions."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
 import numpy
 import pytest
 
-from minigrad.backend.version import project
-from minigrad_models.commands import minigrad_command as cli
-from minigrad_models.commands import version
+from minigrad_models.commands import minigrad_command as cli, version
 from minigrad_models.programs import typed
+from minigrad.backend.version import project
 
 
 def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,17 +33,8 @@ def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 def test_telling_of_the_commands_loads_neither_models_nor_pictures() -> None:
     program = "import sys; from minigrad_models.commands import cli; cli.parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
-    late = (
-        "minigrad.viz",
-        "minigrad_models.architectures",
-        "minigrad.compat",
-        "minigrad_models.translation.translator",
-        "tqdm",
-        "shtab",
-    )
-    assert "minigrad_models.translation.translation_command" in loaded and not [
-        name for name in loaded if name.startswith(late)
-    ]
+    late = ("minigrad.viz", "minigrad_models.architectures", "minigrad.compat", "minigrad_models.translation.translator", "tqdm", "shtab")
+    assert "minigrad_models.translation.translation_command" in loaded and not [name for name in loaded if name.startswith(late)]
 
 
 def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> None:

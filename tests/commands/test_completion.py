@@ -1,15 +1,12 @@
 """``minigrad completion``: scripts for shells, by an optional library."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from minigrad_models.commands import completion
-from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.commands import minigrad_command as cli, completion
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

@@ -1,7 +1,5 @@
 """``minigrad viz``: which picture the words on the command line ask for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from minigrad.viz.view import View
 from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.commands.viz import view_of
 from minigrad_models.translation import Translator
 from minigrad_models.viz.training import TrainingView
+from minigrad.viz.view import View
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """functional_call: tensors in every place where a module may have one, and the module as before afterwards."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
 import pytest
-from minigrad.func.stateless import functional_call
 
 import minigrad
 from minigrad import nn
+from minigrad.func.stateless import functional_call
 from tests.support.both import agree, refuse
 from tests.support.cases import cases
 

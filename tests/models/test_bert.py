@@ -1,7 +1,5 @@
 """BERT and its heads beside the transformers library's, from its files and back: the same numbers and gradients."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math
@@ -13,19 +11,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad_models.bert.bert import (
-    IGNORED,
-    Bert,
-    BertForMaskedLM,
-    BertForMultipleChoice,
-    BertForNextSentencePrediction,
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertLMHeadModel,
-    Config,
-)
+from minigrad_models.bert.bert import IGNORED, Bert, BertForMaskedLM, BertForMultipleChoice, BertForNextSentencePrediction, BertForPreTraining, BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification, BertLMHeadModel, Config
 from minigrad_models.text import generate
 from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
 from tests.support.parity import assert_close

@@ -1,7 +1,5 @@
 """Decoding with what can be kept: the beams of the plain way, which is the definition, and no graph."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -9,10 +7,10 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.generation import cache
-from minigrad_models.text import generate
-from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation.decoding import Plain
 from minigrad_models.translation.transformer import Config, Transformer, pad
+from minigrad_models.text import generate
+from minigrad_models.text.tokenizer import BOS, EOS
 
 V = 13
 ROOM = 6  # tokens, at first

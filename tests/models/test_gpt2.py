@@ -1,7 +1,5 @@
 """GPT-2 beside the transformers library's, from its files and back: the same numbers, gradients and texts."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import math
@@ -12,8 +10,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.nn import functional as F
 from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad.nn import functional as F
 from minigrad_models.text import generate
 from tests.support.hugging_face import gpt2, in_torch, needs_transformers, saved
 from tests.support.parity import assert_close

@@ -1,7 +1,5 @@
 """The models' own sources, run by PyTorch with the same weights: the same numbers and gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,10 +7,10 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.architectures import autoencoder, classifiers
+from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer as music
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
-from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
 from tests.models.test_classifiers import SMALL
 from tests.models.test_music_transformer import KINDS
 from tests.models.test_transformer_xl import KINDS as XL_KINDS

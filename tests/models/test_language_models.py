@@ -1,7 +1,5 @@
 """What every language model must do: each property for all of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -9,11 +7,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.nn import functional as F
 from minigrad_models.bert import bert
 from minigrad_models.generation import cache
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer
+from minigrad.nn import functional as F
 from minigrad_models.text import generate
 
 V = 11

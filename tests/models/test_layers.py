@@ -1,12 +1,10 @@
 """The layers that transformers share."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad as mg
-from minigrad_models.architectures.layers import MultiHeadAttention
 from minigrad_models.gpt.gpt2 import Config
+from minigrad_models.architectures.layers import MultiHeadAttention
 
 
 @pytest.mark.parametrize(("causal", "padded"), [(False, True), (True, False), (True, True)])

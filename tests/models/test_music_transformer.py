@@ -1,8 +1,6 @@
 """The Music Transformer: against the paper's sums written as loops, local attention against a mask, the cache against
 none, learning, resuming."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -11,8 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.nn import functional as F
 from minigrad_models.music.music_transformer import Config, MusicTransformer
+from minigrad.nn import functional as F
 from tests.support.parity import assert_close
 
 V = 11

@@ -1,7 +1,5 @@
 """Folders that cannot be a model: one clear message each, and nothing has changed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import warnings
@@ -12,8 +10,8 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad.serialization import save_file
 from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad.serialization import save_file
 
 Change = Callable[[Path], Any]
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

@@ -1,16 +1,14 @@
 """R-Drop against its formula in float64, and its gradient by finite differences."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation.r_drop import r_drop_loss
 from minigrad_models.translation.transformer import Config, Transformer, pad
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
 
 B, T, D, V = 2, 3, 4, 6
 TARGET = [[4, 5, 2], [3, 2, PAD]]

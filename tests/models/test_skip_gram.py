@@ -1,15 +1,13 @@
 """Skip-gram against its equations: the loss, the noise, the words that are left out, the windows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from minigrad.func import functional_call
 
 import minigrad as mg
+from minigrad.func import functional_call
 from minigrad_models.architectures.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 
 V, D, K = 7, 3, 2

@@ -1,16 +1,14 @@
 """The transformer: what it has beyond what test_translation.py asks of every translation model."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import pytest
 
 import minigrad as mg
+from minigrad_models.translation.transformer import Config, Transformer, pad
 from minigrad_models.text import generate
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
-from minigrad_models.translation.transformer import Config, Transformer, pad
 
 
 def small(

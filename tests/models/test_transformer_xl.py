@@ -1,8 +1,6 @@
 """Transformer-XL: against the paper's sums written as loops and the former model of transformers; segments against the
 whole text, the cache against none, learning, resuming."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path
@@ -12,8 +10,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.nn import functional as F
 from minigrad_models.gpt.transformer_xl import Config, TransformerXL
+from minigrad.nn import functional as F
 from minigrad_models.text import Recurrence, Segments, generate
 from minigrad_models.training import Settings, Trainer, read_checkpoint
 from tests.support.parity import assert_close

@@ -1,7 +1,5 @@
 """What every translation model must do, the transformer and those that it replaced: each property for all of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +7,11 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
+from minigrad_models.translation.encoder_decoder import TranslationModel, pad
 from minigrad.nn import functional as F
 from minigrad_models.text import generate
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
-from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
-from minigrad_models.translation.encoder_decoder import TranslationModel, pad
 
 V = 11
 SOURCE, TARGET = [[5, 6, 7, EOS], [8, 9, EOS], [4, EOS]], [[BOS, 6, 5, EOS], [BOS, 9, 8, 7, EOS], [BOS, 4, EOS]]

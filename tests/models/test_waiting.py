@@ -1,14 +1,12 @@
 """Generation on the stand-in for a GPU: the host waits once a token, whatever the search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import minigrad as mg
 from minigrad_models.gpt import gpt2, transformer_xl
-from minigrad_models.text.generate import RepetitionPenalty, beam_search, greedy, sample
 from minigrad_models.translation import seq2seq, transformer
+from minigrad_models.text.generate import RepetitionPenalty, beam_search, greedy, sample
 from tests.support import launches, strict
 from tests.support.cases import cases
 

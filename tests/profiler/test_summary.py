@@ -1,15 +1,13 @@
 """``minigrad.summary`` against counts by hand, and what it leaves as it was."""
 
-from __future__ import annotations
-
 import html
 from collections import OrderedDict
 from typing import Any
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.nn import functional as F
 from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad.nn import functional as F
 from tests.support.cases import raises
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small

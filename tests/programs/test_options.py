@@ -1,15 +1,13 @@
 """Options that are numbers, or devices."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
 from minigrad_models.programs.options import device, positive, whole
-from minigrad_models.translation.train_translator import train
 from minigrad_models.translation.translation_settings import Settings
+from minigrad_models.translation.train_translator import train
 from tests.support.cases import raises
 
 

@@ -1,7 +1,5 @@
 """Pickles made to do harm: nothing they name is called, and none takes the machine's memory or stack."""
 
-from __future__ import annotations
-
 import enum
 import importlib
 import io
@@ -16,8 +14,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.serialization import load, safe_globals
 from tests.fuzz.pickles import call, name, number, text
+from minigrad.serialization import load, safe_globals
 from tests.serialization.test_checkpoint import archive, tensor_pickle
 from tests.support.cases import each
 

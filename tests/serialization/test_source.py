@@ -1,7 +1,5 @@
 """Files are replaced in one step, also where another program has them open for a moment."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable
@@ -13,8 +11,8 @@ import pytest
 
 import minigrad as mg
 from minigrad.compat.hub import download_url_to_file
-from minigrad.serialization import source
 from minigrad_models.music import Note, write_midi
+from minigrad.serialization import source
 from tests.support.cases import each
 from tests.support.interrupts import Lines
 

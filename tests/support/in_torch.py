@@ -1,7 +1,5 @@
 """A model's own source, run by PyTorch: its imports of minigrad's names that PyTorch has become PyTorch's."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from importlib import import_module
@@ -41,9 +39,5 @@ class _Replaced(ast.NodeTransformer):
         if node.level and node.module in TWINS:
             return ast.ImportFrom(in_torch(node.module).__name__, node.names, 0)
         if node.level:
-            return ast.ImportFrom(
-                f"minigrad_models.architectures.{node.module}" if node.module else "minigrad_models.architectures",
-                node.names,
-                0,
-            )
+            return ast.ImportFrom(f"minigrad_models.architectures.{node.module}" if node.module else "minigrad_models.architectures", node.names, 0)
         return ast.ImportFrom(THEIRS.get(str(node.module), str(node.module)), node.names, 0)

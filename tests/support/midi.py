@@ -1,12 +1,10 @@
 """MIDI files byte by byte, as the standard has them, so that tests may write what no library would."""
 
-from __future__ import annotations
-
 import os
 import struct
 from pathlib import Path
 
-DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ["MINIGRAD_DATA"])
 PERFORMANCES = sorted((DATA / "midi").glob("*.mid"))
 CHORALES = DATA / "jsb" / "Jsb16thSeparated.json"
 

@@ -7,8 +7,6 @@ Layers, optimiser, clipping and schedule are those of the preset. Only text, voc
 the emulator of CUDA kernels takes seconds; they do not change the number of launches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -17,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+import minigrad_models.gpt.gpt_settings
 import minigrad
-from minigrad_models.gpt import gpt_settings
 from minigrad_models.gpt.architectures import ARCHITECTURES
 from minigrad_models.gpt.architectures import build as build_language_model
 from minigrad_models.gpt.tokens import Characters
@@ -26,8 +24,8 @@ from minigrad_models.programs.start_training import trainer_of
 from minigrad_models.text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.training import Trainer
 from minigrad_models.translation.architectures import build
-from minigrad_models.translation.train_translator import make_trainer
 from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.train_translator import make_trainer
 
 from . import launches, strict
 
@@ -82,7 +80,7 @@ def _translator(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:
 
 
 def _language(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:
-    settings = gpt_settings.Settings.preset(name).changed({"batch": 2, "window": 12, **changes})
+    settings = minigrad_models.gpt.gpt_settings.Settings.preset(name).changed({"batch": 2, "window": 12, **changes})
     s, text = settings.training, " ".join(WORDS * 10)
     tokens = Characters("".join(sorted(set(text))))
     kind = ARCHITECTURES[settings.model.model]

@@ -1,15 +1,13 @@
 """Batches by tokens: every pair once, none too large, little padding, a place that can be gone back to."""
 
-from __future__ import annotations
-
 from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minigrad.utils.data import DataLoader
 from minigrad_models.text.batching import TokenBatches
+from minigrad.utils.data import DataLoader
 
 Batches = list[list[int]]
 

@@ -1,7 +1,5 @@
 """Encoded pairs: what the tokenizers give, from memory and from files, and files that are wrong."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -14,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.utils.data import DataLoader, Dataset
 from minigrad_models.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded
 from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad.utils.data import DataLoader, Dataset
 
 SOURCE = [f"{'a ' * (i % 5)}b{i}" for i in range(50)]
 TARGET = [f"c {'d ' * (i % 7)}e{i}" for i in range(50)]

@@ -1,7 +1,5 @@
 """Greedy, sampling and beam search over a decoder whose sentences can all be enumerated."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -12,16 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.text.generate import (
-    Hypothesis,
-    RepetitionPenalty,
-    beam_search,
-    greedy,
-    power,
-    probabilities,
-    sample,
-    wu,
-)
+from minigrad_models.text.generate import Hypothesis, RepetitionPenalty, beam_search, greedy, power, probabilities, sample, wu
 
 BOS, EOS, V, S = 1, 2, 5, 3
 

@@ -1,7 +1,5 @@
 """Scores of translations: BLEU by its formula, chrF by hand, and Multi30k's own tokens."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import math
@@ -16,7 +14,7 @@ import pytest
 from minigrad_models.text import scores
 from minigrad_models.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf, tokenizer_for
 
-DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
+DATA = Path(os.environ["MINIGRAD_DATA"]) / "multi30k"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
 
 pytest.importorskip("sacrebleu")

@@ -1,7 +1,5 @@
 """Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back; two as one."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -9,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from minigrad_models.text import (
-    SubwordTokenizer,
-    TokenizerPair,
-    WordTokenizer,
-    tokenizer_from_dict,
-    tokenizer_pair_from_dict,
-)
+from minigrad_models.text import SubwordTokenizer, TokenizerPair, WordTokenizer, tokenizer_from_dict, tokenizer_pair_from_dict
 from minigrad_models.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
 from minigrad_models.translation import english_italian
 

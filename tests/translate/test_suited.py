@@ -1,7 +1,5 @@
 """Before a training: the settings that suit pairs alone, and what is said of a corpus."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +8,8 @@ import pytest
 from minigrad_models.programs.updates import schedule_of
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.translation.overview import overview
-from minigrad_models.translation.suited import PAIRS, RECIPE, sizes, suited
 from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.suited import PAIRS, RECIPE, sizes, suited
 
 
 @pytest.fixture

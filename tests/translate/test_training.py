@@ -1,7 +1,5 @@
 """What a training is made of, from its settings: the model, the optimiser, the loss."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from dataclasses import replace
@@ -10,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
+from minigrad_models.translation.transformer import Config, Transformer, pad
 from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation import translation_settings as settings
 from minigrad_models.translation.architectures import ARCHITECTURES, build
-from minigrad_models.translation.train_translator import optimizer_of, train
-from minigrad_models.translation.transformer import Config, Transformer, pad
 from minigrad_models.translation.translation_data import Batch
 from minigrad_models.translation.translation_loss import loss_of
 from minigrad_models.translation.translation_settings import TrainingSettings
+from minigrad_models.translation.train_translator import optimizer_of, train
 from tests.support.transformers import small
 
 

@@ -1,17 +1,15 @@
 """A translator: it searches as its settings ask, and shows examples of what it has learned."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 
 import minigrad as mg
 from minigrad import Tensor
+from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation import translator_run as run
 from minigrad_models.translation.example_sentences import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
-from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
 
@@ -39,9 +37,8 @@ class Sure:
 def test_the_beam_finds_what_is_likeliest() -> None:
     """With early stopping, the first two that end are the result, however unlikely they are."""
     words = WordTokenizer(list(THREE))
-    translator = Translator(
-        Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32)), TokenizerPair(words, words), preset("toy")
-    )
+    model = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32))
+    translator = Translator(model, TokenizerPair(words, words), preset("toy"))
     translator.model.begin = lambda source, cached=True: Sure(len(source))  # type: ignore[method-assign,assignment,return-value]
     found = {}
     for early, beam in product((False, True), (1, 2)):

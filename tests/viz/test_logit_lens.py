@@ -1,13 +1,10 @@
 """Distributions by layer: by their definitions, what counts as right, what is refused; the page in a browser."""
 
-from __future__ import annotations
-
 import base64
 import re
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,12 +13,12 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.viz.logit_lens import LogitLens, Numbers, logit_lens
 from minigrad_models.bert.bert import BertForMaskedLM
 from minigrad_models.bert.bert import Config as BertConfig
 from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad_models.gpt.transformer_xl import Config as XLConfig
 from minigrad_models.gpt.transformer_xl import TransformerXL
+from minigrad.viz.logit_lens import LogitLens, Numbers, logit_lens
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 
@@ -250,14 +247,7 @@ def large() -> LogitLens:
     return LogitLens(numbers, tuple(f"t{i}" for i in range(1000)), targets, str, 50257)
 
 
-@pytest.fixture
-def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    def open_view(view: LogitLens, **options: Any) -> Any:
-        page = open_file(view.save(tmp_path / "a.html"), **options)
-        page.wait_for_selector("#lens .cell")
-        return page
-
-    return open_view
+READY = "#lens .cell"
 
 
 def point(page: Any, row: int, position: int, click: bool = False) -> None:

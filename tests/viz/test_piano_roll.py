@@ -1,7 +1,5 @@
 """Piano rolls: the notes and arcs that a page holds, what is refused, and the vector picture."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from functools import partial
@@ -13,9 +11,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.viz.palette import DARK, LIGHT, rgb
 from minigrad_models.music.midi import Song, write_midi
 from minigrad_models.music.notes import Note
+from minigrad.viz.palette import DARK, LIGHT, rgb
 from minigrad_models.viz.piano_roll import PianoRoll, piano_roll
 from minigrad_models.viz.piano_roll import arcs as arcs_module
 from minigrad_models.viz.piano_roll.arcs import KEPT

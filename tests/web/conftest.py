@@ -1,7 +1,5 @@
 """The built site, once for all tests, and a page of it in Chromium that may ask its own server alone."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil
@@ -12,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from docs.web import server
 from tests.support.browser import browser as browser
+from docs.web import server
 
 START = 90.0  # seconds in which Python has started, on a busy machine
 

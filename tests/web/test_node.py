@@ -1,7 +1,5 @@
 """npm and Node.js: what is missing or fails is told in a sentence, and nothing is installed twice."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from docs.web import node
 from tests.support.cases import raises
+from docs.web import node
 
 
 class Npm:

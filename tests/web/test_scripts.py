@@ -1,15 +1,13 @@
 """The playground's programs, which run here as well; and what esbuild is given."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from docs.web import scripts
 from minigrad import viz
+from docs.web import scripts
 
 PANELS = ("graph", "playback", "explain", "attention")  # of playground.js, but for Output
 FILES = sorted(scripts.EXAMPLES.glob("*.py"))

@@ -1,13 +1,10 @@
 """Pre-training: what is masked, which sentences follow, and a run that learns and goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from minigrad_models.bert.bert import IGNORED, BertForMaskedLM, BertForPreTraining
 from minigrad_models.bert.finetuning import Options as FineTuning
 from minigrad_models.bert.finetuning import finetune, load
 from minigrad_models.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
@@ -15,6 +12,7 @@ from minigrad_models.bert.pretraining import Options, pretrain
 from minigrad_models.bert.start import Size
 from minigrad_models.bert.task import Recipe
 from minigrad_models.bert.tasks import TASKS
+from minigrad_models.bert.bert import IGNORED, BertForMaskedLM, BertForPreTraining
 from minigrad_models.training import read_log
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)

@@ -1,7 +1,5 @@
 """Music from files and as tokens: its parts, windows, and what cannot be learned from."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,13 @@ import pytest
 import minigrad as mg
 from minigrad_models.music import music_data as data
 from minigrad_models.music.attention import attention_of_notes
-from minigrad_models.music.chorales import notes_of
-from minigrad_models.music.languages import LANGUAGES, Chorales, Performances, Playing
-from minigrad_models.music.midi import write_midi
 from minigrad_models.music.music_batches import Windows
 from minigrad_models.music.music_data import piece_of
+from minigrad_models.music.languages import LANGUAGES, Chorales, Performances, Playing
 from minigrad_models.music.music_settings import DataSettings, Settings
 from minigrad_models.music.music_transformer import Config, MusicTransformer
+from minigrad_models.music.chorales import notes_of
+from minigrad_models.music.midi import write_midi
 from minigrad_models.music.notes import Note
 from minigrad_models.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
 from minigrad_models.programs.validation import NONE
@@ -64,9 +62,7 @@ def test_of_performances_the_end_is_held_out(performances: Path) -> None:
     assert not whole.is_held_out and len(language.decode(whole.train[0].versions[0]).notes) == 40
 
 
-def test_what_a_folder_has_besides_is_left_out(
-    performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_files_are_left_out(performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_midi(tmp_path / "good.mid", [Note(60, 80, 0.1 * i, 0.1 * i + 0.05) for i in range(20)])
     (tmp_path / "bad.mid").write_text("no music")
     (tmp_path / "text.txt").write_text("no music")
@@ -242,7 +238,7 @@ def test_pieces_are_transposed_as_a_whole() -> None:
     assert visible == set(range(-6, 6)), "twelve keys"
 
 
-DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[4] / "shared" / "data"))
+DATA = Path(os.environ["MINIGRAD_DATA"])
 
 
 @pytest.mark.skipif(not (DATA / "jsb").is_dir(), reason="no jsb: set MINIGRAD_DATA to its parent")

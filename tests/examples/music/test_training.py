@@ -1,7 +1,5 @@
 """Music models as a person has them: trained, resumed, begun anew, evaluated, shown; and what can be wrong."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re
@@ -13,13 +11,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.music import music_command as cli
-from minigrad_models.music import music_run as run
-from minigrad_models.music.midi import read_midi, write_midi
+from minigrad_models.music import music_command as cli, music_run as run
 from minigrad_models.music.music_data import read
 from minigrad_models.music.music_evaluation import evaluate
 from minigrad_models.music.music_run import load
 from minigrad_models.music.music_settings import DataSettings, Settings
+from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.performance import decode, parse
 from minigrad_models.training import read_checkpoint
 from tests.support.music import SMALL
@@ -70,9 +67,7 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
     assert not (tmp_path / "run").exists()
 
 
-def test_without_data_the_message_says_where_it_could_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
-) -> None:
+def test_without_data_it_says_where_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
     train = ["train", "--ranks", "1", "--run", str(tmp_path / "run")]
     refused(train, "Bach's chorales are not part of the repository.*--data PATH")

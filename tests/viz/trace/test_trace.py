@@ -1,7 +1,5 @@
 """``viz.trace``: the names of values, and what changes when one of them does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,12 +10,12 @@ import pytest
 import minigrad as mg
 from minigrad import nn, viz
 from minigrad.autograd import gradcheck
-from minigrad.nn import functional as F
-from minigrad.utils._pytree import tree_leaves
-from minigrad.utils.checkpoint import checkpoint
 from minigrad_models.bert.bert import Bert
 from minigrad_models.bert.bert import Config as BertConfig
 from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad.nn import functional as F
+from minigrad.utils._pytree import tree_leaves
+from minigrad.utils.checkpoint import checkpoint
 from tests.support.cases import raises
 from tests.support.engine import changed, parts
 from tests.support.transformers import sentences, small
@@ -259,8 +257,7 @@ def test_the_graph_shows_the_change() -> None:
     assert "layers.1.attention.weights" in marked["cut"].attributes["name"]
     assert "layers.0.feed_forward" in marked["replaced"].attributes["name"]
     assert graph.title == "GPT2" and "layers.1.attention" in graph.modules
-    inputs = {edge.input for edge in graph.edges if edge.target == marked["cut"].id}
-    assert inputs == {"new", "old"}
+    assert {edge.input for edge in graph.edges if edge.target == marked["cut"].id} == {"new", "old"}
     assert not any(node.op in ("cut", "replaced") for node in viz.trace(gpt(), tokens()).graph().graph.nodes)
 
 
