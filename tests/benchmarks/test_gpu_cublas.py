@@ -1,7 +1,5 @@
 """Products by ctypes: the arguments of cublasGemmEx, which a stand-in reads as cuBLAS does, by columns."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The lines of ``benchmarks.gpu`` that call CUDA, with libraries that note how they are called."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Probes and comparisons can fail: a device that computes something else is noticed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

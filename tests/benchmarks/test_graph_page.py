@@ -1,7 +1,5 @@
 """The graphs at a small size: recorded, laid out, written and opened; and which bars are told as missed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Each idea is measured both ways, at small sizes, and what is switched meanwhile is as before afterwards."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The measurement of small corpora: what it asks for is right, and what it reports is what was translated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Measurements in processes of their own, and what happens when they fail."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.process import Answer, Failed, alternate, ask

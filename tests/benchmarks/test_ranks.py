@@ -1,7 +1,5 @@
 """Ranks that share a step: what the tables say, that ranks which differ make none, and small measurements."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

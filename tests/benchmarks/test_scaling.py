@@ -1,7 +1,5 @@
 """The model of many ranks: its formulas against simulations that move numbers, and what must hold for any constants."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Small programs of measurements, each at a small size, and their tables."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -1,7 +1,5 @@
 """The adaptive softmax against PyTorch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`import torch` gives minigrad: by a call, within a `with`, and in a program run by `minigrad compat`."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """GradScaler scales, skips and grows as PyTorch's, with one look at the device a step."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """autocast against PyTorch's: the dtypes of results, on the CPU and by PyTorch's fake tensors on a GPU; a training."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 import warnings

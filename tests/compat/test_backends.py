@@ -1,7 +1,5 @@
 """Switches, precision, and devices that are not here."""
 
-from __future__ import annotations
-
 import importlib
 import operator
 from typing import Any

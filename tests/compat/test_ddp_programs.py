@@ -3,8 +3,6 @@
 What each rank found is compared: its losses, the mean losses, the norms of gradients, and the weights at the end.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

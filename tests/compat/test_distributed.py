@@ -1,7 +1,5 @@
 """torch.distributed's names: in a world of one, which needs nothing installed, and where they lead."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import os

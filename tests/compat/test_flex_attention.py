@@ -1,7 +1,5 @@
 """torch.nn.attention.flex_attention, against PyTorch's without its compiler."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions of each tensor of a list."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import minigrad

@@ -1,7 +1,5 @@
 """Channels last in memory: dropout draws in that order, and the layers before it keep it, as in PyTorch."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

@@ -1,7 +1,5 @@
 """Names that PyTorch keeps for itself and libraries call nevertheless, against PyTorch's; arrays by DLPack."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import time

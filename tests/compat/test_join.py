@@ -1,7 +1,5 @@
 """Join and hooks on 2 ranks, at night on 1 and 4: the checks of ``join_checks.py``; and their names."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

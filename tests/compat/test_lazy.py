@@ -1,7 +1,5 @@
 """Layers that learn the width of their input from the first one, against PyTorch's."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import inspect

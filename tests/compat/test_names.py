@@ -1,7 +1,5 @@
 """Every name that two or more of the scanned programs use is provided, with the keywords that they pass."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """Functions of PyTorch's core by their own names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

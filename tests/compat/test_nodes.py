@@ -1,7 +1,5 @@
 """The nodes of a graph as PyTorch's programs see them: names, edges, what they keep."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Classes that answer for functions, modes that see them, and tensors of a program's own classes."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import operator

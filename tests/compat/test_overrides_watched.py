@@ -1,7 +1,5 @@
 """Subclasses and modes under debuggers and whoever else reads the locals of frames; how functions are exchanged."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import re

@@ -1,7 +1,5 @@
 """``torch.autograd.profiler``, and programs that profile themselves with PyTorch's names."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

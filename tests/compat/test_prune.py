@@ -1,7 +1,5 @@
 """torch.nn.utils.prune: each method on both libraries, one after another, removed, saved and copied."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle

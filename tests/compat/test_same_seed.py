@@ -3,8 +3,6 @@
 ``tests/functions/test_random.py`` has the draws themselves, ``tests/nn`` the first numbers of layers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

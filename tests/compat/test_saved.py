@@ -1,7 +1,5 @@
 """``autograd.graph``'s hooks on saved tensors, on both libraries, and changes of saved tensors in place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

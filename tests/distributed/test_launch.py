@@ -1,7 +1,5 @@
 """``python -m minigrad.run``: what ranks get, and how it ends when one of them does."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Ranks at the meeting: threads of this process, and processes that nobody watches."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Ranks that an MPI's own launcher has started."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``spawn``: functions in several processes, and how they end. In a process of its own, which has no threads yet."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Calls under way when a rank ends, or its world. ``programs`` has the checks of worlds that live."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 python -m tests.ecosystem.report
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of examples share: a browser, and how a program refuses a command."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

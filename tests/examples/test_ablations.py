@@ -1,7 +1,5 @@
 """The table of variants: what is trained with which options, what is left alone, and what a stop leaves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

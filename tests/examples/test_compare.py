@@ -1,7 +1,5 @@
 """Translators side by side: equal sizes, what is measured, what is trained, and what can be wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Language models as a person has them: trained, resumed, begun with another, compared, writing; and wrong input."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Text and tokens of a language model: there and back, the windows of batches, the loss of a text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

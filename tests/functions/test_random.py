@@ -1,7 +1,5 @@
 """From one seed, PyTorch's numbers: every way to draw, alone and mixed, and the stream's position."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The grid of chorales: Bach's own make the round trip; a person's melody is put on it; other files are refused."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

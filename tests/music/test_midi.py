@@ -1,7 +1,5 @@
 """MIDI files: every kind that there is, hostile ones, and what another library reads in them."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

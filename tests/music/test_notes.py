@@ -1,7 +1,5 @@
 """What a note may be, in other keys and at other speeds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

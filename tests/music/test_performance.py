@@ -1,7 +1,5 @@
 """Events: the lectures' own sequence, round trips up to the grid, and whatever a model may write."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sound, by the synthesisers that are installed; and what is said where there is none."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import wave

@@ -1,7 +1,5 @@
 """Functions of both libraries that are made of several gradient rules: ``extremes.py`` walks them beside the rules."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Gradients in PyTorch and here: those of results, and those of these gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What became of the names of a database, and how many of them agree."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ step or expanded. Results, dtypes and gradients are compared. The draws of a run
 more of them, ``HYPOTHESIS_PROFILE=many python -m pytest tests/peers/test_drawn.py``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import operator
 import os

@@ -4,8 +4,6 @@ A rule of the form g · mask gives NaN where an infinite g meets a 0. ``tests/op
 are the functions made of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase

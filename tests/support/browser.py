@@ -4,8 +4,6 @@ A conftest.py names ``browser`` and ``open_file`` once, for all tests of its fol
 does). Where Playwright or Chromium is missing, the tests that ask for them are skipped with the reason.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Iterator

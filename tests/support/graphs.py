@@ -1,7 +1,5 @@
 """Compute graphs made by hand, for tests of their pictures: no engine is needed. And what must hold of a graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small models of the transformers library with random weights, to compare with; PyTorch runs them."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from pathlib import Path

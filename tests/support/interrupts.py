@@ -4,8 +4,6 @@ As a program, ``python -m tests.support.interrupts mlp`` interrupts a step of tr
 not as before; ``threads`` in place of ``mlp`` interrupts the threads of kernels.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import sys

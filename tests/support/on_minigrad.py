@@ -1,8 +1,6 @@
 """Programs that import transformers with minigrad in PyTorch's place: in a process of their own, as an installed
 PyTorch is not to be touched, and a library is imported once in a process."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -4,8 +4,6 @@ A program says what it found with ``tell``. A module of checks, functions named 
 whole in one launch for each number of ranks; its outcomes are tests by the checks' names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

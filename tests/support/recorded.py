@@ -1,7 +1,5 @@
 """Graphs of the cases that all ops are tested on, compared with the engine's own numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

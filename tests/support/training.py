@@ -1,7 +1,5 @@
 """Steps of training whose result can be compared to the bit; as a program it prints a digest of them."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 from typing import Any

@@ -1,7 +1,5 @@
 """The models that the translator may train: from settings to a file and back, and what it shows of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A checkpoint of the translator that is damaged or hostile: refused at once, in a line that names the file."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Batches: the same whenever they are made, every pair in them, and words forgotten as the settings say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The English to Italian corpus as a data set: splits, what is held out, tokens, bad input."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -4,8 +4,6 @@ Nothing here uses the lexicon or the morphology of the grammar under test: the g
 written down a second time, and each checker is first shown mistakes that it must find.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import pairwise

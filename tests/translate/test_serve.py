@@ -1,7 +1,5 @@
 """The server of the page: what it answers, whom it refuses, and how it starts and ends."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

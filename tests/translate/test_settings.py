@@ -1,7 +1,5 @@
 """Settings: presets with everything written out, files and what can be wrong with them, the command line."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

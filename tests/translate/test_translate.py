@@ -1,7 +1,5 @@
 """The translator as a person runs it: training, stopping, killing, translating, and what can be wrong."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import json

@@ -1,7 +1,5 @@
 """A translator: it searches as its settings ask, and shows examples of what it has learned."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

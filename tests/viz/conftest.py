@@ -1,7 +1,5 @@
 """What the tests of pictures share: a browser that opens the files they save, and when it does."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.browser import browser, open_file  # noqa: F401  # fixtures

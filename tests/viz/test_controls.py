@@ -1,7 +1,5 @@
 """What all pages share, in Chromium: the wheel scrolls what is around a picture, and "?" tells the shortcuts."""
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 from typing import Any

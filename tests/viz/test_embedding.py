@@ -1,7 +1,5 @@
 """Words near each other: cosines and components by their definitions; the page, pointed at and searched."""
 
-from __future__ import annotations
-
 import base64
 import sys
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 explanation, trace, table and profile. What they say is the library's: its names of modules, its lines, its
 attention."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Distributions by layer: by their definitions, what counts as right, what is refused; the page in a browser."""
 
-from __future__ import annotations
-
 import base64
 import re
 import sys

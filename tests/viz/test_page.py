@@ -1,7 +1,5 @@
 """Pages: what a user named is text, nothing is asked for, what was given arrives; colours can be read."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

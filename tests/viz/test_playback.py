@@ -1,7 +1,5 @@
 """The backward pass played step by step: its order, its numbers and its sums are the engine's."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

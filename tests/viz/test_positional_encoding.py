@@ -1,7 +1,5 @@
 """Positions to look at: the layer's own numbers, in the page, in the picture, and under the pointer."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

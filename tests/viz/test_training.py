@@ -1,7 +1,5 @@
 """Curves of trainings: what is read of a log, its arithmetic, weights over the snapshots, and the picture."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """What the package offers, what it says of itself, and what works without its extra."""
 
-from __future__ import annotations
-
 import math
 import pkgutil
 import re

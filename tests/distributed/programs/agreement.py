@@ -1,7 +1,5 @@
 """Checks of calls that differ between ranks: all of them are told who calls what, and the group goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

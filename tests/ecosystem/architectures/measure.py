@@ -5,8 +5,6 @@ the loss that the model itself returns among them, of the mean squared differenc
 do: the square of what was normalised is constant, and its gradient rounding.) So every output has a part in gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

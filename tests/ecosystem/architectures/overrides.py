@@ -3,8 +3,6 @@
 ``create`` are arguments of the configuration's constructor, ``set`` changes of the small configuration.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 # Models with rotary embeddings for time, height and width, whose sections their code knows and no configuration.

@@ -5,8 +5,6 @@
 gathers what runs left in folders; the later folder counts.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@ computes the same, compares, and saves it again; "back" is PyTorch reading that.
 what is allowed (where the choice of an expert hangs on it, or a step of AdamW along a gradient that should be 0).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """sentence-transformers: all-MiniLM-L6-v2's sentences, if it is installed; a small model trained; pairs scored."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import tempfile

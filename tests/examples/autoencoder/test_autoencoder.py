@@ -1,7 +1,5 @@
 """Autoencoders: digits through a code, noise that is removed, sentences through one vector, and the command line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

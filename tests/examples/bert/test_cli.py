@@ -1,7 +1,5 @@
 """The program: each command by its line, a search by meaning, and one clear line for what is wrong."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The loop of all four fine-tunings: a rule is learned, runs go on to the bit, folders are read again."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The files of the data sets; the three kinds of tasks: what they make of examples, and how they count."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The lesson of the digits: its claims, its pictures, its page, its command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

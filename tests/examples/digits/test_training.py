@@ -1,7 +1,5 @@
 """The digits that ship with the example; shifts, batches, and a training."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The program: a small run with all it writes, other texts, and options that are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts in numbers, batches and trainings: runs that go on to the bit, and classes of words that come out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Nearest words, analogies and files; the questions of the grammar, and how answers are counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

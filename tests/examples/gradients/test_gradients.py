@@ -1,7 +1,5 @@
 """Gradients at a distance: what is measured is right, what the lesson claims holds, and networks learn."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

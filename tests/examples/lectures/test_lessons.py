@@ -1,7 +1,5 @@
 """Lessons as text, as pages, and in a real browser; the command line that writes them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The numbers of the worked examples: the lectures' figures, and definitions written another way."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Music from files and as tokens: its parts, windows, and what cannot be learned from."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Music that a model writes, repeatable and valid for another reader; melodies that are harmonised."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Music models as a person has them: trained, resumed, begun anew, evaluated, shown; and what can be wrong."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

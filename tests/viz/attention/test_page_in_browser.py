@@ -1,7 +1,5 @@
 """The page of attention in a real browser, offline: every view, what it says, and by which keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

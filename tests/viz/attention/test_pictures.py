@@ -1,7 +1,5 @@
 """Pictures of attention for a paper: what they show, of any tokens, and in each format."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from functools import partial

@@ -1,7 +1,5 @@
 """viz.attention of a model: what it finds equals what the engine computes, however attention is written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The SVG of a graph: what stands in it, that arrows touch boxes, its colours, its legend, and names that are text."""
 
-from __future__ import annotations
-
 import math
 import re
 import xml.etree.ElementTree as ElementTree

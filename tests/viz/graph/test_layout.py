@@ -1,7 +1,5 @@
 """The layout: ranks, room between boxes, nested groups, wires that are whole, and few crossings."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations, pairwise
 

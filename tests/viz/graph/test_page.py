@@ -1,7 +1,5 @@
 """The page's data, the object that viz.graph returns, and their size."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

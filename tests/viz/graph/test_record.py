@@ -1,7 +1,5 @@
 """Graphs of calls and of tensors: what they say of names, modules, lines, values, memory and gradients."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict, dataclass

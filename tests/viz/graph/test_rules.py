@@ -1,7 +1,5 @@
 """Sources of gradient rules: every op's are found, and are what was compiled (bar 3)."""
 
-from __future__ import annotations
-
 import dis
 import math
 from types import CodeType

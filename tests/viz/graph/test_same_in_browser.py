@@ -1,7 +1,5 @@
 """The page and the SVG are one drawing: the same boxes, arrows, words and colours at the same places."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The first pictures that a learner draws: values, names, shapes and classes against plain computation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

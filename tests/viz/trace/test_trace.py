@@ -1,7 +1,5 @@
 """``viz.trace``: the names of values, and what changes when one of them does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
