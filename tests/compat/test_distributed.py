@@ -32,8 +32,7 @@ def world() -> Iterator[None]:
 def test_before_it_begins() -> None:
     assert dist.is_available() and not dist.is_initialized()
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
-        with pytest.raises(ValueError, match="has not been initialized"):
-            ask()
+        raises(ValueError, "has not been initialized", ask)
     raises(AssertionError, None, dist.destroy_process_group)
     raises(ValueError, "no rank 1 in a world of 1", lambda: dist.init_process_group("gloo", world_size=1, rank=1))
     assert not dist.is_initialized()
@@ -212,8 +211,7 @@ def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
     future.add_done_callback(lambda done: done.value())
     future.set_exception(KeyError("a"))
     for each in (future, following):
-        with pytest.raises(KeyError):
-            each.wait()
+        raises(KeyError, None, each.wait)
     assert caught.wait() == "caught" and "KeyError" in capsys.readouterr().err
     raises(AssertionError, "not an Exception", lambda: mg.futures.Future().set_exception("text"))
 

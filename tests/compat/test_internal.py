@@ -3,6 +3,7 @@
 import gc
 import importlib
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,8 @@ def test_utilities() -> None:
         flat = utils._flatten_dense_tensors(tensors)
         back = utils._unflatten_dense_tensors(flat, tensors)
         index = utils._get_device_index("cuda:1"), utils._get_device_index(3)
-        with pytest.raises(ValueError, match="Expected a non cpu device"):
-            utils._get_device_index("cpu")
-        with pytest.raises(ValueError, match="with a specified index"):
-            utils._get_device_index("cuda")
+        raises(ValueError, "Expected a non cpu device", partial(utils._get_device_index, "cpu"))
+        raises(ValueError, "with a specified index", partial(utils._get_device_index, "cuda"))
         cpu = utils._get_device_index(t.device("cpu"), allow_cpu=True)
         results.append([flat.tolist(), [b.tolist() for b in back], index, cpu, utils._element_size(t.float64)])
         assert utils._get_device_module("cuda") is t.cuda and t.get_device_module("cuda:0") is t.cuda

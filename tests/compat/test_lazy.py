@@ -85,8 +85,7 @@ def test_state_dicts(name: str) -> None:
 def test_what_has_no_shape_says_so() -> None:
     layer = nn.LazyLinear(3)
     for ask in (lambda: layer.weight.shape, lambda: sum(p.numel() for p in layer.parameters())):
-        with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter"):
-            ask()
+        raises(RuntimeError, "Can't access the shape of an uninitialized parameter", ask)
     assert repr(layer.weight) == "<UninitializedParameter>"
     with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D \(batched\) input to LazyConv2d"):
         nn.LazyConv2d(3, 2)(minigrad.ones(2, 2))

@@ -5,10 +5,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, pairwise
-
-import pytest
 
 from minigrad.text import WordTokenizer
 from minigrad.translate import english_italian
@@ -18,6 +16,7 @@ from minigrad.translate.english_italian.corpus import LONGEST, MAX_SIZES, split_
 from minigrad.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
 from minigrad.translate.english_italian.phrases import PRONOUNS, noun_phrase
 from minigrad.translate.english_italian.rules.reasons import because
+from tests.support.cases import raises
 
 SPLITS = ("train", "validation", "test")
 
@@ -203,11 +202,9 @@ def test_normalize() -> None:
 def test_sizes_and_splits_that_there_are_not() -> None:
     for split in SPLITS:
         for size in (MAX_SIZES[split] + 1, -1):
-            with pytest.raises(ValueError, match="is not between 0 and"):
-                load(split, size=size)
+            raises(ValueError, "is not between 0 and", partial(load, split, size=size))
     assert load(size=0) == []
-    with pytest.raises(ValueError, match="no split 'dev'; there are train, validation, test"):
-        load("dev")
+    raises(ValueError, "no split 'dev'; there are train, validation, test", lambda: load("dev"))
 
 
 def test_its_tokenizer_takes_what_people_type() -> None:

@@ -28,6 +28,7 @@ from minigrad.translate.serve.server import MOST_CLIENTS
 from minigrad.translate.serve.words import units
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Translator
+from tests.support.cases import raises
 from tests.support.ranks import begun, finished, until
 from tests.support.translator import Reversing, served
 
@@ -396,13 +397,11 @@ def test_whose_request_has_come_is_not_given_up(server: Server) -> None:
 
 def test_addresses_that_cannot_be_served(server: Server) -> None:
     port = server.server_port
-    with pytest.raises(OSError, match=rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0"):
-        serve(Reversing(), port)
+    raises(OSError, rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
     for wrong in (-1, 65536):
         with pytest.raises(ValueError, match=f"no port {wrong}"):
             serve(Reversing(), wrong)
-    with pytest.raises(OSError, match=r"cannot listen on 192\.0\.2\.1, port 0"):
-        serve(Reversing(), 0, "192.0.2.1")
+    raises(OSError, r"cannot listen on 192\.0\.2\.1, port 0", lambda: serve(Reversing(), 0, "192.0.2.1"))
 
 
 def test_it_says_where_it_is_and_ctrl_c_ends_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
 from minigrad.models.bert import BertForSequenceClassification
 from minigrad.training import Trainer
+from tests.support.cases import raises
 
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 
@@ -49,8 +50,7 @@ def test_a_run_goes_on_to_the_bit(
         self._stop.asked = len(taken) == 3
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        finetune(TASKS[name], parts)
+    raises(KeyboardInterrupt, None, lambda: finetune(TASKS[name], parts))
     assert len(taken) == 3 and not (parts.run / "model").exists()
     finetune(TASKS[name], parts)
     for file in ("model/model.safetensors", "model/config.json", "model/tokenizer.json"):
@@ -88,8 +88,7 @@ def test_models_that_cannot_begin(
 
 
 def test_folders_of_no_task(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"holds no fine-tuned model: task\.json is missing"):
-        load(tmp_path)
+    raises(FileNotFoundError, r"holds no fine-tuned model: task\.json is missing", lambda: load(tmp_path))
     for content, message in (
         ("{", "task.json is damaged"),
         ("[1]", "task.json is damaged"),
@@ -98,8 +97,7 @@ def test_folders_of_no_task(tmp_path: Path) -> None:
         ('{"task": "sst2"}', "task.json is damaged: max_length"),
     ):
         (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            load(tmp_path)
+        raises(ValueError, message, lambda: load(tmp_path))
 
 
 def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:

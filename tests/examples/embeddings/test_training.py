@@ -1,6 +1,7 @@
 """Texts in numbers, batches and trainings: runs that go on to the bit, and classes of words that come out."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from examples.embeddings import text
 from examples.embeddings.text import BREAK, Corpus, from_file, numbered, shipped
 from examples.embeddings.training import Batch, Pieces, Settings, train
 from minigrad.training import RunFolder
+from tests.support.cases import raises
 
 
 def texts_of(corpus: Corpus) -> list[list[str]]:
@@ -62,19 +64,15 @@ def test_what_is_refused(file: Path) -> None:
         (b"a b\xc3", "not text in UTF-8"),
     ):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            from_file(file, least=1)
+        raises(ValueError, message, lambda: from_file(file, least=1))
 
 
 def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        from_file(tmp_path / "missing.txt")
-    with pytest.raises(ValueError, match="is a folder"):
-        from_file(tmp_path)
+    raises(FileNotFoundError, "there is no file", lambda: from_file(tmp_path / "missing.txt"))
+    raises(ValueError, "is a folder", lambda: from_file(tmp_path))
     monkeypatch.setattr(text, "BLOCK", 100)
     (tmp_path / "long.txt").write_text("x" * 1000, encoding="utf-8")
-    with pytest.raises(ValueError, match="a word of more than 100 letters"):
-        from_file(tmp_path / "long.txt")
+    raises(ValueError, "a word of more than 100 letters", lambda: from_file(tmp_path / "long.txt"))
 
 
 def test_the_shipped_corpus() -> None:
@@ -150,17 +148,14 @@ def test_an_interrupted_run_ends_with_the_same_vectors(
 
     with monkeypatch.context() as patched:
         patched.setattr(Pieces, "batch", failing)
-        with pytest.raises(RuntimeError, match="killed"):
-            train(corpus, settings, tmp_path, progress=False)
+        raises(RuntimeError, "killed", lambda: train(corpus, settings, tmp_path, progress=False))
     assert RunFolder(tmp_path).last.exists()
     assert (train(corpus, settings, tmp_path, progress=False).vectors.array == expected).all()
-    with pytest.raises(ValueError):
-        train(corpus, replace(settings, width=8), tmp_path, progress=False)
+    raises(ValueError, None, lambda: train(corpus, replace(settings, width=8), tmp_path, progress=False))
 
 
 def test_wrong_settings() -> None:
     wrong: list[dict[str, Any]] = [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}]
     wrong += [{name: 10**18} for name in ("width", "window", "negatives", "epochs", "piece", "shared")]
     for settings in wrong:
-        with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-            Settings(**settings)
+        raises(ValueError, f"{next(iter(settings))} must be", partial(Settings, **settings))

@@ -139,8 +139,7 @@ def test_wide_letters_take_two_columns() -> None:
     assert width("猫cat") == 5 and width("e\u0301") == 1
     lines = body(Matrix("A", np.zeros((2, 1)), ("猫", "cats"))).splitlines()
     assert {width(line[: line.index("[")]) for line in lines[1:]} == {5}
-    with pytest.raises(ValueError, match=r"matrix A has the shape \(3,\)"):
-        Matrix("A", np.zeros(3)).data()
+    raises(ValueError, r"matrix A has the shape \(3,\)", lambda: Matrix("A", np.zeros(3)).data())
 
 
 def test_a_page_holds_names_as_text() -> None:
