@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -160,18 +161,10 @@ def test_placements_can_be_written_down() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_spawn_calls_in_processes(tmp_path: Path) -> None:
-    mg.multiprocessing.spawn(_write, args=(tmp_path,), nprocs=2)
+    mg.multiprocessing.spawn(lambda number: (tmp_path / str(number)).touch(), nprocs=2)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
     with pytest.raises(mg.multiprocessing.ProcessRaisedException, match="ZeroDivisionError"):
-        mg.multiprocessing.spawn(_divide, nprocs=1)
-
-
-def _write(number: int, folder: Path) -> None:
-    (folder / str(number)).touch()
-
-
-def _divide(number: int) -> None:
-    number / 0
+        mg.multiprocessing.spawn(lambda number, zero: number / zero, args=(0,), nprocs=1)
 
 
 def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,8 +226,6 @@ def test_futures_are_collected() -> None:
 
 
 def test_state_dicts_with_options() -> None:
-    from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
-
     model = mg.nn.Linear(2, 2)
     model.bias.requires_grad_(False)
     assert list(get_model_state_dict(model)) == ["weight", "bias"]
@@ -246,8 +237,6 @@ def test_state_dicts_with_options() -> None:
 
 @pytest.mark.usefixtures("world")
 def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
-    from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
-
     model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(2, 2))
     options = StateDictOptions(full_state_dict=True, cpu_offload=True, broadcast_from_rank0=True)
     state = {name: mg.ones_like(value) for name, value in get_model_state_dict(model, options=options).items()}
