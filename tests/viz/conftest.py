@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.browser import browser, open_file  # noqa: F401  # fixtures
+from tests.support.browser import browser, open_file, opened  # noqa: F401  # fixtures
 
 # A browser is for the night, but for a look at each kind of page.
 IN_THE_DEFAULT_TIER = {

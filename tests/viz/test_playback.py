@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,7 +21,7 @@ from tests.support.cases import raises
 from tests.support.functions import Nothing
 
 SVG = "{http://www.w3.org/2000/svg}"
-WIDE = {"width": 1300, "height": 900}
+WIDE, READY = {"width": 1300, "height": 900}, "[data-ready]"
 
 
 class Net(nn.Module):
@@ -211,16 +210,9 @@ def test_a_picture_of_each_step(net: Net) -> None:
     assert first not in folded.svg(1) and first in folded.svg()  # a step within a closed box opens it
 
 
-@pytest.fixture
-def saved(net: Net, tmp_path: Path) -> tuple[Any, Path]:
+def test_step_by_step(opened: Callable[..., Any], net: Net) -> None:
     played = playback(net, torch.randn(2, 3))
-    return played, played.save(tmp_path / "page.html")
-
-
-def test_step_by_step(open_file: Callable[..., Any], saved: Any) -> None:
-    played, file = saved
-    page = open_file(file, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+    page = opened(played, viewport=WIDE)
     rows = "rows => rows.map(row => [...row.cells].map(cell => Number(cell.title)))"
     for number, step in enumerate(played.steps, 1):
         page.keyboard.press("ArrowRight")
@@ -253,10 +245,9 @@ def test_step_by_step(open_file: Callable[..., Any], saved: Any) -> None:
     assert page.inner_text("#at") == f"step {len(played) - 1} of {len(played)}"
 
 
-def test_controls_list_links_and_the_end(open_file: Callable[..., Any], saved: Any, net: Net) -> None:
-    played, file = saved
-    page = open_file(file, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+def test_controls_list_links_and_the_end(opened: Callable[..., Any], net: Net) -> None:
+    played = playback(net, torch.randn(2, 3))
+    page = opened(played, viewport=WIDE)
     page.keyboard.press("End")
     assert page.inner_text("#at") == "the end" and page.is_disabled("#on")
     assert sorted(texts(page, "#leaves .name")) == sorted(path for path, _ in net.named_parameters())

@@ -17,6 +17,8 @@ from examples.lesson.blocks import Chart, Checked, Choice, Matrix, Pictures, Sec
 from minigrad.text.tokenizer import BOS, EOS
 from minigrad.training import Outcome
 
+READY = ".plane canvas[data-code]"
+
 
 @pytest.fixture(scope="session")
 def coded() -> codes.Codes:
@@ -147,7 +149,7 @@ def test_claims_can_fail_and_nothing_may_go_wrong(copied: Copied) -> None:
     assert Text("Nothing: every sentence came back as it was.") in lesson[1].blocks
 
 
-def test_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(refused: Callable[..., None]) -> None:
     for arguments, message in (
         (["digits"], "there is no 'digits'; there are codes, denoising, sentences"),
         (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
@@ -158,19 +160,16 @@ def test_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
         (["--seed", str(2**63)], "is needed, not '9223372036854775808'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(arguments)
-        assert stopped.value.code == 2 and message in capsys.readouterr().err.splitlines()[-1]
+        refused(arguments, message, 2)
 
 
 @pytest.mark.nightly
-def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], open_file: Callable[..., Any]) -> None:
+def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], opened: Callable[..., Any]) -> None:
     assert cli.main(["codes", "--updates", "300", "--save", str(tmp_path / "pages")]) == 0
     written = capsys.readouterr()
     assert "[ok] held-out digits come back with less error than from two principal components" in written.out
     assert "training digits through two numbers: 37,506 parameters, 300 updates" in written.err
-    page = open_file(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
-    page.wait_for_selector(".plane canvas[data-code]")
+    page = opened(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
     assert page.locator(".checked").count() == 2 and page.locator(".pictures canvas").count() == 15
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

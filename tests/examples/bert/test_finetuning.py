@@ -19,9 +19,7 @@ from tests.support.cases import raises
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 
 
-@pytest.mark.parametrize(
-    "name", ["sst2", *(pytest.param(task, marks=pytest.mark.nightly) for task in BARS if task != "sst2")]
-)
+@pytest.mark.parametrize("name", [pytest.param(task, marks=[pytest.mark.nightly] * (task != "sst2")) for task in BARS])
 def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
     if name == "conll":
         pytest.importorskip("seqeval", reason="seqeval counts entities")
@@ -76,9 +74,7 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
     assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
 
 
-def test_models_that_cannot_begin(
-    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_models_to_refuse(options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
     with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
         finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder), longest=33))

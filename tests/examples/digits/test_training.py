@@ -74,12 +74,9 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
     images, labels = (np.concatenate(parts) for parts in zip(*first, strict=True))
     assert len(set(labels.tolist())) == 18 * 64  # each digit at most once
     far = {(y, x) for y in range(-2, 3) for x in range(-2, 3)}
-    reached = {way for i in range(200) for way in far if np.array_equal(image_of(digits, labels[i], way), images[i])}
+    ways = {way: shifted(digits.images[labels[:200]], np.array([way] * 200)) for way in far}
+    reached = {way for i in range(200) for way in far if np.array_equal(ways[way][i], images[i])}
     assert reached == far
-
-
-def image_of(digits: Digits, number: int, way: tuple[int, int]) -> np.ndarray:
-    return shifted(digits.images[number : number + 1], np.array([way]))[0]
 
 
 def test_a_training() -> None:

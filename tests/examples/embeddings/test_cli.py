@@ -34,9 +34,7 @@ def test_a_text_of_ones_own(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "the : king = loves : ?" in capsys.readouterr().out
 
 
-def test_the_shipped_corpus(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_shipped_corpus(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr(cli, "shipped", lambda language: text.shipped(language, 1000))
     cli.main(["--language", "italian", "--epochs", "1", "--width", "16", "--save", str(tmp_path)])
     printed = capsys.readouterr().out

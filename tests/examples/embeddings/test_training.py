@@ -118,9 +118,8 @@ def test_the_batch_of_a_place_is_always_the_same(corpus: Corpus) -> None:
 def test_pairs_are_of_the_text_and_shared_noise_divides_them(corpus: Corpus) -> None:
     batch = next(Pieces(corpus, replace(SMALL, window=1, shared=7, negatives=3)).epoch(0))
     letters = np.array([ord(word[0]) for word in corpus.words])
-    assert set(abs(letters[batch.word] - letters[batch.context]).tolist()) == {
-        1
-    }  # with a window of 1 a stands beside b alone
+    steps = abs(letters[batch.word] - letters[batch.context])
+    assert set(steps.tolist()) == {1}  # with a window of 1 a stands beside b alone
     assert len(batch.word) == 7 * len(batch.noise) and batch.noise.shape[1] == 7
 
 
@@ -132,9 +131,7 @@ def test_frequent_words_are_left_out(corpus: Corpus) -> None:
     assert pairs[1] / pairs[0] == pytest.approx(2.125 / 6, rel=0.05)
 
 
-def test_an_interrupted_run_ends_with_the_same_vectors(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_gives_the_same_vectors(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = replace(SMALL, epochs=1)
     expected = train(corpus, settings, progress=False).vectors.array
     assert (train(corpus, replace(settings, seed=1), progress=False).vectors.array != expected).any()

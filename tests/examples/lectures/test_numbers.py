@@ -63,17 +63,10 @@ def matrices(lesson: Lesson) -> Iterator[Matrix]:
 
 def evaluated(text: str) -> float:
     """What the left side of a sum comes to."""
-    for written, meant in (
-        ("−", "-"),
-        ("×", "*"),
-        ("²", "**2"),
-        (r"√(\d+)", r"math.sqrt(\1)"),
-        ("√", "math.sqrt"),
-        (r"\be\^(-?[\d.]+)", r"math.exp(\1)"),
-        (r"\^", "**"),
-        (r"\b(sin|cos)\b", r"math.\1"),
-        (r"\bln ([\d.]+)", r"math.log(\1)"),
-    ):
+    meanings = {"−": "-", "×": "*", "²": "**2", r"√(\d+)": r"math.sqrt(\1)", "√": "math.sqrt"}
+    meanings |= {r"\be\^(-?[\d.]+)": r"math.exp(\1)", r"\^": "**", r"\b(sin|cos)\b": r"math.\1"}
+    meanings[r"\bln ([\d.]+)"] = r"math.log(\1)"
+    for written, meant in meanings.items():
         text = re.sub(written, meant, text)
     return float(eval(text, {"math": math}))
 

@@ -157,9 +157,8 @@ def test_each_op_knows_the_line_that_made_it() -> None:
     relu = next(n for n in graph.nodes if n.op == "relu")
     assert relu.code == "scores = self.linear(x).relu() + x"
     assert relu.place == f"tests/viz/graph/test_record.py:{Block.forward.__code__.co_firstlineno + 1}"
-    assert (
-        next(n for n in graph.nodes if n.op == "linear").code == relu.code
-    )  # made in the library: the line that called
+    # Of an op of the library: the line that called.
+    assert next(n for n in graph.nodes if n.op == "linear").code == relu.code
 
 
 def test_arguments_that_are_no_tensors_are_told_by_name() -> None:
