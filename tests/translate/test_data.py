@@ -11,16 +11,12 @@ from minigrad.translate import data
 from minigrad.translate.data import Batch, PairBatches
 from minigrad.translate.settings import Settings
 
+pytest.importorskip("tokenizers")
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "longer", "longest", "words"]
 TRAIN = Pairs(
     [" ".join(WORDS[(i * k) % 8] for k in range(1, 2 + i % 5)) for i in range(60)],
     [" ".join(WORDS[(i + k) % 8] for k in range(1, 2 + i % 4)) for i in range(60)],
 )
-
-
-@pytest.fixture(autouse=True)
-def _needs_extras() -> None:
-    pytest.importorskip("tokenizers")
 
 
 def made(folder: Path, **changes: Any) -> PairBatches:

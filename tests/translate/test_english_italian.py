@@ -31,16 +31,6 @@ def big_test_split() -> list[Pair]:
     return load("test", size=5_000, seed=1)
 
 
-@cache
-def training_words() -> tuple[Counter[str], Counter[str]]:
-    """How often each token of either side is in the training split."""
-    pairs = corpus()["train"]
-    return (
-        Counter(token for pair in pairs for token in tokenize(pair.source)),
-        Counter(token for pair in pairs for token in tokenize(pair.target)),
-    )
-
-
 def everything() -> list[Pair]:
     return [pair for pairs in corpus().values() for pair in pairs]
 
@@ -78,19 +68,11 @@ def test_the_seed_alone_decides_what_the_corpus_has() -> None:
     assert ran.stdout == f"{load(size=200, seed=1)}\n"
 
 
-def held_out_qualities() -> list[tuple[str, str, str]]:
-    """(adjective, singular, plural) of every noun and adjective that only the test split joins."""
-    return [
-        (adjective.english, noun.english, noun.english_plural)
-        for noun in NOUNS.values()
-        for adjective in adjectives(noun)
-        if split_of_link(noun.name, adjective.english) == "test"
-    ]
-
-
 def test_no_training_sentence_joins_a_held_out_noun_and_adjective() -> None:
     """By the English text: "red shoes", "the shoes are too red", "shoes because they are red"."""
-    qualities = held_out_qualities()
+    both = ((noun, adjective.english) for noun in NOUNS.values() for adjective in adjectives(noun))
+    known = [(noun, adjective) for noun, adjective in both if split_of_link(noun.name, adjective) == "test"]
+    qualities = [(adjective, noun.english, noun.english_plural) for noun, adjective in known]
     assert len(qualities) >= 15
     joined = {split: noun_adjective_pairs(pairs) for split, pairs in corpus().items()}
     joined["test"] |= noun_adjective_pairs(big_test_split())
@@ -134,7 +116,8 @@ def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
 
 def test_the_vocabulary_is_large_and_each_word_is_often_in_training() -> None:
     """Those of the lexicon and of the test split as well."""
-    source, target = training_words()
+    sides = ([getattr(pair, side) for pair in corpus()["train"]] for side in ("source", "target"))
+    source, target = (Counter(token for text in texts for token in tokenize(text)) for texts in sides)
     words = {n for noun in NOUNS.values() for n in (noun.english, noun.english_plural)}
     words |= {*ADJECTIVES, *(verb.base.split()[0] for verb in VERBS.values())}
     assert words - {""} <= source.keys() and len(source) >= 400 and len(target) >= 800

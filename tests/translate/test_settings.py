@@ -132,12 +132,8 @@ def test_every_setting_is_an_option(tmp_path: Path) -> None:
 
 
 def test_languages_of_files(tmp_path: Path) -> None:
-    rows: list[tuple[tuple[str, ...], tuple[str, str]]] = [
-        (("a.en.gz", "b.fr"), ("en", "fr")),
-        (("a.tsv",), ("source", "target")),
-        (("a.txt", "b.txt"), ("source", "target")),
-        (("x/train", "x/train2"), ("source", "target")),
-    ]
+    unnamed = [("a.tsv",), ("a.txt", "b.txt"), ("x/train", "x/train2")]
+    rows = [(("a.en.gz", "b.fr"), ("en", "fr")), *((paths, ("source", "target")) for paths in unnamed)]
     for data, languages in rows:
         chosen = given("--preset", "base", "--data", *data)
         assert (chosen.data.source, chosen.data.target) == languages
