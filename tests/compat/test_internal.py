@@ -59,8 +59,7 @@ def test_dlpack() -> None:
     assert array[0] == 7 and minigrad.from_dlpack(array, copy=True).data_ptr() != tensor.data_ptr()
     assert np.from_dlpack(tensor).tolist() == [7, 1, 2]
     dlpack: Any = importlib.import_module("minigrad.utils.dlpack")
-    again = dlpack.from_dlpack(dlpack.to_dlpack(tensor))
-    assert again.data_ptr() == tensor.data_ptr()
+    assert dlpack.from_dlpack(dlpack.to_dlpack(tensor)).data_ptr() == tensor.data_ptr()
     raises(BufferError, r"tensor\.detach", lambda: np.from_dlpack(minigrad.ones(2, requires_grad=True)))
 
 
@@ -179,8 +178,7 @@ def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...])
         results.append((out, out if leaf.grad is None else leaf.grad))
     for a, b in zip(*results, strict=True):
         assert_close(a, b)
-    nothing = minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True]))
-    assert nothing.tolist() == [0, 0]
+    assert minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True])).tolist() == [0, 0]
 
 
 def test_response_norm_across_maps() -> None:

@@ -35,8 +35,7 @@ def test_what_is_saved_passes_through_the_hooks(t: Any) -> None:
     _ = x * x  # outside
     y.sum().backward(retain_graph=True)
     assert log == ["pack"] * 3 + ["unpack"] * 3
-    expected = (2 * x * y).tolist()
-    assert x.grad.tolist() == pytest.approx(expected)
+    assert x.grad.tolist() == pytest.approx((2 * x * y).tolist())
     y.sum().backward()  # unpacked again
     assert log.count("unpack") == 6
     raises(RuntimeError, "second time", y.sum().backward)

@@ -61,8 +61,7 @@ def test_subword_dropout_cuts_words_otherwise_but_says_the_same(tmp_path: Path) 
     text = data.tokenizers_for(TRAIN, Settings().changed({"vocabulary": 60, "data": ("x",)}).data).target
     said = [text.decode(row) for batch in batches.epoch(0) for row in batch.target[:, 1:].tolist()]
     assert sorted(said) == sorted(TRAIN.target)
-    lengths = [sum(batch.target.shape[0] for batch in batches.epoch(n)) for n in (0, 1)]
-    assert lengths == [60, 60]
+    assert [sum(batch.target.shape[0] for batch in batches.epoch(n)) for n in (0, 1)] == [60, 60]
     tokens = [sum(int((batch.target != PAD).sum()) for batch in batches.epoch(n)) for n in (0, 1)]
     assert tokens[0] > sum(len(batches.encoded[i][1]) for i in range(60))
 

@@ -89,8 +89,7 @@ def test_sums_run_up_in_order(net: Net) -> None:
             np.testing.assert_array_equal(np.array(d.total.table, np.float32), sums[key])
             assert d.target < step.node  # what is read is older
     assert {d.of for step in played.steps for d in step.deliveries if nodes[d.target].name == "h"} == {2}
-    multiple = [d for step in played.steps for d in step.deliveries if d.of == 3 or d.of == 2]
-    assert len(multiple) >= 4
+    assert len([d for step in played.steps for d in step.deliveries if d.of in (2, 3)]) >= 4
 
 
 def test_what_cannot_be_played() -> None:

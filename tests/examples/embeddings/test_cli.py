@@ -26,8 +26,7 @@ def test_a_text_of_ones_own(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr()
     assert status == 0 and "queen" in printed.out and "[ok]" in printed.out and "words a second" in printed.err
     assert (file.parent / "pages" / "embeddings.html").exists()
-    map_page = (file.parent / "pages" / lesson.MAP).read_text(encoding="utf-8")
-    assert '"tokens":["the",' in map_page
+    assert '"tokens":["the",' in (file.parent / "pages" / lesson.MAP).read_text(encoding="utf-8")
     vectors = Vectors.load(file.parent / "v.txt")
     assert set(vectors.words) == {"the", "king", "queen", "loves", "b"} and vectors.array.shape == (5, 8)
     assert cli.main(["--load", str(file.parent / "v.txt"), "--analogy", "the", "king", "loves"]) == 0

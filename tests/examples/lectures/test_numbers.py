@@ -123,8 +123,7 @@ def test_soft_and_hard_look_ups() -> None:
         slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
         assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
     assert dictionary.stairs().tolist() == [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
-    south = dictionary.direction(180.0).round()
-    assert dictionary.by_equality(south).tolist() == [[0, 0, 1, 0]]
+    assert dictionary.by_equality(dictionary.direction(180.0).round()).tolist() == [[0, 0, 1, 0]]  # south
     assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]
 
 
