@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-needs_transformers = pytest.mark.skipif(
-    importlib.util.find_spec("transformers") is None, reason="not installed: transformers"
-)
+MISSING = importlib.util.find_spec("transformers") is None
+needs_transformers = pytest.mark.skipif(MISSING, reason="not installed: transformers")
 
 
 def printed(program: str, *arguments: object, folder: Path) -> Any:
