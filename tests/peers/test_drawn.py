@@ -76,9 +76,7 @@ matrices = st.tuples(lengths, lengths)
 
 
 @st.composite
-def tensors(
-    draw: Any, shape: Any = shapes, dtypes: Any = FLOATS, expanded: bool = True, extremes: bool = False
-) -> Drawn:
+def tensors(draw: Any, shape: Any = shapes, dtypes: Any = FLOATS, expanded: Any = True, extremes: Any = False) -> Drawn:
     """A tensor of a shape (or of a shape from a strategy), of any strides."""
     shape = shape if isinstance(shape, tuple) else draw(shape)
     views = []
@@ -167,6 +165,7 @@ TWO = "add sub mul div pow atan2 maximum minimum fmax fmin hypot logaddexp logad
 TWO += " ne lt le gt ge logical_and logical_or logical_xor floor_divide bitwise_and bitwise_or bitwise_xor gcd lcm"
 TWO += " bitwise_left_shift heaviside float_power ldexp isclose"
 NUMBERS = "add sub mul div pow maximum eq lt remainder fmod floor_divide xlogy"
+OTHERS = [0, 1, -2, 0.5, -1.5, 2.0, True, 1 + 2j]
 SYMBOLS = {name: name for name in ("add", "sub", "mul", "pow", "eq", "lt")}
 SYMBOLS |= {"div": "truediv", "remainder": "mod", "floor_divide": "floordiv"}
 THREE = "where addcmul addcdiv lerp clamp"
@@ -194,12 +193,7 @@ def test_functions_of_two(name: str, drawn: list[Drawn]) -> None:
     check(lambda t, x, y: getattr(t, name)(x, y), *drawn, gradient=not unsettled)
 
 
-@hypothesis.given(
-    st.sampled_from(NUMBERS.split()),
-    tensors(dtypes=EVERY),
-    st.sampled_from([0, 1, -2, 0.5, -1.5, 2.0, True, 1 + 2j]),
-    st.booleans(),
-)
+@hypothesis.given(st.sampled_from(NUMBERS.split()), tensors(dtypes=EVERY), st.sampled_from(OTHERS), st.booleans())
 def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
     # PyTorch compares with -2 modulo 256 there, so that 0 < -2; here comparisons are exact.
     hypothesis.assume(not (name in ("eq", "lt") and x.dtype == "uint8" and number == -2))
