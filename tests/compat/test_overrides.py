@@ -507,7 +507,7 @@ def test_another_thread_meets_the_first_class_while_a_call_runs() -> None:
     for call in ("t.add(x, D)", "x + D", "x[D]", "t.cat([x, D])"):
         forget_classes()
         answer = evaluate(call, t=minigrad, x=minigrad.ones(2), D=Late())
-        assert answer[0].__name__ in ("add", "getitem", "__getitem__", "cat")
+        assert answer[0] in ("add", "getitem", "__getitem__", "cat"), call
 
 
 def test_modes_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
