@@ -19,6 +19,8 @@ from minigrad_models.training import Outcome
 
 READY = ".plane canvas[data-code]"
 
+READY = ".plane canvas[data-code]"
+
 
 @pytest.fixture(scope="session")
 def coded() -> codes.Codes:
