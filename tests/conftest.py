@@ -22,10 +22,11 @@ from tests.support import strict
 from tests.support.comparisons import HAS_TORCH, compares
 
 TESTS = Path(__file__).parent
+os.environ.setdefault("MINIGRAD_DATA", str(TESTS.parents[1] / "shared" / "data"))  # data sets, if there are any
 NIGHTLY = ("benchmarks", "ecosystem", "fuzz", "newcomer", "peers", "user_types", "web")  # folders
 # Where a test of a device runs on the stand-in for a GPU in the default tier, too; elsewhere it does so at night.
 ON_STRICT = ("backend/", "ops/", "nn/", "models/test_language_models.py", "optim/test_optimizers.py")
-ON_STRICT += ("training/test_pending.py",)
+ON_STRICT += ("models/training/test_pending.py",)
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 
 

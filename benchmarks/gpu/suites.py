@@ -32,7 +32,7 @@ SAMPLE = (
     "tests/nn",
     "tests/optim",
     "tests/backend",
-    "tests/training",
+    "tests/models/training",
 )
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
 

@@ -40,8 +40,8 @@ def numpy_files() -> Iterator[tuple[str, bytes]]:
 
 
 def minigrad_files() -> Iterator[tuple[str, bytes]]:
-    """minigrad's files, and those of the package minigrad_page."""
-    for top in (ROOT / "minigrad", HERE / "python" / "minigrad_page"):
+    """The files of both packages, and those of the package minigrad_page."""
+    for top in (ROOT / "minigrad", ROOT / "models" / "minigrad_models", HERE / "python" / "minigrad_page"):
         for path in sorted(top.rglob("*")):
             name = path.relative_to(top.parent)
             if path.is_file() and _wanted(PurePosixPath(name.as_posix()), OF_MINIGRAD):

@@ -136,9 +136,9 @@ def test_paths_lead_to_the_functions() -> None:
     from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
     from minigrad.distributed.elastic.multiprocessing.errors import record
     from minigrad.distributed.optim import ZeroRedundancyOptimizer
-    from minigrad.distributed.run import main
     from minigrad.multiprocessing.spawn import ProcessRaisedException, start_processes
 
+    from minigrad.distributed.run import main
     from minigrad.nn.parallel.distributed import GradBucket
 
     assert default_hooks.__name__ == "minigrad.distributed.hooks"

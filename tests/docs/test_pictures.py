@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 import minigrad as mg
-from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
 from tests.support.browser import CHROMIUM

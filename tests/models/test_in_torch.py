@@ -7,13 +7,13 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.architectures import autoencoder, classifiers
-from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer as music
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
-from tests.models.test_classifiers import SMALL
-from tests.models.test_music_transformer import KINDS
-from tests.models.test_transformer_xl import KINDS as XL_KINDS
+from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
+from tests.models.architectures.test_classifiers import SMALL
+from tests.models.gpt.test_transformer_xl import KINDS as XL_KINDS
+from tests.models.music.test_music_transformer import KINDS
 from tests.support.in_torch import in_torch
 from tests.support.parity import assert_close, torch
 

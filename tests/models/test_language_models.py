@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.nn import functional as F
 from minigrad_models.bert import bert
 from minigrad_models.generation import cache
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer
-from minigrad.nn import functional as F
 from minigrad_models.text import generate
 
 V = 11

@@ -85,7 +85,7 @@ def test_a_module_made_without_drawing() -> None:
 
 
 def test_a_module_called_with_other_values_by_its_old_name() -> None:
-    """tests/func/test_stateless.py has what it does."""
+    """tests/compat/func/test_stateless.py has what it does."""
     from minigrad.nn.utils import stateless
 
     net, x = nn.Linear(2, 2), minigrad.tensor([[1.0, 2.0]])

@@ -6,8 +6,8 @@ from typing import Any
 
 import minigrad as mg
 from minigrad import nn
-from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
+from minigrad_models.gpt.gpt2 import GPT2, Config
 from tests.support.cases import raises
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small

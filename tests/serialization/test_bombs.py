@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import minigrad
-from tests.fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
-from minigrad_models.music import read_chorales, read_midi
 from minigrad.serialization import load, load_file, safe_globals, save, save_file
 from minigrad.serialization.source import check_shape, content
+from minigrad_models.music import read_chorales, read_midi
 from minigrad_models.text import Lines
 from minigrad_models.training import read_checkpoint, read_log
 from minigrad_models.translation.translation_settings import Settings
+from tests.fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
 from tests.support.cases import each, raises
 
 LONGEST = 1_500  # characters of a message

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.fuzz.pickles import call, number, text
 from minigrad import nn
 from minigrad.serialization import load, safe_globals, save
+from tests.fuzz.pickles import call, number, text
 from tests.support.cases import each
 from tests.support.parity import host, in_torch_words, torch
 

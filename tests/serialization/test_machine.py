@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.fuzz.pickles import call, name, number, text
 from minigrad.serialization import load, safe_globals
+from tests.fuzz.pickles import call, name, number, text
 from tests.serialization.test_checkpoint import archive, tensor_pickle
 from tests.support.cases import each
 

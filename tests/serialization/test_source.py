@@ -11,8 +11,8 @@ import pytest
 
 import minigrad as mg
 from minigrad.compat.hub import download_url_to_file
-from minigrad_models.music import Note, write_midi
 from minigrad.serialization import source
+from minigrad_models.music import Note, write_midi
 from tests.support.cases import each
 from tests.support.interrupts import Lines
 

@@ -3,6 +3,7 @@
 import ast
 import sys
 from importlib import import_module
+from importlib.util import resolve_name
 from pathlib import Path
 from types import ModuleType
 
@@ -10,18 +11,39 @@ import pytest
 
 THEIRS = {"minigrad": "torch", "minigrad.nn": "torch.nn", "minigrad.nn.utils.rnn": "torch.nn.utils.rnn"}
 PACKAGE = "models_in_torch"
-TWINS = ("causal", "generation", "layers", "pretrained", "relative", "transformer", "translation")  # of other models
+FILES = {  # of models, and of what they share
+    name: f"minigrad_models.{folder}.{name}"
+    for folder, names in {
+        "architectures": "autoencoder classifiers layers pretrained relative skip_gram",
+        "generation": "causal generation",
+        "translation": "transformer seq2seq conv_seq2seq encoder_decoder",
+        "gpt": "gpt2 transformer_xl",
+        "bert": "bert",
+        "music": "music_transformer",
+    }.items()
+    for name in names.split()
+}
+TWINS = (
+    "causal",
+    "generation",
+    "layers",
+    "pretrained",
+    "relative",
+    "transformer",
+    "encoder_decoder",
+)  # of other models
 
 
 def in_torch(name: str) -> ModuleType:
-    """The file ``models/NAME.py`` with PyTorch in minigrad's place, and the models that it rests on likewise. Without
-    PyTorch the test is skipped."""
+    """The file of a model with PyTorch in minigrad's place, and the models that it rests on likewise. Without PyTorch
+    the test is skipped."""
     pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     full = f"{PACKAGE}.{name}"
     if full not in sys.modules:
-        source = import_module(f"minigrad_models.architectures.{name}").__file__
+        source = import_module(FILES[name]).__file__
         assert source is not None
-        tree = _Replaced().visit(ast.parse(Path(source).read_text(encoding="utf-8")))
+        replaced = _Replaced(FILES[name].rpartition(".")[0])
+        tree = replaced.visit(ast.parse(Path(source).read_text(encoding="utf-8")))
         module = sys.modules[full] = ModuleType(full)
         exec(compile(ast.fix_missing_locations(tree), source, "exec"), vars(module))
     return sys.modules[full]
@@ -30,14 +52,19 @@ def in_torch(name: str) -> ModuleType:
 class _Replaced(ast.NodeTransformer):
     """Imports of PyTorch's names, and of twins of other models; decoding stays minigrad's."""
 
+    def __init__(self, package: str) -> None:
+        self.package = package
+
     def visit_Import(self, node: ast.Import) -> ast.Import:
         for alias in node.names:
             alias.name = THEIRS.get(alias.name, alias.name)
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
-        if node.level and node.module in TWINS:
-            return ast.ImportFrom(in_torch(node.module).__name__, node.names, 0)
-        if node.level:
-            return ast.ImportFrom(f"minigrad_models.architectures.{node.module}" if node.module else "minigrad_models.architectures", node.names, 0)
-        return ast.ImportFrom(THEIRS.get(str(node.module), str(node.module)), node.names, 0)
+        if not node.level:
+            return ast.ImportFrom(THEIRS.get(str(node.module), str(node.module)), node.names, 0)
+        name = resolve_name("." * node.level + (node.module or ""), self.package)
+        twin = name.rpartition(".")[2]
+        if twin in TWINS and name == FILES[twin]:
+            name = in_torch(twin).__name__
+        return ast.ImportFrom(name, node.names, 0)

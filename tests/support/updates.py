@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-import minigrad_models.gpt.gpt_settings
 import minigrad
+import minigrad_models.gpt.gpt_settings
 from minigrad_models.gpt.architectures import ARCHITECTURES
 from minigrad_models.gpt.architectures import build as build_language_model
 from minigrad_models.gpt.tokens import Characters
@@ -24,8 +24,8 @@ from minigrad_models.programs.start_training import trainer_of
 from minigrad_models.text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.training import Trainer
 from minigrad_models.translation.architectures import build
-from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.train_translator import make_trainer
+from minigrad_models.translation.translation_settings import preset
 
 from . import launches, strict
 

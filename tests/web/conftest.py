@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import browser as browser
 from docs.web import server
+from tests.support.browser import browser as browser
 
 START = 90.0  # seconds in which Python has started, on a busy machine
 

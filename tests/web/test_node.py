@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.cases import raises
 from docs.web import node
+from tests.support.cases import raises
 
 
 class Npm:

@@ -41,8 +41,17 @@ def test_minigrad_goes_along_with_its_pages_and_the_sites_own_package() -> None:
     files = list(packs.minigrad_files())
     found = dict(files)
     assert len(files) == len(found)
-    pages = ("minigrad/viz/assets/base.css", "minigrad/viz/assets/graph.js", "models/minigrad_models/translation/serve/page/page.html")
-    for path in ("minigrad/__init__.py", "minigrad/ops/op.py", "models/minigrad_models/translation/presets/toy.toml", *pages):
+    pages = (
+        "minigrad/viz/assets/base.css",
+        "minigrad/viz/assets/graph.js",
+        "models/minigrad_models/translation/serve/page/page.html",
+    )
+    for path in (
+        "minigrad/__init__.py",
+        "minigrad/ops/op.py",
+        "models/minigrad_models/translation/presets/toy.toml",
+        *pages,
+    ):
         assert found[path] == (packs.ROOT / path).read_bytes()
     for name in ("__init__", "cells", "losses", "translate"):
         own = packs.HERE / "python" / "minigrad_page" / f"{name}.py"

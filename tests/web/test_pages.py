@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import pytest
 
 import minigrad
-from tests.support.documents import blocks
 from docs.web import build, docstrings, documents, hooks, notebooks, pages, public, reference, sources, usage
 from docs.web.documents import ROOT, relaid, relink
+from tests.support.documents import blocks
 
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
@@ -121,7 +121,9 @@ def test_every_module_with_a_list_of_names_has_a_place() -> None:
     rooms += [f"minigrad.{path.stem}" for path in (ROOT / "minigrad").glob("*.py") if not path.stem.startswith("_")]
     known = {entry.anchor for module in reference.modules() for entry in reference.entries(module)}
     listed = {f"{m}.{n}" for m in rooms if getattr(importlib.import_module(m), "__all__", ()) for n in public.names(m)}
-    assert [name for name in listed - known if not name.startswith(("minigrad.functions.names.", "minigrad.version."))] == []
+    assert [
+        name for name in listed - known if not name.startswith(("minigrad.functions.names.", "minigrad.version."))
+    ] == []
 
 
 def test_an_op_is_shown_with_its_rule_and_its_tests() -> None:

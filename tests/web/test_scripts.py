@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from minigrad import viz
 from docs.web import scripts
+from minigrad import viz
 
 PANELS = ("graph", "playback", "explain", "attention")  # of playground.js, but for Output
 FILES = sorted(scripts.EXAMPLES.glob("*.py"))

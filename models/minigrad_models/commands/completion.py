@@ -9,6 +9,7 @@ from typing import Any
 from minigrad.backend.extras import how_to_install
 
 from ..programs.command_line import RAW
+from .systems import SYSTEMS, system
 
 SHELLS = ("bash", "zsh", "fish")
 ABOUT = """
@@ -39,8 +40,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _add_systems(parser: argparse.ArgumentParser) -> None:
     """Give the commands of systems the parsers that they have."""
-    from .minigrad_command import SYSTEMS, system
-
     (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     commands.choices.update({name: system(name).parser() for name in SYSTEMS})
 

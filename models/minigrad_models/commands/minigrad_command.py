@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
-from typing import Any
 
 from ..programs.command_line import Command, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
 from . import compat, completion, profile, version, viz
+from .systems import SYSTEMS, system
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -34,11 +33,6 @@ A training that was stopped in any way goes on when the same command is given ag
 """
 
 
-SYSTEMS = {
-    "gpt": "train a language model on a text, and write with it",
-    "bert": "pre-train BERT, fine-tune it, search by meaning",
-    "music": "train a Music Transformer, and write music with it",
-}
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
@@ -57,11 +51,6 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--version", action=version.Versions, help="print the versions of minigrad and what it runs on")
     p.set_defaults(parser=p)  # for ``completion``, which describes it
     return p
-
-
-def system(name: str) -> Any:
-    """The command line of a system, imported when it is asked for: ``minigrad --help`` needs no model."""
-    return import_module(f"..{name}.{name}_command", __package__)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -32,9 +32,10 @@ def read(settings: DataSettings) -> Text:
     Raises:
         FileNotFoundError: there is no file. ValueError: it is not text, or too short to be split.
     """
-    path = (
-        Path(settings.input) if settings.input else data_set(*SHAKESPEARE, what="Shakespeare's plays", instead=INSTEAD)
-    )
+    if settings.input:
+        path = Path(settings.input)
+    else:
+        path = data_set(*SHAKESPEARE, what="Shakespeare's plays", instead="give a text of your own, --input FILE")
     text = read_file(path, settings.tokenizer)
     cut = int(len(text) * (1 - settings.held_out))
     if min(cut, len(text) - cut) < 2:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from minigrad import Tensor, arange, cat, multinomial, tensor, where, zeros, zeros_like
+import minigrad as mg
+from minigrad import Tensor, arange, cat, multinomial, where, zeros, zeros_like
 from minigrad.autograd import no_grad
 from minigrad.backend.dtype import finfo
 
@@ -211,7 +212,7 @@ def _generate(
 def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list[int], Tensor]:
     """The sentences that have not ended, and their places, on the device of a tensor."""
     places = [n for n, is_over in enumerate(ended) if not is_over]
-    return [active[n] for n in places], tensor(places, device=like.device).long()
+    return [active[n] for n in places], mg.tensor(places, device=like.device).long()
 
 
 # Several beams per sentence --------------------------------------------------------------------------------

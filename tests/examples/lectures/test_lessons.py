@@ -36,11 +36,11 @@ from examples.lesson.blocks import (
 from examples.lesson.plain import plain, width
 from examples.lesson.program import show
 from minigrad import nn
-from minigrad_models.translation.transformer import Config, Transformer
+from minigrad.viz.palette import LIGHT
 from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.translation import translator_run as run
+from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
-from minigrad.viz.palette import LIGHT
 from tests.support.browser import contrast, texts
 from tests.support.cases import raises
 

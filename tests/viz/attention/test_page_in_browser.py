@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.translation.transformer import Config, Transformer
 from minigrad.viz.attention import AttentionView, Candidate, attention
 from minigrad.viz.attention import page as pages
+from minigrad_models.translation.transformer import Config, Transformer
 from tests.support.browser import texts
 
 EVIL = "</script><b>zebra</b><img src=x onerror=\"document.title='x'\">"

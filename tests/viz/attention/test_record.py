@@ -10,16 +10,16 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad_models.translation import seq2seq
-from minigrad_models.translation.transformer import Config, Transformer
 from minigrad.nn import functional as F
 from minigrad.nn import hooks
 from minigrad.ops.op import watch
+from minigrad.viz.attention import AttentionView, Layer, attention
 from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation import seq2seq
+from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
-from minigrad.viz.attention import AttentionView, Layer, attention
 from tests.support.cases import raises
 
 B, H, T, D = 2, 2, 5, 8

@@ -10,12 +10,12 @@ import pytest
 import minigrad as mg
 from minigrad import nn, viz
 from minigrad.autograd import gradcheck
-from minigrad_models.bert.bert import Bert
-from minigrad_models.bert.bert import Config as BertConfig
-from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
 from minigrad.utils._pytree import tree_leaves
 from minigrad.utils.checkpoint import checkpoint
+from minigrad_models.bert.bert import Bert
+from minigrad_models.bert.bert import Config as BertConfig
+from minigrad_models.gpt.gpt2 import GPT2, Config
 from tests.support.cases import raises
 from tests.support.engine import changed, parts
 from tests.support.transformers import sentences, small

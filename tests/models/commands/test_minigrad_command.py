@@ -1,0 +1,61 @@
+"""The command ``minigrad`` as a whole: its commands, its help, its versions."""
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from minigrad.backend.version import project
+from minigrad_models.commands import minigrad_command as cli
+from minigrad_models.commands import version
+from minigrad_models.commands.systems import SYSTEMS
+from minigrad_models.programs import typed
+from tests.support.cases import cases
+
+
+def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (["--help"], [], ["trian"], ["viz"], ["profile"], ["completion", "tcsh"], ["--verzion"]):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(wrong)
+        out, err = capsys.readouterr()
+        assert stop.value.code == (0 if out else 2) and "usage: minigrad" in out + err, wrong
+        assert all(f"\n    {command.name}" in out for command in cli.COMMANDS if wrong == ["--help"])
+
+
+def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version, "_installed", {"cupy-cuda12x": "13.3.0"}.get)
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--version"])
+    first, second = capsys.readouterr().out.splitlines()
+    assert stop.value.code == 0 and first == f"minigrad {project}"
+    assert second == f"NumPy {numpy.__version__}, Python {sys.version.split()[0]}, CuPy 13.3.0"
+    assert version._installed("nonesuch") is None
+
+
+def test_help_loads_neither_models_nor_pictures() -> None:
+    program = "import sys; from minigrad_models.commands.minigrad_command import parser; parser().format_help()"
+    program += "; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    late = ("minigrad.viz", "minigrad.compat", "tqdm", "shtab", "minigrad_models.translation.translator")
+    late += tuple(f"minigrad_models.{name}" for name in ("architectures", "gpt", "bert", "music"))
+    assert "minigrad_models.translation.translation_command" in loaded
+    assert not [name for name in loaded if name.startswith(late)]
+
+
+@cases("name", list(SYSTEMS))
+def test_a_system_has_its_own_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([name, "--help"])
+    assert stop.value.code == 0 and f"usage: minigrad {name} " in capsys.readouterr().out
+
+
+def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(typed.TYPED, raising=False)
+    monkeypatch.setattr(typed, "is_on_path", lambda name: True)
+    assert typed.command("minigrad_models.translation", "train", "--run", "a b") == "minigrad train --run 'a b'"
+    assert typed.command("minigrad_models.gpt", "train") == "minigrad gpt train"
+    monkeypatch.setattr(typed, "is_on_path", lambda name: False)
+    assert typed.command("minigrad_models.translation", "train") == "python -m minigrad train"
+    monkeypatch.setenv(typed.TYPED, "python tasks.py translate")
+    assert typed.command("minigrad_models.translation", "train") == "python tasks.py translate train"

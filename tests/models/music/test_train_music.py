@@ -1,0 +1,174 @@
+"""Music models as a person has them: trained, resumed, begun anew, evaluated, shown; and what can be wrong."""
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad_models.music import music_command as cli
+from minigrad_models.music import music_run as run
+from minigrad_models.music.midi import read_midi, write_midi
+from minigrad_models.music.music_data import read
+from minigrad_models.music.music_evaluation import evaluate
+from minigrad_models.music.music_run import load
+from minigrad_models.music.music_settings import DataSettings, Settings
+from minigrad_models.music.performance import decode, parse
+from minigrad_models.training import read_checkpoint
+from tests.support.music import SMALL
+from tests.support.runs import evaluated
+
+Refused = Callable[[list[str], str], None]
+
+
+def arguments(data: Path, folder: Path, *more: str, steps: int = 20) -> list[str]:
+    return ["train", "--data", str(data), "--run", str(folder), *SMALL, "--steps", str(steps), "--ranks", "1", *more]
+
+
+def test_it_trains_and_shows_what_it_writes(chorales: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(chorales, tmp_path / "run", steps=30)) == 0
+    said = capsys.readouterr()
+    assert "8 chorales" in said.out and "3 (" in said.out and "nats per cell" in said.out
+    losses = evaluated(tmp_path / "run")
+    assert len(losses) == 3 and losses[-1] < losses[0]
+    samples = sorted((tmp_path / "run" / "samples").iterdir())
+    assert [path.name for path in samples] == [f"step-{step:06d}.mid" for step in (10, 20, 30)]
+    assert read_midi(samples[-1]).seconds <= 2.1
+    assert said.out.count("\n\n") >= 3, "a line of music at each evaluation"
+    model = run.load(tmp_path / "run")
+    assert model.ranges[0] == [71, 74] and model.model.config.cycle == 16 and not model.model.training
+
+
+def test_a_run_of_other_settings_or_other_music(chorales: Path, tmp_path: Path, refused: Refused) -> None:
+    folder, data = tmp_path / "run", tmp_path / "copy.json"
+    data.write_text(chorales.read_text())
+    assert cli.main(arguments(data, folder, steps=5)) == 0
+    refused(arguments(data, folder, "--dropout", "0.2", steps=5), "dropout .0.1 there, 0.2 now.*--fresh")
+    content = json.loads(data.read_text())
+    content["train"].pop()
+    data.write_text(json.dumps(content))
+    refused(arguments(data, folder, steps=5), "the music")
+
+
+def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) -> None:
+    for options, message in (
+        (("--heads", "3"), "must be a multiple of heads"),
+        (("--window", "64"), "window .64. is more than the model sees"),
+        (("--context", "40"), "context is 40, and must be a multiple of 32"),
+        (("--window", "16"), "window is 16, and must be a multiple of 32"),
+        (("--preset", "huge"), "no preset 'huge'; there are chorales"),
+        (("--kind", "songs"), "kind is 'songs'"),
+    ):
+        refused(arguments(chorales, tmp_path / "run", *options), message)
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_data_it_says_where_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
+    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
+    train = ["train", "--ranks", "1", "--run", str(tmp_path / "run")]
+    refused(train, "Bach's chorales are not part of the repository.*--data PATH")
+    refused([*train, "--preset", "piano"], "performances are not part of")
+
+
+def test_a_preset_has_all_settings() -> None:
+    for name in Settings.preset_names():
+        settings = Settings.preset(name)
+        text = (Settings.PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+        assert text == settings.as_toml(text.splitlines()[0].removeprefix("# "))
+        assert settings.config().positions == settings.model.context
+
+
+Change = Callable[[dict[str, Any]], Any]
+HOSTILE: dict[str, Change] = {
+    "a huge vocabulary": lambda c: c["extra"]["model"].update(vocabulary=10**9),
+    "a huge context": lambda c: c["extra"]["model"].update(positions=10**9),
+    "a long cycle": lambda c: c["extra"]["model"].update(cycle=10**9),
+    "many distances": lambda c: c["extra"]["model"].update(distances=10**9),
+    "another attention": lambda c: c["extra"]["model"].update(attention="none"),
+    "another kind": lambda c: c["extra"]["settings"]["data"].update(kind="performance"),
+    "no ranges": lambda c: c["extra"].pop("ranges"),
+    "ranges of nothing": lambda c: c["extra"].update(ranges=[[]]),
+}
+
+
+def test_checkpoints_that_make_no_sense(run: Path, tmp_path: Path, refused: Refused) -> None:
+    sound = read_checkpoint(run / "model.safetensors")
+    for name, change in HOSTILE.items():
+        content, path = copy.deepcopy(sound), tmp_path / f"{name}.safetensors"
+        change(content)
+        mg.save(content, path)
+        refused(["generate", "--run", str(path), "--output", str(tmp_path / "a.mid")], re.escape(str(path)))
+
+
+LECTURE = "SET_VELOCITY<80>, NOTE_ON<60>, TIME_SHIFT<500>, NOTE_ON<64>, TIME_SHIFT<500>, NOTE_ON<67>, TIME_SHIFT<1000>"
+LECTURE += ", NOTE_OFF<60>, NOTE_OFF<64>, NOTE_OFF<67>"
+
+
+def test_events_make_the_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is printed is what the lectures write, and the file that is written has the same events."""
+    source, output = write_midi(tmp_path / "in.mid", decode(parse(LECTURE)), 90.0), tmp_path / "out.mid"
+    for file in (source, output):
+        assert cli.main(["events", str(file), "--output", str(output)]) == 0
+        assert " ".join(capsys.readouterr().out.split()) == LECTURE
+    assert read_midi(output).tempos[0][1] == pytest.approx(90, rel=1e-5)
+
+
+def test_files_without_events(tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "text.mid").write_text("no music")
+    write_midi(tmp_path / "empty.mid", [])
+    for command in ("events", "roll"):
+        refused([command, str(tmp_path / "text.mid")], "text.mid is no MIDI file")
+        refused([command, str(tmp_path / "none.mid")], "none.mid")
+    refused(["events", str(tmp_path / "empty.mid")], "empty.mid has no notes")
+    refused(["events", str(tmp_path / "empty.mid"), "--output", "a.txt"], "must end in .mid")
+
+
+def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for ending, begin in ((".html", "<!"), (".svg", "<svg")):
+        output = tmp_path / f"roll{ending}"
+        assert cli.main(["roll", str(four_voices), "--output", str(output)]) == 0
+        assert capsys.readouterr().out == f"{output}\n"
+        assert output.read_text(encoding="utf-8").startswith(begin)
+
+
+def test_a_roll_shows_what_a_model_looks_at(run: Path, four_voices: Path, tmp_path: Path) -> None:
+    plain, read = tmp_path / "plain.html", tmp_path / "read.html"
+    assert cli.main(["roll", str(four_voices), "--output", str(plain)]) == 0
+    options = ["--run", str(run), "--output", str(read)]
+    assert cli.main(["roll", str(four_voices), *options]) == 0
+    pages = [path.read_text(encoding="utf-8") for path in (plain, read)]
+    assert '"attention":null' in pages[0].replace(" ", "") and '"attention":null' not in pages[1].replace(" ", "")
+
+
+def test_the_measure_is_the_mean_over_all_cells(run: Path, chorales: Path, tmp_path: Path) -> None:
+    """Of each cell, what the model says when it has read the half of a window before it, at least, on the grid."""
+    trained = load(run)
+    nats, count = 0.0, 0
+    for ids in read(DataSettings("chorales", (str(chorales),))).valid:
+        for place in range(1, len(ids)):
+            begin = 16 * max(0, -(-(place - 32) // 16))
+            log_p = trained.model(mg.from_numpy(ids[begin:place])[None])[0, -1].log_softmax(-1)
+            nats, count = nats - float(log_p[int(ids[place])]), count + 1
+    file = tmp_path / "numbers.json"
+    assert cli.main(["evaluate", "--run", str(run), "--json", str(file)]) == 0
+    numbers = json.loads(file.read_text())
+    assert numbers["tokens"] == count and numbers["pieces"] == 3
+    assert numbers["loss"] == pytest.approx(nats / count, rel=1e-4)
+    assert numbers["perplexity"] == pytest.approx(np.exp(numbers["loss"]))
+
+
+def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None:
+    where = ["evaluate", "--run", str(run)]
+    parts = {part: evaluate(run, part=part)["pieces"] for part in ("train", "valid", "test")}
+    assert parts == {"train": 8, "valid": 3, "test": 2}
+    assert evaluate(run, files=[str(four_voices)])["tokens"] == 4 * 24
+    assert evaluate(run, stride=16)["loss"] == evaluate(run)["loss"] != evaluate(run, stride=32)["loss"]
+    refused([*where, "--window", "64"], "--window 64: the model sees 32")
+    refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")
+    refused([*where, "--stride", "3"], "begin at multiples of 16")
+    refused([*where, "--data", "none.mid"], "none.mid")

@@ -1,0 +1,37 @@
+"""Options that are numbers, or devices."""
+
+from argparse import ArgumentTypeError
+from pathlib import Path
+
+import pytest
+
+from minigrad_models.programs.options import device, positive, whole
+from minigrad_models.translation.train_translator import train
+from minigrad_models.translation.translation_settings import Settings
+from tests.support.cases import raises
+
+
+def test_whole_numbers() -> None:
+    within = {"0": 0, "-3": -3, "007": 7, "12": 12}
+    assert {text: whole(-3, 12)(text) for text in within} == within
+    for text in ("-4", "13", "", "1.5", "1e3", "١٢", "²", "9" * 5000, "--1", "1_0", " 1"):
+        with pytest.raises(ArgumentTypeError, match=r"a whole number from -3 to 12 is needed, not '"):
+            whole(-3, 12)(text)
+    assert whole()("123456789012") == 123_456_789_012
+    raises(ArgumentTypeError, "a whole number from 1 on is needed, not '0'", lambda: whole()("0"))
+
+
+def test_positive_numbers() -> None:
+    assert [positive()("1e-3"), positive(0)("0"), positive(2)("2.5")] == [0.001, 0.0, 2.5]
+    for text in ("0", "-1", "nan", "inf", "1,5", ""):
+        with pytest.raises(ArgumentTypeError, match="a number above 0 is needed, not '"):
+            positive()(text)
+    raises(ArgumentTypeError, "a number from 2 on is needed, not '1'", lambda: positive(2)("1"))
+
+
+def test_a_device_is_looked_for_before_anything_else(tmp_path: Path) -> None:
+    assert device("cpu") == "cpu"
+    raises(ArgumentTypeError, "'tpu' is not a device", lambda: device("tpu"))
+    settings = Settings().changed({"device": "tpu", "data": (str(tmp_path / "nothing.tsv"),)})
+    raises(RuntimeError, "'tpu' is not a device", lambda: train(settings, tmp_path / "run"))
+    assert not list(tmp_path.iterdir())

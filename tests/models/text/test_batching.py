@@ -1,0 +1,127 @@
+"""Batches by tokens: every pair once, none too large, little padding, a place that can be gone back to."""
+
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.utils.data import DataLoader
+from minigrad_models.text.batching import TokenBatches
+
+Batches = list[list[int]]
+
+
+@pytest.fixture
+def lengths() -> Any:
+    """500 pairs whose sides are of about equal length, as of translations."""
+    draw = np.random.default_rng(0)
+    source = draw.integers(1, 30, 500)
+    return np.stack([source, np.maximum(1, source + draw.integers(-4, 5, 500))], axis=1).astype(np.int32)
+
+
+def padding(batches: Batches, lengths: Any) -> float:
+    """Tokens of padding for each token of text."""
+    padded = sum(len(batch) * int(lengths[batch].max(axis=0).sum()) for batch in batches)
+    return padded / int(lengths.sum()) - 1
+
+
+@pytest.mark.parametrize(("pool", "shuffle"), [(1, True), (7, False), (100, True), (10_000, True), (10_000, False)])
+def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool, pool: int) -> None:
+    batches = TokenBatches(lengths, 200, seed=1, shuffle=shuffle, pool=pool)
+    for epoch in range(2):
+        rows = list(batches.epoch(epoch))
+        assert sorted(i for batch in rows for i in batch) == list(range(500))
+        assert all(len(batch) * lengths[batch].max() <= 200 for batch in rows)
+        batches.set_epoch(epoch)
+        assert len(batches) == len(rows)
+
+
+def test_sorted_batches_are_full(lengths: Any) -> None:
+    """No batch has room for the pair that comes next, except where a pool ends."""
+    batches = TokenBatches(lengths, 200, shuffle=False)
+    rows = list(batches.epoch(0))
+    for batch, following in pairwise(rows):
+        together = [*batch, following[0]]
+        assert len(together) * lengths[together].max() > 200
+    order = [(lengths[i, 1], lengths[i, 0], i) for batch in rows for i in batch]
+    assert order == sorted(order) and list(batches.epoch(5)) == rows
+
+
+def test_lengths_of_a_batch_are_about_equal(lengths: Any) -> None:
+    many = np.tile(lengths, (40, 1))
+    rows = list(TokenBatches(many, 400, seed=1).epoch(0))
+    assert padding(rows, many) < 0.12
+    shuffled = np.random.default_rng(0).permutation(len(many))
+    at_random = [part.tolist() for part in np.array_split(shuffled, len(rows))]
+    assert padding(at_random, many) > 0.5
+
+
+def test_the_order_of_a_seed_stays() -> None:
+    """What a run has saved must mean the same under another version of NumPy: these are written down."""
+    lengths = np.stack([np.arange(12) % 5 + 1, np.arange(12) % 4 + 1], axis=1)
+    expected = [[6, 10, 11], [4, 8], [0, 5, 1], [7, 3], [9, 2]]
+    assert list(TokenBatches(lengths, 12, seed=7).epoch(2)) == expected
+    assert list(TokenBatches(lengths, 12, seed=7).epoch(3)) != expected != list(TokenBatches(lengths, 12).epoch(2))
+
+
+def test_iteration_goes_on_from_where_it_stands(lengths: Any) -> None:
+    batches, plain = TokenBatches(lengths, 200), TokenBatches(lengths, 200)
+    first = list(islice(batches, 5))
+    assert first + list(batches) == list(plain.epoch(0))
+    assert list(islice(batches, 3)) == list(plain.epoch(1))[:3]  # the next epoch has begun by itself
+    batches.set_epoch(1)
+    assert list(batches) == list(plain.epoch(1))[3:]  # it was the present one already
+    batches.set_epoch(7)
+    assert list(batches) == list(plain.epoch(7))
+
+
+def test_a_place_is_saved_and_found_again(lengths: Any) -> None:
+    batches = TokenBatches(lengths, 200, seed=3)
+    batches.set_epoch(4)
+    list(islice(batches, 6))
+    state = batches.state_dict()
+    again = TokenBatches(lengths, 200, seed=3)
+    again.load_state_dict(state)
+    assert list(again) == list(batches) == list(TokenBatches(lengths, 200, seed=3).epoch(4, 6))
+    for other, message in (
+        (TokenBatches(lengths, 100, seed=3), "tokens was 200, it is 100"),
+        (TokenBatches(lengths, 200), "seed was 3, it is 0"),
+        (TokenBatches(lengths[1:], 200, seed=3), "pairs was 500, it is 499"),
+    ):
+        with pytest.raises(ValueError, match=rf"place in other batches: {message}"):
+            other.load_state_dict(state)
+
+
+def test_as_batch_sampler_of_a_data_loader(lengths: Any) -> None:
+    expected = list(TokenBatches(lengths, 200).epoch(0))
+    data = [int(number) for number in range(500)]
+    batches = TokenBatches(lengths, 200)
+    loader: DataLoader[Any] = DataLoader(data, batch_sampler=batches, collate_fn=list)
+    assert len(loader) == len(expected)
+    assert list(islice(loader, 4)) == expected[:4]
+    assert batches.state_dict()["position"] == 4
+    assert list(loader) == expected[4:]
+    options: Any = {"batch_sampler": TokenBatches(lengths, 200), "collate_fn": list, "num_workers": 2}
+    assert list(DataLoader(data, **options)) == expected
+
+
+def test_few_pairs_and_long_ones() -> None:
+    for shuffle in (True, False):  # a pair that is too long goes alone
+        rows = TokenBatches([(3, 3), (50, 2), (3, 3), (1, 11)], 10, shuffle=shuffle).epoch(0)
+        assert sorted(map(sorted, rows)) == [[0, 2], [1], [3]]
+    assert list(TokenBatches(np.zeros((0, 2), int), 10)) == []
+    assert list(TokenBatches([(0, 0)], 10)) == [[0]]
+
+
+def test_bad_arguments() -> None:
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
+        ([1, 2, 3], {}, r"\(N, 2\), source and target, not \(3,\)"),
+        ([(1, 2, 3)], {}, r"not \(1, 3\)"),
+        ([(1, 2)], {"tokens": 0}, "tokens=0"),
+        ([(1, 2)], {"pool": 0}, "pool=0"),
+        ([(1, 2)], {"seed": -1}, "seed=-1"),
+    ]
+    for lengths, options, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            TokenBatches(lengths, **options)

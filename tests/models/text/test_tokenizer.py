@@ -1,0 +1,109 @@
+"""Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back; two as one."""
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from minigrad_models.text import (
+    SubwordTokenizer,
+    TokenizerPair,
+    WordTokenizer,
+    tokenizer_from_dict,
+    tokenizer_pair_from_dict,
+)
+from minigrad_models.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
+from minigrad_models.translation import english_italian
+
+TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
+
+
+def test_words() -> None:
+    t = WordTokenizer(["a", "cat", "sat"])
+    assert len(t) == 7
+    assert t.encode("a cat flew") == [4, 5, UNKNOWN]
+    assert t.unknown("a cat flew") == ["flew"]
+    assert t.decode([BOS, 4, 5, EOS, 6, PAD]) == "a cat"
+    assert t.encode("") == [] and t.decode([]) == ""
+    assert t.encode("a </s> <pad>") == [4, UNKNOWN, UNKNOWN] and t.unknown("</s>") == ["</s>"]
+    assert t.encode_batch(["a cat flew", "", "sat"]) == [[4, 5, UNKNOWN], [], [6]]
+
+
+def test_a_vocabulary_of_at_most_so_many_entries() -> None:
+    """It counts the four special tokens, which are always there, and the rarest words go first."""
+    for vocabulary in (None, *range(9)):
+        t = WordTokenizer.train(["b a c", "c a", "c"], *([] if vocabulary is None else [vocabulary]))
+        kept = ["c", "a", "b"][: None if vocabulary is None else max(0, vocabulary - 4)]
+        assert [t.token(i) for i in range(4, len(t))] == kept
+        assert t.unknown("a b c") == [word for word in "abc" if word not in kept]
+
+
+def test_tokenizers_come_back_from_their_description() -> None:
+    pytest.importorskip("tokenizers")
+    words = WordTokenizer(["a", "cat"])
+    pairs = english_italian.load("test", size=50)
+    shipped = WordTokenizer.train([p.source for p in pairs], scheme=english_italian.SCHEME)
+    for t, text in (
+        (words, "a cat"),
+        (shipped, pairs[0].source),
+        (SubwordTokenizer.train(TEXTS, 50), TEXTS[0]),
+        (SubwordTokenizer.train(TEXTS, 33, model="unigram"), TEXTS[0]),
+    ):
+        again = tokenizer_from_dict(json.loads(json.dumps(t.as_dict())))
+        assert again.encode(text) == t.encode(text) and len(again) == len(t)
+    with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
+        tokenizer_from_dict({"kind": "x"})
+    with pytest.raises(ValueError, match="unknown way to split into words: 'x'"):
+        tokenizer_from_dict({"kind": "words", "scheme": "x", "words": ["a"]})
+
+
+@pytest.mark.parametrize(
+    "own", [{"split": list}, {"join": "".join}, {"normalize": str.lower}], ids=["split", "join", "normalize"]
+)
+def test_functions_of_ones_own_cannot_be_described(own: dict[str, Any]) -> None:
+    """The tokenizer that came back would give other ids."""
+    for scheme in ("spaces", "english_italian"):
+        words = ["a", "cat"]
+        t = WordTokenizer(words, *SCHEMES[scheme])
+        for same in (t, copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
+            assert same.as_dict()["scheme"] == scheme
+        changed = WordTokenizer(words, **({"split": t.split, "join": t.join, "normalize": t.normalize} | own))
+        with pytest.raises(ValueError, match="functions of its own"):
+            changed.as_dict()
+
+
+ENGLISH = ["two young men are outside .", "a little girl climbs"] * 5
+GERMAN = ["zwei junge männer sind im freien .", "ein kleines mädchen klettert"] * 5
+
+
+def test_subwords_of_a_pair_are_joint_or_separate() -> None:
+    pytest.importorskip("tokenizers")
+    pair = TokenizerPair.train(iter(ENGLISH), iter(GERMAN), 70)
+    assert pair.joint and pair.source is pair.target and len(pair.source) == 70
+    a, b = pair.encode(ENGLISH[0], GERMAN[0])
+    assert a == [*pair.source.encode(ENGLISH[0]), EOS] and b == [BOS, *pair.source.encode(GERMAN[0]), EOS]
+    assert pair.target.decode(b) == GERMAN[0]
+    pair = TokenizerPair.train(ENGLISH, GERMAN, 26, joint=False, model="unigram")
+    assert not pair.joint and len(pair.source) == len(pair.target) == 26
+    assert pair.source.unknown("ä") == ["ä"] and pair.target.unknown("ä") == []
+    assert pair.target.decode(pair.encode(ENGLISH[1], GERMAN[1])[1]) == GERMAN[1]
+
+
+def test_pairs_come_back_from_their_description() -> None:
+    pytest.importorskip("tokenizers")
+    words = WordTokenizer(["a", "cat"])
+    for pair in (
+        TokenizerPair.train(ENGLISH, GERMAN, 70),
+        TokenizerPair.train(ENGLISH, GERMAN, 40, joint=False),
+        TokenizerPair(words, words),
+        TokenizerPair(words, WordTokenizer(["ein"])),
+    ):
+        again = tokenizer_pair_from_dict(json.loads(json.dumps(pair.as_dict())))
+        assert again.joint == pair.joint and again.as_dict() == pair.as_dict()
+        assert again.encode("a cat", GERMAN[0]) == pair.encode("a cat", GERMAN[0])
+    pair = tokenizer_pair_from_dict(words.as_dict())  # one tokenizer is a joint pair
+    assert pair.joint and pair.source.encode("a cat") == [4, 5]
+    with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
+        tokenizer_pair_from_dict({"kind": "pair", "source": {"kind": "x"}})

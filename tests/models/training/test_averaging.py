@@ -1,0 +1,64 @@
+"""Averages of weights, by hand."""
+
+from pathlib import Path
+
+import numpy as np
+
+import minigrad
+from minigrad import nn
+from minigrad_models.training import averaged_state, mean_of, moving_average, read_checkpoint, write_checkpoint
+from tests.models.training.program import Model, contents, trainer
+from tests.support.cases import raises
+
+
+def test_moving_average(device: str) -> None:
+    model = nn.BatchNorm1d(4).to(device)
+    averaged = moving_average(model, 0.4)
+    drawn = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
+    mean = drawn[0].copy()
+    for i, weights in enumerate(drawn):
+        model.weight.data.copy_(minigrad.tensor(weights, device=device))
+        model.num_batches_tracked += 2
+        averaged.update_parameters(model)
+        if i:
+            d = np.float32(min(0.4, (1 + i) / (10 + i)))
+            mean = d * mean + (1 - d) * weights
+        np.testing.assert_allclose(averaged.module.weight.numpy(force=True), mean, rtol=1e-6)
+    assert int(averaged.module.num_batches_tracked) == 12
+    assert not averaged.module.training
+
+
+def test_the_mean_of_a_runs_snapshots(tmp_path: Path, device: str) -> None:
+    trainer(tmp_path, device).fit()
+    paths = [tmp_path / "snapshots" / f"{step:09d}.safetensors" for step in (20, 24, 28)]
+    states = [read_checkpoint(path)["model"] for path in paths]
+    for last, some in ((None, states), (2, states[1:]), (1, states[2:]), (9, states)):
+        found = averaged_state(tmp_path, last)
+        assert list(found) == list(states[0])
+        for name, value in found.items():
+            arrays = [state[name].numpy() for state in some]
+            real = arrays[0].dtype.kind == "f"
+            expected = np.mean(arrays, axis=0, dtype=np.float64) if real else arrays[-1]
+            assert value.numpy().dtype == arrays[0].dtype
+            np.testing.assert_array_equal(value.numpy(), np.asarray(expected).astype(arrays[0].dtype))
+    Model().load_state_dict(averaged_state(tmp_path))
+
+
+def test_snapshots_that_the_checkpoint_does_not_name_do_not_count(tmp_path: Path) -> None:
+    trainer(tmp_path).fit()
+    before = averaged_state(tmp_path)
+    stray = tmp_path / "snapshots" / "000000032.safetensors"
+    stray.write_bytes((tmp_path / "snapshots" / "000000020.safetensors").read_bytes())
+    after = averaged_state(tmp_path)
+    assert all((before[name] == after[name]).all() for name in before)
+    trainer(tmp_path, steps=31).fit()
+    assert not stray.exists() and len(contents(tmp_path)["files"]) == 6
+
+
+def test_what_cannot_be_averaged(tmp_path: Path) -> None:
+    raises(FileNotFoundError, "holds no snapshots to average: set keep_snapshots", lambda: averaged_state(tmp_path))
+    raises(ValueError, "last must be at least 1", lambda: averaged_state(tmp_path, 0))
+    raises(ValueError, "no checkpoints", lambda: mean_of([]))
+    for name, size in (("a", 2), ("b", 3)):
+        write_checkpoint(tmp_path / name, {"model": {"weight": minigrad.ones(size)}})
+    raises(ValueError, "of another model", lambda: mean_of([tmp_path / "a", tmp_path / "b"]))

@@ -1,0 +1,205 @@
+"""Disks that are full, folders that cannot be written to, and files that are not what they should be."""
+
+import errno
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad_models.training import RunFolder, lock, read_checkpoint, write_checkpoint
+from tests.models.training.disk import Disk
+from tests.models.training.program import contents, differences, everything, trainer
+from tests.support.cases import raises
+
+
+def full(name: str, args: Any) -> None:
+    """What a full disk does to those who write; who deletes and renames can do so."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The power stays on, and nobody waits."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The contents of a run on a good disk."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    trainer(folder).fit()
+    return contents(folder)
+
+
+WRITING = ("save_file", "write", "replace", "mkdir")
+
+
+def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
+    """In the end there is an error, and the run goes on from the last good checkpoint."""
+    message = r"cannot (save .*(last|best|\d+)\.safetensors|write .*log\.jsonl): No space left"
+    for first in (0, 12, 40):
+        folder = tmp_path / str(first)
+        with pytest.MonkeyPatch.context() as patch:
+            Disk(patch, full, first, names=WRITING if first else ("save_file",))
+            with pytest.raises(OSError, match=message):
+                trainer(folder).fit()
+        if not first:
+            assert [path for path in folder.rglob("*") if path.is_file()] == []
+            continue
+        assert not list(folder.rglob("*.tmp"))
+        assert read_checkpoint(folder / "last.safetensors")["training"]["step"] < 30
+        trainer(folder).fit()
+        assert differences(contents(folder), whole) == []
+
+
+def test_the_last_line_of_the_log_is_not_lost(tmp_path: Path, whole: dict[str, Any], monkeypatch: Any) -> None:
+    """Nothing is added after the final evaluation: the save at the end sees to its line."""
+    write, failed = os.write, []
+
+    def failing(handle: int, data: bytes) -> int:
+        if b'"step": 30, "epoch"' in data and b'"evaluation"' in data and len(failed) < 3:
+            failed.append(data)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "write", failing)
+    assert trainer(tmp_path, retry_seconds=60.0).fit().finished
+    assert len(failed) == 3
+    assert differences(contents(tmp_path), whole) == []
+
+
+def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(tmp_path: Path, monkeypatch: Any) -> None:
+    replace, write, log = os.replace, os.write, tmp_path / "log.jsonl"
+    counts = {"lines": 0, "lines on disk": 0, "saves": 0}
+
+    def replacing(source: Any, target: Any) -> None:
+        if Path(target).name == "last.safetensors":
+            counts["saves"] += 1
+            assert counts["lines on disk"] == counts["lines"]
+        replace(source, target)
+
+    def writing(handle: int, data: bytes) -> int:
+        counts["lines"] += 1
+        return write(handle, data)
+
+    def flushing(handle: int) -> None:
+        if log.exists() and os.fstat(handle).st_ino == log.stat().st_ino:
+            counts["lines on disk"] = counts["lines"]
+
+    for name, function in (("replace", replacing), ("write", writing), ("fsync", flushing)):
+        monkeypatch.setattr(os, name, function)
+    trainer(tmp_path, steps=12).fit()
+    assert counts["lines"] == 8 and counts["saves"] > 4
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    raises(OSError, r"cannot write checkpoints to .*file.run", lambda: trainer(tmp_path / "file" / "run").fit())
+    if os.name == "posix" and os.geteuid():  # root may write everywhere
+        tmp_path.chmod(0o500)
+        raises(OSError, "cannot write checkpoints to", lambda: trainer(tmp_path).fit())
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_made_again(tmp_path: Path) -> None:
+    def evaluate(model: Any) -> dict[str, float]:
+        for path in sorted((tmp_path / "run").rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        return {"loss": 1.0}
+
+    trainer(tmp_path / "run", evaluate=evaluate).fit()
+    assert read_checkpoint(tmp_path / "run" / "last.safetensors")["step"] == 30
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no locks")
+def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0.2)
+
+    def evaluate(model: Any) -> dict[str, float]:
+        raises(BlockingIOError, "another process is training in", lambda: trainer(tmp_path).fit())
+        return {"loss": 1.0}
+
+    assert trainer(tmp_path, evaluate=evaluate, steps=6).fit().finished
+    trainer(tmp_path, steps=7).fit()  # it is free again
+
+
+def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_path: Path) -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (tmp_path / "touched",))
+
+    def refused(error: type[Exception], message: str) -> None:
+        before = everything(tmp_path)
+        raises(error, message, lambda: trainer(tmp_path).fit())
+        assert everything(tmp_path) == before, message
+
+    trainer(tmp_path, steps=13).fit()
+    last = tmp_path / "last.safetensors"
+    content, good = read_checkpoint(last), last.read_bytes()
+    header = int.from_bytes(good[:8], "little")
+    damaged = [b"", good[:5], good[: header // 2], good[:-1], good + b"x", b"\0" * len(good)]
+    for bad in (*damaged, good[:20] + b"#" + good[21:], good.replace(b'"training', b'"draining', 1)):
+        last.write_bytes(bad)
+        refused(RuntimeError, r"last\.safetensors")
+    for name in ("extra", "optimizer", "schedule"):
+        write_checkpoint(last, {key: value for key, value in content.items() if key != name})
+        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot go on")
+    minigrad.save({"program": "minigrad_models.training", "evil": Evil()}, last)  # a pickle
+    refused(RuntimeError, "is damaged")
+    last.write_bytes((tmp_path / "best.safetensors").read_bytes())
+    refused(RuntimeError, r"last\.safetensors holds weights alone")
+    raises(RuntimeError, r"last\.safetensors holds weights alone", lambda: RunFolder(tmp_path).snapshots())
+    last.unlink()
+    refused(FileExistsError, r"no last\.safetensors to go on from")
+    last.write_bytes(good)
+    assert trainer(tmp_path, steps=14).fit().step == 14 and not (tmp_path / "touched").exists()
+
+
+def test_another_configuration_is_refused(tmp_path: Path) -> None:
+    config = {"width": 8, "data": {"seed": 1, "files": ("a", "b")}}
+    trainer(tmp_path, steps=5, config=config).fit()
+    before = everything(tmp_path)
+    changed = {"width": 9, "data": {"seed": 1, "files": ("a", "c")}, "new": None}
+    told = (
+        r"another configuration: accumulate \(3 there, 4 now\), "
+        r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
+        r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)"
+    )
+    raises(ValueError, told, lambda: trainer(tmp_path, config=changed, accumulate=4).fit())
+    assert everything(tmp_path) == before
+    trainer(tmp_path, steps=6, config=config, log_every=3, save_every=9).fit()
+    without = trainer(tmp_path, config=config)
+    without.schedule = None
+    raises(ValueError, r"configuration: schedule \('given' there, None now\)", without.fit)
+
+
+def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
+    path, own = tmp_path / "other.safetensors", {"program": "minigrad_models.training", "model": {}}
+    raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(path))
+    rows: list[tuple[dict[str, Any], str]] = [
+        ({"model": {}}, r"other\.safetensors is not a checkpoint of minigrad\.training"),
+        ({**own, "version": 99}, "version 99, this program reads version 1"),
+        (own, "version unknown, this program reads version 1"),
+    ]
+    for content, message in rows:
+        minigrad.save(content, path)
+        with pytest.raises(RuntimeError, match=message):
+            read_checkpoint(path)
+
+
+def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, replace = trainer(tmp_path), os.replace
+    made.extra["own"] = random.Random
+    raises(TypeError, "not plain data", made.fit)
+
+    def cut(source: Any, target: Any) -> None:  # a disk that gives back something else: the data is not to blame
+        os.truncate(source, 100)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", cut)
+    advice = r"last\.safetensors is damaged: it is truncated: [^:]*\. What to do: [^:]*$"  # one alone
+    raises(RuntimeError, advice, lambda: trainer(tmp_path).fit())
+    assert not RunFolder(tmp_path).last.exists()

@@ -1,0 +1,108 @@
+"""What a training shows on stderr."""
+
+import errno
+import io
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad_models.training import progress
+from minigrad_models.training.progress import Progress, clock
+from tests.models.training.program import trainer
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, in a list."""
+    time = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: time[0])
+    return time
+
+
+def test_lines_every_ten_seconds(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(200, math.inf, done=50, seconds=100.0) as shown:
+        for _ in range(50):
+            now[0] += 0.5
+            shown.advance(2.0, 60, 100 + now[0])
+        shown.evaluated("bleu", 31.234)
+        assert shown.text(125.0) == "step 100/200, loss 2.000, 120 tokens/s, 0:50 left, bleu 31.23"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "step 70/200, loss 2.000, 120 tokens/s, 1:05 left",
+        "about 60 s left, as long as nothing else takes the processor's time",
+        "step 90/200, loss 2.000, 120 tokens/s, 0:55 left",
+    ]
+    with Progress(1000, math.inf) as shown:  # the first updates of all may be slow: within a minute all the same
+        for step in range(1, 61):
+            now[0] += 0.5
+            shown.advance(1.0, 10, 0.5 * step)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("about")]
+    assert len(lines) == 1 and lines[0].startswith("about 8 min left")
+
+
+def test_silence(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(10, math.inf, shown=False) as shown:
+        now[0] = 100.0
+        shown.advance(1.0, 10, 100.0)
+        assert capsys.readouterr().err == ""
+        shown.note("a warning")
+    assert capsys.readouterr().err == "a warning\n"
+
+
+def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Progress(4, math.inf) as shown:
+        assert shown.bar is not None
+        for step in range(4):
+            shown.advance(1.0, 10, step + 1.0)
+        shown.note("a line of its own")
+    err = capsys.readouterr().err
+    assert "100%" in err and "step 4/4, loss 1.000" in err and "a line of its own\n" in err
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert Progress(4, math.inf).bar is None
+
+
+def test_evaluations_are_told_and_what_is_counted_is_named(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    evaluate = lambda model: {"loss": 2.5, "bleu": 30.0}
+    trainer(tmp_path, steps=12, progress=True, unit="pictures", evaluate=evaluate).fit()
+    err = capsys.readouterr().err
+    assert "step 6: loss 2.5, bleu 30 (best)\n" in err and "step 12: loss 2.5, bleu 30\n" in err
+    assert " pictures/s, " in err and "tokens" not in err
+
+
+class Gone(io.StringIO):
+    """A terminal, or a file, that takes nothing any more."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal, self.tried = terminal, 0
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str) -> int:
+        self.tried += 1
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_training_outlives_its_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    gone = Gone(terminal)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    for number, stream in enumerate((gone, gone, None)):  # the second time it is closed
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert trainer(tmp_path / str(number), steps=6, progress=True).fit().finished
+        assert gone.tried
+        gone.close()
+
+
+def test_times_as_a_person_says_them() -> None:
+    clocks = {-3: "0:00", 0: "0:00", 59.6: "1:00", 600: "10:00", 3600: "1:00:00", 5025: "1:23:45"}
+    assert {seconds: clock(seconds) for seconds in clocks} == clocks
+    rounded = {3: "about 10 s", 44: "about 40 s", 89: "about 90 s", 250: "about 4 min", 3 * 3600: "about 3.0 h"}
+    assert {seconds: progress.about(seconds) for seconds in rounded} == rounded

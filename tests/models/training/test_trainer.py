@@ -1,0 +1,370 @@
+"""The loop: when it does what, and what it must not disturb."""
+
+import ast
+import errno
+import math
+import os
+import random
+import signal
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.optim.lr_scheduler import ReduceLROnPlateau
+from minigrad_models.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
+from tests.models.training import program
+from tests.models.training.program import contents, differences, everything, trainer
+from tests.support.cases import raises
+
+
+def numbers(state: dict[str, Any]) -> dict[str, bytes]:
+    return {name: value.numpy(force=True).tobytes() for name, value in state.items()}
+
+
+def steps_of(folder: Path, kind: str) -> list[int]:
+    return [line["step"] for line in read_log(folder) if kind in line]
+
+
+def test_a_run(tmp_path: Path, device: str) -> None:
+    made = trainer(tmp_path, device)
+    outcome = made.fit()
+    assert (outcome.reason, outcome.step, outcome.finished) == ("steps", 30, True)
+    log = read_log(tmp_path)
+    assert steps_of(tmp_path, "loss") == list(range(2, 31, 2))
+    evaluated = [line for line in log if "evaluation" in line]
+    assert [line["step"] for line in evaluated] == [6, 12, 18, 24, 30]
+    losses = [line["evaluation"]["loss"] for line in evaluated]
+    assert min(losses) < 0.9 * losses[0]
+    assert outcome.best == min(losses) and outcome.best_step == 6 * (1 + losses.index(min(losses)))
+    assert evaluated[0]["evaluation"]["nan"] is None
+    assert log[-2].keys() == {"step", "epoch", "loss", "grad_norm", "lr", "tokens", "seconds"}
+    best = read_checkpoint(tmp_path / "best.safetensors")
+    assert best["step"] == outcome.best_step and best["metrics"]["loss"] == outcome.best
+    last = read_checkpoint(tmp_path / "last.safetensors")
+    assert numbers(last["model"]) == numbers(made.model.state_dict())
+    assert last["extra"] == best["extra"] == {"config": {"width": 8}}
+    assert {p.device.type for p in made.model.parameters()} == {device}
+
+
+def test_what_a_device_saved_goes_on_there_and_elsewhere(tmp_path: Path, device: str) -> None:
+    whole = trainer(tmp_path / "whole", device)
+    whole.fit()
+    for steps in (12, 12, 24):  # a finished run, and one that ends with an evaluation that the longer run makes, too
+        trainer(tmp_path / "run", device, steps=steps).fit()
+    again = trainer(tmp_path / "run", device)
+    again.fit()
+    assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
+    assert numbers(again.model.state_dict()) == numbers(whole.model.state_dict())
+    here = trainer(tmp_path / "run", "cpu", steps=33)
+    assert here.fit().step == 33
+    assert here.model.state_dict().keys() == averaged_state(tmp_path / "run").keys()
+    here.model.load_state_dict(averaged_state(tmp_path / "run"))
+
+
+def test_the_log_means_what_it_says(tmp_path: Path) -> None:
+    """Each line has the mean over the tokens of its updates, the rate of the last, and all tokens so far."""
+    seen: list[tuple[float, int]] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        value, weight = program.loss(model, batch)
+        seen.append((float(value), weight))
+        return value, weight
+
+    made = trainer(tmp_path, loss=loss, steps=4, accumulate=2)
+    made.fit()
+    lines = [line for line in read_log(tmp_path) if "loss" in line]
+    for line, part in zip(lines, (seen[:4], seen[4:]), strict=True):
+        assert line["loss"] == pytest.approx(np.average([a for a, _ in part], weights=[w for _, w in part]))
+    assert [line["tokens"] for line in lines] == [sum(w for _, w in seen[:4]), sum(w for _, w in seen)]
+    assert [line["lr"] for line in lines] == pytest.approx([0.02 * 2 / 5, 0.02 * 4 / 5])
+
+
+def test_patience(tmp_path: Path) -> None:
+    values = iter([5.0, 4.0, 4.0, math.nan, 3.0, 3.0, 3.5, 3.0, 1.0])
+    evaluate = lambda model: {"loss": next(values)}
+    made = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3)
+    outcome = made.fit()
+    assert (outcome.reason, outcome.step, outcome.best, outcome.best_step) == ("patience", 48, 3.0, 30)
+    again = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3).fit()
+    assert (again.reason, again.step) == ("patience", 48), "it is over, and stays so"
+    more = trainer(tmp_path, evaluate=evaluate, steps=54, patience=4).fit()
+    assert (more.reason, more.best) == ("steps", 1.0)
+
+
+def test_a_metric_that_is_to_be_large_and_one_that_is_missing(tmp_path: Path) -> None:
+    values = iter([1.0, 3.0, 2.0])
+    evaluate = lambda model: {"bleu": next(values)}
+    run = trainer(tmp_path / "run", evaluate=evaluate, metric="bleu", mode="max", steps=18)
+    assert run.fit().best_step == 12
+    raises(ValueError, r"gives loss, nan, but not 'bleu'", lambda: trainer(tmp_path, metric="bleu", steps=6).fit())
+
+
+def test_minutes_and_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, saved = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+
+    def loss(model: Any, batch: Any) -> Any:
+        now[0] += 10
+        return program.loss(model, batch)
+
+    def watched(model: Any, batch: Any) -> Any:
+        saved.append(read_checkpoint(tmp_path / "saves" / "last.safetensors")["step"])
+        return loss(model, batch)
+
+    outcome = trainer(tmp_path, loss=loss, minutes=2, accumulate=1).fit()
+    assert (outcome.reason, outcome.step, outcome.seconds) == ("minutes", 12, 120)
+    now[0] += 1000  # between two runs no time counts
+    assert trainer(tmp_path, loss=loss, minutes=3, accumulate=1).fit().step == 18
+    assert steps_of(tmp_path, "evaluation") == [6, 12, 18]
+    saves: dict[str, Any] = {"save_every": None, "save_seconds": 30, "keep_snapshots": 0}
+    trainer(tmp_path / "saves", loss=watched, accumulate=1, steps=10, evaluate=None, **saves).fit()
+    assert saved == [0, 0, 0, 3, 3, 3, 6, 6, 6, 9]
+
+
+def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = trainer(tmp_path)
+    first.fit()
+    before = everything(tmp_path)
+    again = trainer(tmp_path)
+    outcome = again.fit()
+    assert outcome.finished and outcome.step == 30 and outcome.best == first.state.best
+    message = f"{tmp_path} holds a finished training of 30 steps; to begin another, give another folder\n"
+    assert capsys.readouterr().err == message
+    assert everything(tmp_path) == before
+    assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())
+    assert again.averaged is not None and first.averaged is not None
+    assert numbers(again.averaged.state_dict()) == numbers(first.averaged.state_dict())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_evaluation_leaves_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None:
+    """A part of the model that the program has put into eval mode stays there."""
+    run = trainer(tmp_path, ema_decay=None, steps=6)
+    model: Any = run.model
+    before: list[Any] = []
+
+    def look() -> list[Any]:
+        drawn = [minigrad.default_generator.clone_state().random64(), np.random.get_state()[2]]
+        return [[m.training for m in model.modules()], *drawn, random.getstate(), minigrad.is_grad_enabled()]
+
+    def loss(model: Any, batch: Any) -> Any:
+        model.normed.eval()
+        value = program.loss(model, batch)
+        before[:] = look()
+        return value
+
+    def evaluate(model: Any) -> dict[str, float]:
+        assert not any(m.training for m in model.modules()) and not minigrad.is_grad_enabled()
+        program.evaluate(model)
+        model.train()
+        if fails:
+            raise KeyError("in the evaluation")
+        return {"loss": 1.0}
+
+    run.loss, run.evaluate = loss, evaluate
+    with pytest.raises(KeyError, match="in the evaluation") if fails else nullcontext():
+        run.fit()
+    assert look() == before
+
+
+def test_the_moving_average_is_what_is_evaluated(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def evaluate(model: Any) -> dict[str, float]:
+        seen.append(numbers(model.state_dict()))
+        return {"loss": -float(len(seen))}
+
+    made = trainer(tmp_path, evaluate=evaluate)
+    made.fit()
+    assert made.averaged is not None
+    assert seen[-1] == numbers(made.averaged.module.state_dict()) != numbers(made.model.state_dict())
+    assert seen[-1] == numbers(read_checkpoint(tmp_path / "best.safetensors")["model"])
+
+
+def stopping(at: int, number: int) -> Callable[[Any, Any], Any]:
+    """The loss; its at-th call sends this process a signal."""
+    calls = [0]
+
+    def loss(model: Any, batch: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == at:
+            os.kill(os.getpid(), number)
+        return program.loss(model, batch)
+
+    return loss
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The contents of a run of 20 steps that was not stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert trainer(folder, steps=20).fit().finished
+    return contents(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+@pytest.mark.parametrize(("number", "at"), [(signal.SIGINT, 1), (signal.SIGTERM, 18), (signal.SIGINT, 50)])
+def test_stopped_between_updates(tmp_path: Path, number: int, at: int, whole: dict[str, Any], capsys: Any) -> None:
+    before = signal.getsignal(number)  # at the 18th batch an evaluation is due
+    outcome = trainer(tmp_path, loss=stopping(at, number), steps=20).fit()
+    assert signal.getsignal(number) is before
+    assert (outcome.reason, outcome.finished, outcome.step) == ("interrupted", False, -(-at // 3))
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == outcome.step
+    assert "stopping as soon as" in capsys.readouterr().err
+    assert trainer(tmp_path, steps=20).fit().finished
+    assert differences(contents(tmp_path), whole) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+def test_a_save_that_failed_is_made_up_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the checkpoint on the disk is of the same step, but from before its evaluation."""
+    stopped = trainer(tmp_path / "run", loss=stopping(18, signal.SIGINT), steps=6).fit()
+    assert (stopped.reason, stopped.step, stopped.best) == ("interrupted", 6, None)
+    put, calls = RunFolder.put_last, []
+
+    def failing(self: RunFolder, content: dict[str, Any]) -> None:
+        calls.append(content)
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(self, content)
+
+    monkeypatch.setattr(RunFolder, "put_last", failing)
+    trainer(tmp_path / "run", steps=6).fit()
+    trainer(tmp_path / "whole", steps=6).fit()
+    assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+def test_twice_is_at_once(tmp_path: Path) -> None:
+    def loss(model: Any, batch: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return program.loss(model, batch)
+
+    raises(KeyboardInterrupt, None, lambda: trainer(tmp_path, loss=loss).fit())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert trainer(tmp_path).fit().finished
+
+
+@pytest.mark.parametrize("name", ["loss", "norm of the gradient"])
+def test_numbers_that_are_not_finite(tmp_path: Path, name: str) -> None:
+    made = trainer(tmp_path, steps=30, accumulate=1)
+    weights: list[Any] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        value, weight = program.loss(model, batch)
+        if made.state.step == 12:
+            weights.append(numbers(dict(model.named_parameters())))
+            value = value * math.inf if name == "loss" else value + (value * 0).sqrt()
+        return value, weight
+
+    made.loss = loss
+    raises(RuntimeError, rf"the {name} is (inf|nan) in step 13; .* lower learning rate", made.fit)
+    assert numbers(dict(made.model.named_parameters())) == weights[0]
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 12
+
+
+class Carried:
+    """A number that each update changes, and that the losses depend on."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+
+    def __call__(self, model: Any, batch: Any) -> tuple[Any, float]:
+        mean, weight = program.loss(model, batch)
+        mean = mean * (1 + self.last)
+        self.last = 1 / (1 + abs(float(mean)))
+        return mean, weight
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"last": self.last}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.last = state["last"]
+
+
+def carrying(folder: Path, steps: int, **changed: Any) -> Trainer:
+    made = trainer(folder, steps=steps, **changed)
+    made.loss = made.carried = Carried()
+    return made
+
+
+def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
+    carrying(tmp_path / "whole", 14).fit()
+    for steps in (5, 9, 14):
+        carrying(tmp_path / "parts", steps).fit()
+    whole, parts = (read_checkpoint(tmp_path / name / "last.safetensors") for name in ("whole", "parts"))
+    assert whole["carried"] == parts["carried"] != {"last": 0.0}
+    assert numbers(whole["model"]) == numbers(parts["model"])
+    raises(ValueError, r"carried \('given' there, None now\)", lambda: trainer(tmp_path / "parts", steps=20).fit())
+    trainer(tmp_path / "none", steps=3).fit()
+    assert "carried" not in read_checkpoint(tmp_path / "none" / "last.safetensors")
+    raises(ValueError, r"carried \(None there, 'given' now\)", lambda: carrying(tmp_path / "none", 20).fit())
+
+
+def test_tensorboard(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    def killed(model: Any) -> Any:
+        raise KeyError("before the first save")
+
+    with pytest.raises(KeyError):
+        trainer(tmp_path, evaluate=killed, tensorboard=True, save_every=None, keep_snapshots=0).fit()
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 0
+    trainer(tmp_path, steps=12, tensorboard=True).fit()
+    trainer(tmp_path, steps=18, tensorboard=True).fit()
+    read = EventAccumulator(str(tmp_path / "tensorboard"))
+    read.Reload()
+    names = {"training/loss", "training/lr", "training/grad_norm", "evaluation/loss"}
+    assert names <= set(read.Tags()["scalars"])
+    assert [event.step for event in read.Scalars("evaluation/loss")] == [6, 12, 18]
+    found = [line["loss"] for line in read_log(tmp_path) if "loss" in line]
+    assert [event.value for event in read.Scalars("training/loss")] == pytest.approx(found, rel=1e-6)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_modes_are_those_that_the_program_has_set(tmp_path: Path, whole: bool) -> None:
+    """A part in eval mode stays so, from the first update on; a model that was evaluated is trained."""
+    seen: list[tuple[bool, bool, bool]] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        seen.append((model.training, model.dropout.training, model.normed.training))
+        return program.loss(model, batch)
+
+    for steps in (3, 8):
+        made = trainer(tmp_path, loss=loss, steps=steps, accumulate=1)
+        (made.model if whole else made.model.normed).eval()
+        made.fit()
+    assert seen == [(True, True, whole)] * 8
+
+
+def test_without_evaluation(tmp_path: Path) -> None:
+    assert trainer(tmp_path, evaluate=None, keep_snapshots=0, ema_decay=None).fit().best is None
+    assert contents(tmp_path)["files"] == ["last.safetensors", "log.jsonl"]
+
+
+WRONG = "steps=0 steps=1.5 accumulate=0 clip=0.0 minutes=-1 patience=0 patience=True ema_decay=1.0 mode='least' "
+WRONG += "keep_snapshots=-1 keep_snapshots=True keep_snapshots=1.5 save_seconds=0 snapshot_every=0 log_every=True"
+
+
+def test_settings_that_make_no_sense(tmp_path: Path) -> None:
+    for words in WRONG.split():
+        name, _, value = words.partition("=")
+        with pytest.raises(ValueError, match=name):
+            program.settings(**{name: ast.literal_eval(value)})
+    unused = "patience counts evaluations, and there are none"
+    raises(ValueError, unused, lambda: trainer(tmp_path, evaluate=None, patience=3))
+    model = minigrad.nn.Linear(2, 2)
+    optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
+    rows: list[tuple[Any, str]] = [
+        (lambda e: 1.0, r"LambdaLR\(optimizer, function\)"),
+        (ReduceLROnPlateau(optimizer), "ReduceLROnPlateau cannot be the schedule: it steps with a metric"),
+    ]
+    for schedule, message in rows:
+        with pytest.raises(TypeError, match=message):
+            Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1), schedule=schedule)

@@ -1,0 +1,69 @@
+"""What a training is made of, from its settings: the model, the optimiser, the loss."""
+
+import dataclasses
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad_models.text import TokenizerPair, WordTokenizer
+from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.translation import translation_settings as settings
+from minigrad_models.translation.architectures import ARCHITECTURES, build
+from minigrad_models.translation.train_translator import optimizer_of, train
+from minigrad_models.translation.transformer import Config, Transformer, pad
+from minigrad_models.translation.translation_data import Batch
+from minigrad_models.translation.translation_loss import loss_of
+from minigrad_models.translation.translation_settings import TrainingSettings
+from tests.support.transformers import small
+
+
+def test_every_setting_of_a_model_reaches_it() -> None:
+    sizes = {"layers": 3, "d_model": 24, "heads": 2, "d_ff": 40, "hidden": 14, "kernel": 5, "positions": 50}
+    dropouts = {"dropout": 0.1, "attention_dropout": 0.2, "activation_dropout": 0.3, "embedding_dropout": 0.4}
+    words = WordTokenizer.train(["a b c"], 10)
+    assert set(ARCHITECTURES) == set(settings.MODELS)
+    for name, kind in ARCHITECTURES.items():
+        chosen = settings.ModelSettings(name, norm_first=False, position_encoding="rotary", **sizes, **dropouts)
+        config = build(chosen, TokenizerPair(words, words)).config.as_dict()
+        assert config.pop("vocabulary") == len(words) and config.pop("source_vocabulary") is None
+        free = {key: getattr(chosen, key) for key in config.keys() - kind.arguments.keys()}
+        assert config == {**kind.arguments, **free}, name
+    assert build(settings.ModelSettings(), TokenizerPair(words, words)).config.embedding_dropout is None
+
+
+def test_muon_takes_the_matrices_of_the_layers() -> None:
+    model, chosen = small(), settings.preset("multi30k").training
+    optimiser = optimizer_of(model, replace(chosen, optimizer="muon"))
+    assert isinstance(optimiser, mg.optim.MuonWithAdamW)
+    names = {id(p): name for name, p in model.named_parameters()}
+    muon, rest = ({names[id(p)] for p in group["params"]} for group in optimiser.param_groups)
+    assert [group["muon"] for group in optimiser.param_groups] == [True, False]
+    assert muon | rest == set(names.values()) and not muon & rest
+    assert all(name.endswith(".weight") and name.startswith(("encoder.", "decoder.")) for name in muon)
+    assert {name for name in rest if "embedding" in name}
+    assert type(optimizer_of(model, replace(chosen, optimizer="adamw"))) is mg.optim.AdamW
+
+
+def test_a_training_that_cannot_report_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    folder = tmp_path / "run"
+    with pytest.raises(ImportError, match=r"pip install.*sacrebleu"):
+        train(settings.preset("toy"), folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(("epoch", "r_drop"), [(0, 0.0), (1, 0.0), (2, 5.0), (3, 5.0)])
+def test_r_drop_begins_after_some_epochs(epoch: int, r_drop: float) -> None:
+    target = pad([[BOS, 7, 8, EOS], [BOS, 9, EOS]])
+    batch = Batch(pad([[4, 5, EOS], [6, EOS]]), target, target[:, :-1], 5, epoch)
+    model = Transformer(Config(11, 8, 2, 1, 16, 0.3))
+    settings = dataclasses.replace(TrainingSettings(), r_drop=5.0, r_drop_after=2)
+    mg.manual_seed(1)
+    found, weight = loss_of(settings)(model, batch)
+    mg.manual_seed(1)
+    expected = model.loss(batch.source, target, settings.label_smoothing, r_drop)
+    assert float(found) == float(expected)
+    assert weight == 5.0

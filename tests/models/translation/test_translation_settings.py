@@ -1,0 +1,154 @@
+"""Settings: presets with everything written out, files and what can be wrong with them, the command line."""
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad_models.commands.minigrad_command import parser
+from minigrad_models.translation import translation_command as cli
+from minigrad_models.translation import translation_settings as settings
+from minigrad_models.translation.suited import suited
+from minigrad_models.translation.translation_settings import FIELDS, FREE, PRESETS, Settings
+from tests.support.cases import raises
+
+
+def test_presets_have_every_setting_written_out() -> None:
+    for name in settings.preset_names():
+        written = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+        keys = {(section, key) for section, values in written.items() for key in values}
+        assert keys == {(section, key) for key, (section, _, _) in FIELDS.items()}, name
+        assert settings.preset(name).as_dict() == written
+
+
+def test_the_base_model_is_the_papers() -> None:
+    base = settings.preset("base")
+    assert (base.model.layers, base.model.d_model, base.model.d_ff, base.model.heads) == (6, 512, 2048, 8)
+    assert (base.model.dropout, base.training.label_smoothing, base.model.norm_first) == (0.1, 0.1, False)
+    # equation 3: the highest rate is d_model^-0.5 warm_up^-0.5
+    assert base.training.learning_rate == pytest.approx((512 * base.training.warm_up) ** -0.5, rel=0.01)
+    assert base.training.batch_tokens * base.training.accumulate == pytest.approx(25_000, rel=0.05)
+
+
+def test_the_target_or_an_option_chooses_the_tokenizer_of_bleu() -> None:
+    assert Settings().bleu_tokenizer == "13a"
+    chinese = Settings().changed({"data": ("corpus",), "target": "zh-CN"})
+    assert chinese.bleu_tokenizer == "zh" and chinese.changed({"bleu_tokenizer": "char"}).bleu_tokenizer == "char"
+    assert Settings().changed({"target": "zh"}).bleu_tokenizer == "13a"  # the shipped corpus is Italian
+    assert settings.languages(("a.en", "a.zh-CN.gz")) == {"source": "en", "target": "zh-CN"}
+
+
+def test_a_file_that_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomlkit", None)  # nothing but Python writes it
+    numbers = {"dropout": 0.25, "learning_rate": 1e-05, "joint": False, "steps": 7}
+    path = tmp_path / "my.toml"
+    for name in ('a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"):
+        changed = Settings().changed({"data": (name, ""), "source": name, **numbers})
+        path.write_text(settings.as_toml(changed, "mine"), encoding="utf-8", newline="")
+        assert settings.read(path) == changed
+        assert "\nsteps = 7 # updates\n" in path.read_text(encoding="utf-8")
+
+
+def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    rows = [
+        ("[training]\nstepz = 3", r"no setting 'stepz'; do you mean 'steps' in \[training\]\?"),
+        ("[model]\nsteps = 3", r"\[model\] has no setting 'steps'; do you mean 'steps' in \[training\]\?"),
+        ("[traning]\nsteps = 3", r"no section \[traning\]; there are data, model, training, decoding"),
+        ("steps = 3", r"no section \[steps\]"),
+        ("[model]\nlayers = 2.0", "layers is 2.0, and should be of type int"),
+        ("[model]\nnorm_first = 1", "norm_first is 1, and should be of type bool"),
+        ("[data]\ndata = 'a'", "data is 'a', and should be of type list of strings"),
+        ("[data]\nvocabulary = 1000000000", r"vocabulary is 1000000000, and should be from 1 to 1e\+06"),
+        ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
+        ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
+        ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
+        ("[data]\ntokenizer = 'words'\n[training]\nsubword_dropout = 0.1", "needs tokenizer = 'subwords'"),
+        ("[data]\njoint = false\n[training]\nboth_ways = 3", "both_ways needs joint = true"),
+        ("[data]\nsubword_model = 'unigram'\n[training]\nsubword_dropout = 0.1", "subword_model = 'bpe'"),
+        ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
+        ("[model", "is not TOML"),
+        ("[training]\nlearning_rate = nan", "learning_rate is nan"),
+    ]
+    for text, message in rows:
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=message) as caught:
+            settings.read(path)
+        assert str(path) in str(caught.value)
+    raises(ValueError, "no preset 'huge'; there are base, multi30k, multi30k-gru, toy", lambda: settings.preset("huge"))
+
+
+def test_each_number_has_a_limit_and_the_free_settings_may_change_in_a_training_that_goes_on() -> None:
+    numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
+    assert len(numbers) > 30 and set(FIELDS) >= FREE
+    for name in numbers:
+        with pytest.raises(ValueError, match=rf"^{name} is 1000000000000000000, and should be from"):
+            Settings().changed({name: 10**18})
+    start = Settings()
+    assert start.fixed() == start.changed({"device": "cuda", "minutes": 3.0, "beam": 2}).fixed()
+    assert start.fixed() != start.changed({"dropout": 0.2}).fixed()
+
+
+def given(*arguments: str) -> Settings:
+    return cli.settings_of(parser().parse_args(["train", *arguments]))
+
+
+def test_options_come_before_files_and_files_before_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[model]\nlayers = 3\nheads = 2\n", encoding="utf-8")
+    found = given("--config", str(path), "--layers", "5", "--no-norm-first")
+    assert (found.model.layers, found.model.heads, found.model.d_ff) == (5, 2, Settings().model.d_ff)
+    assert not found.model.norm_first
+    assert given() == settings.preset("toy")
+    assert given("--preset", "multi30k", "--steps", "9") == settings.preset("multi30k").changed({"steps": 9})
+
+
+def test_pairs_alone_have_settings_that_suit_them(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    table = tmp_path / "pairs.tsv"
+    table.write_text("".join(f"{i}\tthe {i}\n" for i in range(200)), encoding="utf-8")
+    found = given("--data", str(table), "--layers", "1")
+    values = {"data": (str(table),), "source": "source", "target": "target", "layers": 1}
+    options = parser().parse_args(["train", "--data", str(table)])
+    assert cli.run_folder(options, found).as_posix() == "runs/pairs"
+    assert found == suited(values) and found.training.steps < Settings().training.steps
+    raises(FileNotFoundError, "there is no", lambda: given("--data", str(tmp_path / "none.tsv")))
+
+
+def test_every_setting_is_an_option(tmp_path: Path) -> None:
+    (tmp_path / "defaults.toml").touch()
+    values: dict[type, Any] = {int: 8, float: 0.25}
+    for name, (section, kind, described) in FIELDS.items():
+        if name == "data":
+            continue
+        default = getattr(getattr(Settings().changed({"data": ("x",)}), section), name)
+        choices = described.metadata["choices"] or ("x",)
+        value = choices[-1] if kind is str else values.get(kind, not default)
+        option = ("" if value else "no-") + name.replace("_", "-")
+        values_given = [] if kind is bool else [str(value)]
+        found = given("--config", str(tmp_path / "defaults.toml"), f"--{option}", *values_given)
+        assert getattr(getattr(found, section), name) == value != default, name
+
+
+def test_languages_of_files(tmp_path: Path) -> None:
+    unnamed = [("a.tsv",), ("a.txt", "b.txt"), ("x/train", "x/train2")]
+    rows = [(("a.en.gz", "b.fr"), ("en", "fr")), *((paths, ("source", "target")) for paths in unnamed)]
+    for data, languages in rows:
+        chosen = given("--preset", "base", "--data", *data)
+        assert (chosen.data.source, chosen.data.target) == languages
+        assert given("--preset", "base", "--data", *data, "--target", "it").data.target == "it"
+    assert given("--preset", "base", "--data", str(tmp_path)).data.source == "en"
+
+
+def test_runs_have_names(tmp_path: Path) -> None:
+    def folder(*arguments: str) -> str:
+        options = parser().parse_args(["train", *arguments])
+        return cli.run_folder(options, cli.settings_of(options)).as_posix()
+
+    assert folder() == "runs/toy"
+    (tmp_path / "my.toml").touch()
+    assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
+    assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
+    assert folder("--run", "here") == "here"

@@ -1,0 +1,479 @@
+"""Curves of trainings: what is read of a log, its arithmetic, weights over the snapshots, and the picture."""
+
+import base64
+import json
+import math
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import minigrad as torch
+from minigrad import nn, viz
+from minigrad.viz.attention import attention
+from minigrad.viz.axes import bounds, log_ticks, on_axis, ticks
+from minigrad.viz.palette import LIGHT
+from minigrad_models.training.checkpoints import RunFolder
+from minigrad_models.viz.training import training
+from minigrad_models.viz.training.curves import smooth, thin
+from minigrad_models.viz.training.runs import read_runs
+from minigrad_models.viz.training.snapshots import checkpoints, read_weights
+from tests.support.browser import texts
+from tests.support.cases import raises
+
+EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
+
+
+def entry(step: int, **more: Any) -> dict[str, Any]:
+    usual = {"step": step, "epoch": step // 4, "loss": 5 / step, "lr": 1e-3 * step, "grad_norm": 1.0 + step}
+    return {**usual, "tokens": 100 * step, "seconds": 2.0 * step, **more}
+
+
+def evaluation(step: int, best: bool, **metrics: float) -> dict[str, Any]:
+    seconds = 2.0 * step + 1
+    return {"step": step, "epoch": 0, "evaluation": metrics, "best": best, "tokens": 100 * step, "seconds": seconds}
+
+
+LOG = [entry(1), entry(2), evaluation(2, True, bleu=10.5, loss=3.0), entry(3)]
+LOG += [evaluation(3, False, bleu=9.0, loss=3.5), entry(4)]
+
+
+def write(folder: Path, entries: list[Any], end: str = "\n") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "log.jsonl").write_text("\n".join(json.dumps(e) for e in entries) + end, encoding="utf-8")
+    return folder
+
+
+def series(run: Any, name: str, evaluated: bool = False) -> Any:
+    (found,) = (s for s in run.series if s.name == name and s.evaluated == evaluated)
+    return found
+
+
+def test_a_run_of_the_library(tmp_path: Path) -> None:
+    folder = write(tmp_path / "toy", LOG, end='\n{"step": 5, "lo')  # it is being written
+    for where in (folder, folder / "log.jsonl"):
+        (run,) = read_runs([where])
+        assert run.name == "toy" and run.folder == (folder if where is folder else None)
+        assert [s.name for s in run.series if s.evaluated] == ["loss", "bleu"]
+        trained = ["loss", "learning rate", "gradient norm", "tokens per second"]
+        assert [s.name for s in run.series if not s.evaluated] == trained
+        loss = series(run, "loss")
+        assert loss.values.tolist() == [5.0, 2.5, 5 / 3, 1.25]
+        expected = {"step": [1, 2, 3, 4], "epoch": [0, 0, 0, 1], "seconds": [2, 4, 6, 8]}
+        expected["tokens"] = [100, 200, 300, 400]
+        assert {name: places.tolist() for name, places in loss.places.items()} == expected
+        bleu = series(run, "bleu", True)
+        assert bleu.values.tolist() == [10.5, 9.0] and bleu.best == (0,) and bleu.places["step"].tolist() == [2, 3]
+    (run,) = read_runs([[evaluation(5, True, bleu=2.0), evaluation(1, True, bleu=1.0)]])  # is sorted
+    assert series(run, "bleu", True).values.tolist() == [1.0, 2.0] and series(run, "bleu", True).best == (1, 0)
+
+
+def test_the_time_of_an_evaluation_is_not_the_training_s(tmp_path: Path) -> None:
+    (run,) = read_runs([LOG])
+    speed = series(run, "tokens per second")
+    assert speed.places["step"].tolist() == [2, 3, 4]
+    assert speed.values.tolist() == [50.0, 100.0, 100.0]  # steps 3 and 4 come a second after an evaluation
+    (own,) = read_runs([[entry(1, tokens_per_second=7), entry(2, tokens_per_second=8)]])
+    assert series(own, "tokens per second").values.tolist() == [7.0, 8.0]  # those that the log tells
+
+
+def test_other_loggers_entries() -> None:
+    first = {"acc": 0.5, "split": {"a": 1, "b": 10**400}, "note": "text", "on": True}
+    (run,) = read_runs([[first, {"acc": math.nan, "split": {"a": None}, "list": [1]}]])
+    assert run.name == "run 1" and [s.name for s in run.series] == ["acc", "split.a", "split.b"]
+    acc = series(run, "acc")
+    assert acc.places["step"].tolist() == [1, 2] and acc.values[0] == 0.5 and math.isnan(acc.values[1])
+    assert series(run, "split.b").values.tolist() == [math.inf] and math.isnan(series(run, "split.a").values[1])
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    layers = nn.Sequential(nn.Linear(1, 1))
+    for what in (7, torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers])):
+        raises(TypeError, "a run is a folder, a log file or a list of entries, not a ", partial(training, what))
+    for entries, message in [
+        ([{"step": 1, "loss": 1}, [3]], r"run 1, line 2, is no entry of a log: \[3\]"),
+        ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, and others have"),
+        ([{"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}], "line 1, is the log of more than 1,000 quant"),
+    ]:
+        raises(ValueError, message, partial(training, entries))
+    raises(FileNotFoundError, r"holds no log\.jsonl", lambda: training(tmp_path))
+    raises(FileNotFoundError, "is no folder of a run, and no log", lambda: training(tmp_path / "nothing"))
+    for line, message in (("not JSON", "is not JSON"), ("[" * 100_000 + "]" * 100_000, "")):
+        (tmp_path / "log.jsonl").write_text(f'{{"step": 1}}\n{line}\n')
+        raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
+    raises(ValueError, "there is no run", training)
+    raises(ValueError, "there are 1 runs and 2 names", lambda: training([], names=["a", "b"]))
+    raises(ValueError, 'names is a list of texts, not one text: "own"', lambda: training([], names="own"))
+
+
+def test_losses_that_are_huge_or_tiny_and_none() -> None:
+    for losses in ([1e308, -1e308, 1.7e308], [1.7e308, 1e-320], [5e-324, 1e-323], [10**400, 2.0], [1e308]):
+        view = training([{"step": i, "loss": loss} for i, loss in enumerate(losses)])
+        for smoothing, log in ((0.0, True), (5.0, False)):
+            ET.fromstring(view.svg(log=log, smoothing=smoothing))
+        assert str(view.page())
+    ET.fromstring(training([{"step": loss, "loss": 1} for loss in (1e149, -1e149, 1e-149)]).svg())
+    empty = training([])
+    assert empty.charts == () and "nothing logged yet" in repr(empty)
+    assert "Nothing has been logged yet." in empty.svg() and '"charts":[]' in empty.html()
+
+
+def test_names_of_runs(tmp_path: Path) -> None:
+    one, two, three = (write(tmp_path / name, LOG) for name in ("a/run", "b/run", "run (2)"))
+    assert [run.name for run in read_runs([three, one, two])] == ["run (2)", "run", "run (3)"]
+    assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
+    assert [run.name for run in read_runs([one], ["own"])] == ["own"]
+
+
+def test_smoothing_is_the_mean_by_its_definition() -> None:
+    rng = np.random.default_rng(0)
+    x = np.cumsum(rng.uniform(1, 30, 50))
+    y = rng.normal(size=50)
+    y[[7, 8, 30]] = math.nan, math.inf, -math.inf
+    known = np.isfinite(y)
+    weights = np.exp(-np.abs(x[:, None] - x) / 40.0) * known
+    wanted = (weights @ np.where(known, y, 0.0)) / weights.sum(1)
+    found = smooth(x, y, 40.0)
+    np.testing.assert_allclose(found[known], wanted[known], rtol=1e-12)
+    np.testing.assert_array_equal(found[~known], y[~known])
+    assert smooth(x, y, 0.0) is y
+
+
+def test_thinned_curves_keep_their_extremes_and_gaps() -> None:
+    rng = np.random.default_rng(1)
+    x, y = np.arange(10_000.0), rng.normal(size=10_000)
+    y[1234] = math.nan
+    kept = thin(x, y, 100)
+    assert len(kept) <= 501 and (np.diff(kept) > 0).all() and {0, 1234, 9999} <= set(kept.tolist())
+    for part in range(100):
+        inside = slice(part * 100, part * 100 + 100)
+        mine = y[kept[(kept >= inside.start) & (kept < inside.stop)]]
+        assert np.nanmax(mine) == np.nanmax(y[inside]) and np.nanmin(mine) == np.nanmin(y[inside])
+    assert thin(x[:5], y[:5], 100).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_axes() -> None:
+    assert ticks(0, 3900) == [0, 1000, 2000, 3000] and ticks(2.0, 10.05, 4) == [2, 4, 6, 8, 10]
+    assert ticks(0.0004, 0.0029) == [0.0005, 0.001, 0.0015, 0.002, 0.0025] and ticks(1, 1) == [1]
+    assert log_ticks(2, 8.5) == [2, 4, 6, 8] and log_ticks(0.15, 9) == [0.2, 0.5, 1, 2, 5]
+    assert log_ticks(1e-4, 1e2)[0] == 1e-4 and log_ticks(3, 4) == [3, 3.2, 3.4, 3.6, 3.8, 4]
+    texts = {0: "0", 5e-4: "0.0005", 2000: "2,000", 12_500: "12.5k", 1.5e6: "1.5M", 1e-5: "1e-5", -3e9: "-3e9"}
+    assert {v: on_axis(v) for v in texts} == texts
+    assert bounds([np.array([1.0, 9.0, np.nan])], False) == pytest.approx((0, 9.32))
+    low, high = bounds([np.array([-1.0, 10.0, 1000.0])], True)
+    assert 8 < low < 10 and high > 1000
+    low, high = bounds([np.full(3, 5000.0) + np.array([0, 1e-9, 0])], False)
+    assert low < 4999 and high > 5001  # rounding is no range
+    for low, high, end in [(0.5, 0.99, 1), (0.3, 1.0, 1), (50.0, 99.0, 100), (0.5, 1.02, 1.0408)]:
+        assert bounds([np.array([low, high])], False)[1] == pytest.approx(end)  # no share is more than all
+    for low, high, begin in [(0.01, 0.06, 0.008), (-0.01, 1, -0.0504), (-0.99, 0.5, -1), (1, 3, 1), (1.5, 3, 1.44)]:
+        assert bounds([np.array([low, high])], False)[0] == pytest.approx(begin)
+    assert bounds([np.zeros(3)], False) == (0, 1) and bounds([np.ones(3)], False) == pytest.approx((0.9, 1))
+    assert bounds([], False) == (0, 1) and bounds([np.array([-1.0])], True) == (0.1, 1)
+
+
+def drawn(text: str) -> ET.Element:
+    return ET.fromstring(text.replace('xmlns="http://www.w3.org/2000/svg"', ""))
+
+
+def lines(root: ET.Element, color: str, width: str) -> list[list[tuple[float, float]]]:
+    found = [p for p in root.iter("polyline") if p.get("stroke") == color and p.get("stroke-width") == width]
+    return [[tuple(map(float, pair.split(","))) for pair in p.get("points", "").split()] for p in found]
+
+
+def test_the_picture_s_points_are_the_values() -> None:
+    root = drawn(training(LOG).svg(["loss"], columns=1))
+    ((*points,),) = lines(root, LIGHT.series[0], "1.4")
+    marks = {t.text: float(t.get("y", 0)) - 3.2 for t in root.iter("text") if t.get("text-anchor") == "end"}
+    two, four = marks["2"], marks["4"]
+    values = [2 + (two - y) / (two - four) * 2 for _, y in points]
+    np.testing.assert_allclose(values, [5, 2.5, 5 / 3, 1.25], atol=0.02)
+    gaps = np.diff([x for x, _ in points])
+    np.testing.assert_allclose(gaps, gaps[0], atol=0.02)  # steps are even
+    assert len([c for c in root.iter("circle") if c.get("r") in ("3.20", "3.2")]) == 1  # the best
+    root = drawn(training([entry(i, loss=None if i == 4 else 1.0 + i) for i in range(1, 8)]).svg(["loss"]))
+    assert [len(line) for line in lines(root, LIGHT.series[0], "1.4")] == [3, 3]  # a gap where a value is none
+    assert len(lines(root, LIGHT.wrong, "1")) == 2  # and a cross
+
+
+def test_several_runs_and_names_that_are_text(tmp_path: Path) -> None:
+    view = training(LOG, [entry(i) for i in range(1, 4)], names=[EVIL, "x" * 10_000])
+    text = view.svg(title=EVIL)
+    root = drawn(text)
+    shown = [t.text for t in root.iter("text")]
+    assert any(t and "<script>" in t for t in shown) and "<script" not in text
+    assert max(len(t or "") for t in shown) <= 60
+    assert lines(root, LIGHT.series[1], "1.4") and len(text) < 50_000
+    assert drawn(view.save(tmp_path / "a.SVG", over="seconds", log=True).read_text()).tag == "svg"
+    assert "<script>alert" not in view.html() and "<iframe" in view._repr_mimebundle_()["text/html"]
+
+
+def test_what_the_picture_refuses(tmp_path: Path) -> None:
+    view = training(LOG)
+    assert view.svg("loss", log="loss") == view.svg(["loss"], log=["loss"]) != view.svg(["loss"])
+    for arguments, options, message in [
+        ((["accuracy"],), {}, "there is no chart 'accuracy': there are loss, bleu, learning rate"),
+        ((), {"over": "hours"}, "over step, seconds, tokens, not 'hours'"),
+        ((), {"columns": 0}, "there is a column at least"),
+        ((), {"columns": 9, "width": 300}, "width is 300, and must be 588 at least for charts side by side"),
+    ]:
+        raises(ValueError, message, partial(view.svg, *arguments, **options))
+    raises(ValueError, r"cannot save a\.html", lambda: view.save(tmp_path / "a.html", smoothing=2))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    rows = enumerate(rng.random((2000, 3)).tolist(), 1)
+    log = [{"step": s, "loss": a, "lr": b, "grad_norm": c} for s, (a, b, c) in rows]
+    assert len(training(log).svg()) < 100_000
+    whole = training(log).page().data["runs"][0]["series"][0]["values"]
+    np.testing.assert_allclose(whole, [line["loss"] for line in log], rtol=1e-6)
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.training.training_view"], "MOST_POINTS", 400)
+    data = training(log).page().data
+    assert len(data["tables"]) == 3
+    for one, key in zip(data["runs"][0]["series"], ("loss", "lr", "grad_norm"), strict=True):
+        steps = data["tables"][one["table"]]["step"]
+        assert len(steps) == len(one["values"]) < 600
+        assert one["values"] == [log[step - 1][key] for step in steps]
+        assert min(one["values"]) == min(line[key] for line in log)
+
+
+def trained(folder: Path, states: dict[int, dict[str, Any]]) -> Path:
+    write(folder, LOG)
+    run = RunFolder(folder)
+    for step, state in states.items():
+        assert run.put_snapshot(step, {"model": state, "step": step, "extra": {}}) is None
+    return folder
+
+
+def test_weights_over_the_snapshots(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=(60, 50)).astype(np.float32), rng.normal(size=(60, 50)).astype(np.float32)
+    states = {
+        step: {"w": torch.tensor(w), "b": torch.tensor(w[0]), "seen": torch.tensor(step), f"only{step}": torch.ones(2)}
+        for step, w in ((2, first), (4, second))
+    }
+    steps, parameters = read_weights(trained(tmp_path, states))
+    assert steps == [2, 4] and [p.name for p in parameters] == ["w", "b"] and parameters[0].shape == (60, 50)
+    told_of = {name: values[1] for name, values in parameters[0].statistics.items()}
+    exact = second.astype(np.float64)
+    size = {"norm": np.linalg.norm(exact), "change": np.linalg.norm(exact - first) / np.linalg.norm(first)}
+    spread = {"mean": exact.mean(), "std": exact.std(), "min": exact.min(), "max": exact.max()}
+    assert told_of == pytest.approx({**size, **spread})
+    assert math.isnan(parameters[0].statistics["change"][0])
+    heat = parameters[0].heat
+    assert heat.shape == (2, 24, 24) and heat[1, 0, 0] == pytest.approx(exact[:2, :2].mean())
+    assert parameters[1].heat.shape == (2, 1, 50)
+    np.testing.assert_allclose(parameters[1].heat[0, 0], first[0])
+    counts = np.histogram(exact, 40, (min(first.min(), exact.min()), max(first.max(), exact.max())))[0]
+    np.testing.assert_array_equal(parameters[0].histogram[1], counts)
+    data = parameters[0].as_data()
+    shades = np.frombuffer(base64.b64decode(data["heat"]), np.int8).reshape(2, 24, 24) * data["scale"] / 127
+    np.testing.assert_allclose(shades, heat, atol=data["scale"] / 250)
+
+
+def test_many_snapshots_are_chosen_evenly_and_weights_may_be_wild(tmp_path: Path) -> None:
+    folder = trained(tmp_path / "many", {step: {"w": torch.ones(1)} for step in range(0, 90, 2)})
+    RunFolder(folder).put_best({"model": {"w": torch.ones(1)}, "step": 89})
+    (folder / "snapshots" / "notes.safetensors").write_text("no snapshot")
+    steps = list(checkpoints(folder))
+    assert len(steps) == 40 and steps[0] == 0 and steps[-1] == 89 and max(np.diff(steps)) <= 4
+    wild = torch.tensor([1.0, math.nan, math.inf, -3.0])
+    _, (parameter, empty) = read_weights(trained(tmp_path / "wild", {1: {"w": wild, "e": torch.zeros(0, 3)}}))
+    assert parameter.statistics["not finite"] == [2] and parameter.statistics["max"] == [1.0]
+    assert parameter.statistics["norm"] == [pytest.approx(math.sqrt(10))] and parameter.histogram.sum() == 2
+    assert "not finite" not in empty.statistics and empty.as_data()["cells"] == (1, 1)
+    training(tmp_path / "wild").html()
+
+
+def test_pictures_arrays_and_numbers_by_step() -> None:
+    array = np.arange(24.0).reshape(2, 3, 4)
+    view = attention(np.full((1, 2, 3, 3), 1 / 3), ["I", "like", "cats"])
+    given = {
+        "pictures": {20: view, 10: view.svg()},
+        "attention": {10: array, 20: torch.tensor(array, requires_grad=True)},
+        "numbers": {10: {"a": 1, "b": torch.tensor(2.5)}, 20: {"a": 3}},
+        "norms": {10: {"w": {"norm": 1.5}}},
+    }
+    pictures, arrays, numbers, norms = training(LOG, snapshots=given).tracks
+    assert pictures.steps == [10, 20] and pictures.frames is not None and arrays.frames is not None
+    assert "cats" in pictures.frames[1]["svg"]
+    first, second = arrays.frames[0]["heat"]
+    assert arrays.frames[0] == arrays.frames[1] and first["name"] == "0" and second["cells"] == (3, 4)
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(second["values"]), "<f4"), array[1].ravel())
+    a, b = (row["statistics"]["value"] for row in numbers.table)
+    assert a == [1.0, 3.0] and b[0] == 2.5 and math.isnan(b[1])
+    assert norms.table[0]["statistics"] == {"norm": [1.5]}
+
+
+def test_a_function_of_checkpoints(tmp_path: Path) -> None:
+    folder = trained(tmp_path, {step: {"w": torch.full((2, 2), float(step))} for step in (3, 1)})
+    track = training(folder, snapshots=lambda step, state: state["w"] * step, weights=False).tracks[0]
+    assert track.steps == [1, 3] and track.frames is not None
+    values = [np.frombuffer(base64.b64decode(f["heat"][0]["values"]), "<f4")[0] for f in track.frames]
+    assert values == [1.0, 9.0]
+    assert training(LOG, snapshots={"none": {}, "one": {1: "<svg/>"}}).tracks[0].name == "one"
+    alone = [training(LOG, folder, snapshots=lambda step, state: state["w"]).tracks[i].run for i in (0, 1)]
+    assert alone == [1, 1]  # the steps are those of the second run
+    raises(ValueError, "needs a run's folder", lambda: training(LOG, snapshots=lambda step, state: state))
+    (folder / "snapshots" / "000000003.safetensors").write_bytes(b"nothing")
+    with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000003"):
+        assert training(folder).tracks[0].steps == [1]
+
+
+def test_what_is_no_picture() -> None:
+    for snapshots, error, message in [
+        ([1], TypeError, "a mapping from steps to pictures, or a function"),
+        ({1.5: "<svg/>"}, TypeError, "a step is an integer, not 1.5"),
+        ({1: "<script>"}, ValueError, "snapshots, step 1: a text must be an SVG"),
+        ({1: 3}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
+        ({1: np.ones(3)}, ValueError, r"two axes or more, and numbers; not \(3,\)"),
+        ({1: np.ones((9, 9, 2, 2))}, ValueError, "81 heat maps of .* are too many"),
+        ({"a": 3}, TypeError, "a is a mapping from steps to pictures, or a function"),
+        ({1: "<svg/>", 2: {"norm": 1}}, TypeError, "snapshots: step 1 has a picture, and step 2 numbers"),
+    ]:
+        raises(error, message, partial(training, LOG, snapshots=snapshots))
+
+
+WIDE, READY = {"width": 1400, "height": 900}, "[data-ready]"
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """Two runs, one with weights at steps 1 and 3."""
+    weights = {"layer.weight": torch.randn(8, 6), f"{EVIL}.bias": torch.ones(5)}
+    states = {step: {name: weight * step for name, weight in weights.items()} for step in (1, 3)}
+    other = [entry(i, loss=6.0 / i) for i in range(1, 4)]
+    view = training(trained(tmp_path / "run", states), other, names=["one", EVIL])
+    return view.save(tmp_path / "page.html")
+
+
+def values(page: Any, chart: str) -> list[str]:
+    return texts(page, f'[data-chart="{chart}"] .value')
+
+
+def at_step(page: Any, chart: str, part: float) -> None:
+    """Point at a place on a chart, 0 to 1 of its range."""
+    box = page.locator(f'[data-chart="{chart}"] svg').bounding_box()
+    page.mouse.move(box["x"] + 46 + part * (box["width"] - 52), box["y"] + 60)
+
+
+def test_reading_exact_values(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport=WIDE)
+    charts = ["loss", "bleu", "learning rate", "gradient norm", "tokens per second"]
+    assert texts(page, ".chart h2") == charts
+    assert values(page, "loss") == ["1.25", "3.5", "2"]
+    assert page.inner_text("#readout") == "last: step 4 · epoch 1 · 8 s · 400 tokens"
+    at_step(page, "loss", 0.35)  # from step 1 to step 4
+    page.wait_for_selector("#readout:text-matches('^step 2 ')")
+    assert values(page, "loss") == ["2.5", "3", "3"]
+    assert values(page, "bleu") == ["10.5"]
+    assert page.locator('[data-chart="gradient norm"] .hair').count() == 1  # on all charts at once
+    title = page.get_attribute('[data-chart="loss"] .value >> nth=2', "title")
+    assert title == f"{EVIL}, training, step 2: 3"
+
+
+def test_axis_smoothing_and_logarithm(opened: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(1)
+    log = [entry(i, loss=float(v)) for i, v in enumerate(rng.uniform(1, 2, 400), 1)]
+    page = opened(training(log), viewport=WIDE)
+    front = '[data-chart="loss"] .line'
+    raw = page.get_attribute(front, "d")
+    assert page.locator('[data-chart="loss"] .raw').count() == 0
+    page.fill("#smoothing", "6")
+    width = float(re.sub(r"[^\d.]", "", page.inner_text("#smoothing + output")))
+    assert page.get_attribute('[data-chart="loss"] .raw', "d") is not None
+    assert page.locator('[data-chart="learning rate"] .raw').count() == 0
+    steps, losses = (np.array([e[name] for e in log], np.float64) for name in ("step", "loss"))
+    shown = page.evaluate("([x, y, w]) => curves.smooth(x, y, w)", [steps.tolist(), losses.tolist(), width])
+    np.testing.assert_allclose(shown, smooth(steps, losses, width), rtol=1e-10)
+    page.fill("#smoothing", "0")
+    assert page.get_attribute(front, "d") == raw
+    page.click('[data-chart="loss"] .log')
+    assert page.get_attribute('[data-chart="loss"] .log', "aria-pressed") == "true"
+    assert page.get_attribute(front, "d") != raw
+    page.select_option("#over", "seconds")
+    assert {"minutes", "10"} <= set(page.locator('[data-chart="loss"] .tick').all_text_contents())
+
+
+def test_runs_are_toggled_and_ranges_zoomed(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport=WIDE)
+    assert texts(page, ".run")[0] == "one" and "<script>" in texts(page, ".run")[1]
+    page.click(".run >> nth=1")
+    assert values(page, "loss") == ["1.25", "3.5"]
+    page.click(".run >> nth=1")
+    assert len(values(page, "loss")) == 3 and page.is_disabled("#whole")
+    at_step(page, "loss", 0.2)
+    page.mouse.down()
+    at_step(page, "loss", 0.6)
+    page.mouse.up()
+    assert page.is_enabled("#whole")
+    ticks = [float(t) for t in page.locator('[data-chart="bleu"] text[text-anchor="middle"]').all_text_contents()]
+    assert ticks and 1.6 <= min(ticks) <= max(ticks) <= 2.8
+    page.click("#whole")
+    assert page.is_disabled("#whole") and "NaN" not in page.inner_html("#charts")
+
+
+def test_weights_follow_the_step(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport=WIDE)
+    assert texts(page, "#snapshots h2")[0] == "weights of one" and page.inner_text("#at-step") == "step 3"
+    assert texts(page, ".row .number")[1] == f"{math.sqrt(5) * 3:.4g}"
+    assert texts(page, ".row .name")[0] == "layer.weight" and "<script>" in texts(page, ".row .name")[1]
+    last = page.evaluate("document.querySelector('#detail canvas').toDataURL()")
+    page.click("#back")
+    assert page.inner_text("#at-step") == "step 1" and page.input_value("#scrub") == "0"
+    assert texts(page, ".row .number")[1] == f"{math.sqrt(5):.4g}"
+    assert page.evaluate("document.querySelector('#detail canvas').toDataURL()") != last
+    page.select_option("#statistic", "change")
+    assert texts(page, ".row .number") == ["–", "–"]
+    page.fill("#scrub", "1")
+    assert texts(page, ".row .number")[1] == "2"  # from 1 to 3, of 1
+    page.fill("#filter", "LAYER")
+    assert texts(page, ".row:visible .name") == ["layer.weight"]
+    box = page.locator('[data-chart="loss"] svg').bounding_box()
+    page.mouse.click(box["x"] + 60, box["y"] + 60)  # near the beginning of the curve
+    assert page.inner_text("#at-step") == "step 1"
+    page.click("#play")
+    page.wait_for_selector("#at-step:text-is('step 3')")
+
+
+def test_pictures_and_arrays_follow_the_step(opened: Callable[..., Any], tmp_path: Path) -> None:
+    model, x = nn.Linear(2, 1), torch.ones(1, 2)
+
+    def graph(step: int, state: dict[str, torch.Tensor]) -> Any:
+        model.load_state_dict(state)
+        return viz.graph(model, x, colour="gradient")
+
+    states = {step: {name: p * step for name, p in model.state_dict().items()} for step in (1, 4)}
+    array = np.array([[[0.25, -1.0]], [[0.5, 1.0]]])
+    given = {"graph": graph, EVIL: {2: array, 4: array * 2}}
+    view = viz.training(trained(tmp_path / "run", states), snapshots=given, weights=False)
+    page = opened(view, viewport=WIDE)
+    source = page.get_attribute("#frame img", "src")
+    assert all(f">{text}<" in unquote(source) for text in ("Linear", "weight"))
+    page.click("#back")
+    assert page.get_attribute("#frame img", "src") != source and page.inner_text("#at-step") == "step 1"
+    assert page.evaluate("document.querySelector('#frame img').decode().then(() => true)")
+    page.click("#on")
+    page.select_option("#track", "1")
+    assert page.inner_text("#at-step") == "step 4" and texts(page, "#frame figcaption") == ["0", "1"]
+    assert page.inner_text("#frame .told") == "darkest: 2"
+    page.hover("#frame canvas >> nth=1", position={"x": 5, "y": 5})
+    assert page.inner_text("#frame .told") == "1: row 0, column 0: 1"
+
+
+def test_it_is_saved_as_a_picture_and_fits_the_window(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport={"width": 380, "height": 700})
+    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    with page.expect_download() as download:
+        page.click("#save")
+    text = Path(download.value.path()).read_text()
+    assert "<svg" in text and "tokens per second" in text and "<script" not in text
