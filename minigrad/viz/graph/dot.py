@@ -5,26 +5,22 @@ All that a program named is text: escaped, in one line, and without its middle w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
 from .data import Edge, Graph
-from .fold import Child, Tree, wires
-from .labels import Direction, key_of, labels, number, shortened
-from .tints import INKS, Colour, Tints
+from .fold import Child, Tree, total, wires
+from .labels import Direction, count, key_of, labels, number, shortened
 
-SIZE, SMALL = 11, 9  # points: of first lines; of second ones and of leaves at the side of an op
-_ROW = 0.28  # inches that a leaf at the side of an op needs
-_MANY = 150  # boxes from which on the layout has to hurry
-_HURRY = "nslimit=1, nslimit1=1, mclimit=0.1, splines=line, "
+Colour = Literal["none", "time", "bytes", "gradient"]
+SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
+_ROW = 0.3  # inches that a leaf at the side of an op needs
 _UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
-_UNITS = {
-    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
-    "time": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-}
+_INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backward"}  # as a palette calls them
 
 
 class Dot:
@@ -44,19 +40,21 @@ class Dot:
         self.labels = labels(graph, tree)
         self.wires = wires(graph, tree, tree.opened)
         self.docked: set[Child] = {("node", leaf) for leaf in tree.docks}
-        self.tints = Tints(graph, tree, tree.boxes(tree.opened, docked=True), direction, colour)
+        boxes = tree.boxes(tree.opened, docked=True) if colour != "none" else ()
+        measures = {box: self._measure(box) for box in boxes}
+        self.measures = {box: value for box, value in measures.items() if value and math.isfinite(value)}
 
     def source(self) -> str:
         """The text of the file."""
-        ink, hurry = self.palette, _HURRY if len(self.tree.boxes(self.tree.opened)) > _MANY else ""
+        ink = self.palette
         font = f'fontname="Noto Sans,DejaVu Sans,Arial,sans-serif", fontsize={SIZE}, fontcolor="{ink.ink}"'
         rows = "".join(f'<tr><td align="left">{row}</td></tr>' for row in self.legend())
         title = shortened(self.graph.title).translate(_UNQUOTED)
         lines = [
             f'digraph "{title}" {{',
-            f'  graph [{hurry}rankdir=TB, nodesep=0.25, ranksep=0.35, pad=0.2, bgcolor="{ink.paper}", {font}, '
+            f'  graph [rankdir=TB, nodesep=0.25, ranksep=0.35, pad=0.2, bgcolor="{ink.paper}", {font}, '
             f'labelloc=b, labeljust=l, label=<<table border="0" cellpadding="1">{rows}</table>>];',
-            f'  node [shape=box, style=filled, height=0.4, margin="0.12,0.05", {font}, color="{ink.quiet}"];',
+            f'  node [shape=box, style=filled, height=0.4, margin="0.15,0.05", {font}, color="{ink.quiet}"];',
             "  edge [arrowsize=0.55, penwidth=0.9];",
             *self._boxes(self.tree.groups[0].children if 0 in self.tree.opened else [("group", 0)], "  "),
         ]
@@ -91,7 +89,7 @@ class Dot:
             return
         rows = ""
         for leaf, text in docks:
-            fill = self._mixed(self.tints.opacity(("node", leaf)) or 0.0)
+            fill = self._mixed(self._opacity(("node", leaf)) or 0.0)
             look = f'border="1" style="rounded" color="{self.palette.line}" bgcolor="{fill}"'
             rows += f"<tr><td {look}>{span(text, self.palette.ink, SMALL)}</td></tr>"
         table = f'<table border="0" cellborder="0" cellspacing="2" cellpadding="2">{rows}</table>'
@@ -103,7 +101,7 @@ class Dot:
     def _box(self, box: Child) -> str:
         """The attributes of a box."""
         (kind, child), key, ink = box, key_of(box), self.palette
-        tint = self.tints.opacity(box)
+        tint = self._opacity(box)
         quiet = ink.quiet if tint is None else ink.ink
         text = "<br/>".join([self._line(key, quiet), *(span(line, quiet, SMALL) for line in self.below(key))])
         look = f'id="{key}", fillcolor="{self._mixed(tint or 0.0)}"'
@@ -128,9 +126,27 @@ class Dot:
         looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in parts)
         return "".join(span("  " * bool(i) + text, colour) for i, (text, colour) in enumerate(looks))
 
+    # Colours
+
+    def _measure(self, box: Child) -> float | None:
+        """What the colour of a box stands for."""
+        kind, child = box
+        each = total(self.graph, [child] if kind == "node" else [*self.tree.nodes(child)])
+        if self.colour == "time":
+            forward = None if self.direction == "backward" else each.forward_seconds
+            return (forward or 0) + ((None if self.direction == "forward" else each.backward_seconds) or 0)
+        return float(each.bytes) if self.colour == "bytes" else each.gradient
+
+    def _opacity(self, box: Child) -> float | None:
+        """By the logarithm, from nearly nothing to not quite a half; None where nothing finite is known."""
+        if box not in self.measures:
+            return None
+        low, high = min(self.measures.values()), max(self.measures.values())
+        return 0.05 + 0.4 * (math.log(self.measures[box] / low) / math.log(high / low) if high > low else 1.0)
+
     def _mixed(self, opacity: float) -> str:
         """The colour of boxes on paper, in six digits."""
-        pairs = zip(rgb(getattr(self.palette, INKS.get(self.colour, "paper"))), rgb(self.palette.paper), strict=True)
+        pairs = zip(rgb(getattr(self.palette, _INKS.get(self.colour, "paper"))), rgb(self.palette.paper), strict=True)
         return "#" + "".join(f"{round(paper + (ink - paper) * opacity):02x}" for ink, paper in pairs)
 
     # Lines and what they mean
@@ -158,9 +174,11 @@ class Dot:
     def _scale(self) -> str:
         """From the faintest to the strongest colour."""
         name = "gradient norm" if self.colour == "gradient" else self.colour
-        if self.tints.scale is None:
+        if not self.measures:
             return span(f"no {name} known", self.palette.quiet, SMALL)
-        low, high = (span(_written(self.colour, value), self.palette.quiet, SMALL) for value in self.tints.scale)
+        ends = (min(self.measures.values()), max(self.measures.values()))
+        unit = {"time": "s", "bytes": "B"}.get(self.colour)
+        low, high = (span(count(x, unit) if unit else number(x), self.palette.quiet, SMALL) for x in ends)
         shades = f'bgcolor="{self._mixed(0.05)}:{self._mixed(0.45)}" border="1" color="{self.palette.line}"'
         cells = f'<td>{span(name, self.palette.quiet, SMALL)} {low}</td><td width="80" {shades}></td><td>{high}</td>'
         return f'<table border="0" cellborder="0"><tr>{cells}</tr></table>'
@@ -170,15 +188,6 @@ def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
     """Text as Graphviz's labels have it."""
     family = f' face="{face}"' if face else ""
     return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
-
-
-def _written(colour: Colour, value: float) -> str:
-    """A number of the legend: three digits that count, in the largest unit of which there is one at least."""
-    if colour not in _UNITS:
-        return number(value)
-    units = _UNITS[colour]
-    size, unit = next((each for each in units if value >= each[0]), units[-1])
-    return f"{float(f'{value / size:.3g}'):g} {unit}"
 
 
 def library() -> Any:

@@ -16,7 +16,7 @@ DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
 LONGEST, BESIDE = 40, 24  # characters of a name, and of a leaf's at the side of an op; the panel has all of it
 SEPARATOR = " · "
 _JOINERS = "\u200c\u200d"  # within emoji and in many scripts
-_UNITS = ((1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, ""))
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def shape(sizes: Iterable[int]) -> str:
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
-def count(amount: int) -> str:
-    """Three digits that count: "166 k"."""
-    size, unit = next((size, unit) for size, unit in _UNITS if amount >= size)
-    return f"{float(f'{amount / size:.3g}'):g}{unit}"
+def count(amount: float, unit: str = "") -> str:
+    """Three digits that count: "166 k"; with a unit "1.5 ms"."""
+    size, prefix = next((each for each in _PREFIXES if amount >= each[0]), _PREFIXES[-1])
+    return f"{float(f'{amount / size:.3g}'):g} {prefix}{unit}".rstrip()

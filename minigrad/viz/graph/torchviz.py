@@ -34,16 +34,16 @@ def make_dot(
         if (number := nodes.place(tensor)) is not None:
             graph.nodes[number].name = name
     whole = tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes))
-    lines = _Details(graph, whole, show_attrs, show_saved).source().splitlines(keepends=True)
+    dot = _Details(graph, whole, "forward")
+    dot.attributes, dot.saved = show_attrs, show_saved
+    lines = dot.source().splitlines(keepends=True)
     return graphviz.Digraph(graph.title, body=lines[1:-1])
 
 
 class _Details(Dot):
     """Boxes that tell more of their node."""
 
-    def __init__(self, graph: Any, tree: Any, attributes: bool, saved: bool) -> None:
-        super().__init__(graph, tree, "forward")
-        self.attributes, self.saved = attributes, saved
+    attributes = saved = False
 
     def below(self, key: str) -> list[str]:
         """The lines below the first one."""

@@ -11,13 +11,12 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
-from . import dot
 from .data import Graph
+from .dot import Colour, Dot, drawn, library
 from .fold import BUDGET, Tree, total, tree
 from .labels import Direction, key_of, label_of, labels
 from .record import recorded
 from .replay import MOST, Change, Replay, replay_of
-from .tints import Colour
 from .values import Stored
 
 _SCRIPTS = tuple(
@@ -141,16 +140,16 @@ class GraphView(Picture):
 
     def dot(self, dark: bool = False) -> str:
         """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
-        return dot.Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
 
     def graphviz(self, dark: bool = False) -> Any:
         """The same as a ``graphviz.Source``, which renders itself in all of Graphviz's formats. Raises ImportError:
         Graphviz's package or its program ``dot`` is missing."""
-        return dot.library().Source(self.dot(dark))
+        return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
         """What Graphviz's ``dot`` draws of it. Raises ImportError as ``graphviz``."""
-        return dot.drawn(self.dot(dark))
+        return drawn(self.dot(dark))
 
     @property
     def _fits(self) -> bool:

@@ -62,7 +62,7 @@ def test_clusters_nest_and_boxes_have_ids() -> None:
     assert {*re.findall(r'subgraph "(\w+)"', said)} == clusters
     boxes = Counter(f"{kind[0]}{number}" for kind, number in made.boxes(made.opened))
     assert Counter(re.findall(r' (\w\d+) \[label=<.*?, id="\1"', said)) == boxes
-    assert '  g0 [label=<<font color="#1b1c1e" point-size="11">GPT</font>' in view(graph, depth=0).dot()
+    assert '  g0 [label=<<font color="#1b1c1e" point-size="12">GPT</font>' in view(graph, depth=0).dot()
 
 
 def test_directions_and_dark_paper() -> None:
