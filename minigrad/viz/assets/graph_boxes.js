@@ -36,9 +36,6 @@ class GraphBoxes {
   /** A node with the leaves at its side. */
   single(id) { return { ...this.box(`n${id}`), id, node: this.graph.nodes[id] }; }
 
-  /** The room that an open group's name needs. */
-  titleRoom(number) { return number ? lineWidth(this.graph.labels[`g${number}`].line, "title") + 24 : 0; }
-
   /** What a result is, for the pointer on its wire. */
   tell(edge) {
     const node = this.graph.nodes[edge.source], gradient = this.graph.values[edge.gradient];

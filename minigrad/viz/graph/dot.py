@@ -41,8 +41,9 @@ class Dot:
         self.wires = wires(graph, tree, tree.opened)
         self.docked: set[Child] = {("node", leaf) for leaf in tree.docks}
         boxes = tree.boxes(tree.opened, docked=True) if colour != "none" else ()
-        measures = {box: self._measure(box) for box in boxes}
-        self.measures = {box: value for box, value in measures.items() if value and math.isfinite(value)}
+        measures = ((box, self._measure(box)) for box in boxes)
+        self.measures = {box: value for box, value in measures if value and math.isfinite(value)}
+        self.ends = [end(self.measures.values(), default=0.0) for end in (min, max)]
 
     def source(self) -> str:
         """The text of the file."""
@@ -64,6 +65,11 @@ class Dot:
                 look = f"weight={4 if chain else 1}, {self.wire(edges)}"
                 lines.append(f"  {key_of(source)} -> {key_of(target)} [{look}];")
         return "\n".join([*lines, "}"]) + "\n"
+
+    def svg(self) -> str:
+        """What Graphviz's ``dot`` draws of it. Raises ImportError as ``library``."""
+        drawn: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
+        return drawn[drawn.index("<svg") :]
 
     # Boxes
 
@@ -141,7 +147,7 @@ class Dot:
         """By the logarithm, from nearly nothing to not quite a half; None where nothing finite is known."""
         if box not in self.measures:
             return None
-        low, high = min(self.measures.values()), max(self.measures.values())
+        low, high = self.ends
         return 0.05 + 0.4 * (math.log(self.measures[box] / low) / math.log(high / low) if high > low else 1.0)
 
     def _mixed(self, opacity: float) -> str:
@@ -176,9 +182,8 @@ class Dot:
         name = "gradient norm" if self.colour == "gradient" else self.colour
         if not self.measures:
             return span(f"no {name} known", self.palette.quiet, SMALL)
-        ends = (min(self.measures.values()), max(self.measures.values()))
         unit = {"time": "s", "bytes": "B"}.get(self.colour)
-        low, high = (span(count(x, unit) if unit else number(x), self.palette.quiet, SMALL) for x in ends)
+        low, high = (span(count(x, unit) if unit else number(x), self.palette.quiet, SMALL) for x in self.ends)
         shades = f'bgcolor="{self._mixed(0.05)}:{self._mixed(0.45)}" border="1" color="{self.palette.line}"'
         cells = f'<td>{span(name, self.palette.quiet, SMALL)} {low}</td><td width="80" {shades}></td><td>{high}</td>'
         return f'<table border="0" cellborder="0"><tr>{cells}</tr></table>'
@@ -203,9 +208,3 @@ def library() -> Any:
             f"itself, and saves what it shows as SVG"
         ) from error
     return graphviz
-
-
-def drawn(source: str) -> str:
-    """The SVG that ``dot`` makes of a file in its language. Raises ImportError as ``library``."""
-    svg: str = library().Source(source).pipe("svg", encoding="utf-8", quiet=True)
-    return svg[svg.index("<svg") :]

@@ -38,7 +38,9 @@ def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
     for leaf, op in tree.docks.items():
         docks.setdefault(op, []).append(leaf)
     nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, [])) for node in graph.nodes}
-    return nodes | {key_of(("group", number)): _group(graph, tree, number) for number in range(len(tree.groups))}
+    totals = (total(graph, list(tree.nodes(number))) for number in range(len(tree.groups)))
+    groups = (Label(_title(graph, tree, i), _by_direction(*_summary(each))) for i, each in enumerate(totals))
+    return nodes | {key_of(("group", number)): label for number, label in enumerate(groups)}
 
 
 def key_of(box: Child) -> str:
@@ -106,11 +108,6 @@ def _single(value: Value) -> str | None:
 
 
 # Groups ----------------------------------------------------------------------------------------------------
-
-
-def _group(graph: Graph, tree: Tree, number: int) -> Label:
-    below = _by_direction(*_summary(total(graph, list(tree.nodes(number)))))
-    return Label(_title(graph, tree, number), below)
 
 
 def _title(graph: Graph, tree: Tree, number: int) -> tuple[tuple[str, Look], ...]:

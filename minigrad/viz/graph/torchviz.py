@@ -8,6 +8,7 @@ from typing import Any
 from ...autograd.tape import Variable
 from .dot import Dot, library
 from .fold import tree
+from .labels import shortened
 from .record import recorded
 
 
@@ -48,6 +49,8 @@ class _Details(Dot):
     def below(self, key: str) -> list[str]:
         """The lines below the first one."""
         node = self.graph.nodes[int(key[1:])]
-        more = [f"{name} = {value}" for name, value in node.attributes.items()] if self.attributes else []
+        more = (
+            [shortened(f"{name} = {value}", 50) for name, value in node.attributes.items()] if self.attributes else []
+        )
         kept = ", ".join(saved.name for saved in node.saved) if self.saved else ""
         return [*super().below(key), *more, *([f"keeps {kept}"] if kept else [])]

@@ -12,7 +12,7 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from .data import Graph
-from .dot import Colour, Dot, drawn, library
+from .dot import Colour, Dot, library
 from .fold import BUDGET, Tree, total, tree
 from .labels import Direction, key_of, label_of, labels
 from .record import recorded
@@ -134,13 +134,14 @@ class GraphView(Picture):
 
     def page(self) -> Page:
         """The interactive page, which works offline."""
-        look = {"direction": self.direction, "colour": self.colour, "fit": self._fits}
+        fit = self.depth is None and isinstance(self.fold, bool)  # nobody asked for what is open: more may be closed
+        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
         """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
-        return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
+        return self._dot(dark).source()
 
     def graphviz(self, dark: bool = False) -> Any:
         """The same as a ``graphviz.Source``, which renders itself in all of Graphviz's formats. Raises ImportError:
@@ -149,12 +150,10 @@ class GraphView(Picture):
 
     def svg(self, dark: bool = False) -> str:
         """What Graphviz's ``dot`` draws of it. Raises ImportError as ``graphviz``."""
-        return drawn(self.dot(dark))
+        return self._dot(dark).svg()
 
-    @property
-    def _fits(self) -> bool:
-        """Whether more is closed at first where not all can be read in the window: nobody asked for what is open."""
-        return self.depth is None and isinstance(self.fold, bool)
+    def _dot(self, dark: bool) -> Dot:
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark)
 
 
 # What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------

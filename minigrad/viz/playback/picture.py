@@ -50,24 +50,23 @@ class StepDot(Dot):
     def legend(self) -> Iterator[str]:
         """What lines mean, and below it the step."""
         number, count, backward = self.number, len(self.steps), self.palette.backward
-        parts = [span(f"━ step {number} of {count}", backward, SMALL)] if number else []
-        parts += [span("─ gradients of earlier steps", backward, SMALL)] if number > 1 else []
-        parts += [span("┄ gradients to come", self.palette.quiet, SMALL)] if number < count else []
+        parts = [span(f"━ step {number} of {count}", backward, SMALL)] * (number > 0)
+        parts += [span("─ gradients of earlier steps", backward, SMALL)] * (number > 1)
+        parts += [span("┄ gradients to come", self.palette.quiet, SMALL)] * (number < count)
         yield _INDENT.join(parts)
-        yield from self._told(self.steps[number - 1]) if number else self._before()
-
-    def _before(self) -> Iterator[str]:
-        """What is told where nothing has run."""
-        yield self._heading("No backward yet")
-        begin = _called(self.graph, self.graph.output)
-        yield self._row(f"Nothing has a gradient, which is not zero. Backward will begin at {begin}.")
+        if number:
+            yield from self._told(self.steps[number - 1])
+        else:
+            yield span("No backward yet", self.palette.ink, SIZE + 2)
+            begin = _called(self.graph, self.graph.output)
+            yield self._row(f"Nothing has a gradient, which is not zero. Backward will begin at {begin}.")
 
     def _told(self, step: Step) -> Iterator[str]:
         """A step: its op, the gradient that arrives, and each that goes out with its formula and its sum."""
         node = self.graph.nodes[step.node]
         op = self.graph.ops[node.op]
         makes = f" makes {node.name}" if node.name not in ("", op.name) else ""
-        yield self._heading(cut(f"{op.name}{makes}", 60))
+        yield span(cut(f"{op.name}{makes}", 60), self.palette.ink, SIZE + 2)
         facts = (f"step {self.number} of {len(self.steps)}", node.module and f"in {node.module}", node.place)
         yield self._row(" · ".join(filter(None, facts)), quiet=True)
         if node.code:
@@ -93,9 +92,6 @@ class StepDot(Dot):
         if delivery.of > 1:
             running = "" if delivery.count == 1 else f": their sum is {summary(delivery.total)}"
             yield self._row(f"{_INDENT}{delivery.count} of {delivery.of} have arrived{running}", quiet=True)
-
-    def _heading(self, text: str) -> str:
-        return span(text, self.palette.ink, SIZE + 2)
 
     def _row(self, text: str, quiet: bool = False, face: str = "") -> str:
         return span(cut(text, _LONGEST), self.palette.quiet if quiet else self.palette.ink, SMALL, face)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ..graph import fold
 from ..graph.data import Graph
-from ..graph.dot import drawn
 from ..graph.view import packed
 from ..numbers import checked_number
 from ..page import Page
@@ -44,4 +43,4 @@ class Playback(Picture):
             ValueError: there is no such step. ImportError: as ``viz.graph``'s.
         """
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
-        return drawn(StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).source())
+        return StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
