@@ -1,7 +1,5 @@
 """Which tests need Graphviz."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.util import find_spec
 
