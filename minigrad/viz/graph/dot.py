@@ -97,7 +97,7 @@ class Dot:
         for leaf, text in docks:
             fill = self._mixed(self._opacity(("node", leaf)) or 0.0)
             look = f'border="1" style="rounded" color="{self.palette.line}" bgcolor="{fill}"'
-            rows += f"<tr><td {look}>{span(text, self.palette.ink, SMALL)}</td></tr>"
+            rows += f"<tr><td {look}>{span(f' {text} ', self.palette.ink, SMALL)}</td></tr>"
         table = f'<table border="0" cellborder="0" cellspacing="2" cellpadding="2">{rows}</table>'
         yield f'{indent}s{op} [shape=plain, style="", label=<{table}>]; {{rank=same; s{op}; n{op}}}'
         for leaf, _ in reversed(docks):
