@@ -4,18 +4,15 @@
 
 Two graphs: the loss of the translator that `minigrad train` trains (of a trained run, if its
 folder is given; otherwise nothing is trained), and that of a decoder of GPT-2's size: 12 layers of width 768,
-12 heads, a vocabulary of 50,257. Each is recorded while it runs, laid out as a picture, and written as
-one HTML file.
+12 heads, a vocabulary of 50,257. Each is recorded while it runs, and written as one HTML file.
 
-The page closes groups until all fits its window with letters of 8 pixels at least. Without a browser that is
-measured on the picture, in a window of the same size; with --browser in Chromium, offline, where the node
-that is farthest away is then reached by clicking.
+The page closes groups until all fits its window with letters of 8 pixels at least. With --browser that is measured
+in Chromium, offline, where the node that is farthest away is then reached by clicking.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 import time
@@ -95,7 +92,7 @@ GRAPHS = {"translator": translator, "decoder": decoder}
 
 
 def measure(library: str, graph: str, file: str, run: str | None = None) -> Answer:
-    """Record a graph, lay it out and write its page."""
+    """Record a graph and write its page."""
     from minigrad import viz
     from minigrad.viz.graph.fold import clicks
 
@@ -103,31 +100,19 @@ def measure(library: str, graph: str, file: str, run: str | None = None) -> Answ
     times = [time.perf_counter()]
     view = viz.graph(call.function, *call.arguments)
     times.append(time.perf_counter())
-    letters = letters_of(view.svg())
-    times.append(time.perf_counter())
     size = view.save(file).stat().st_size
     times.append(time.perf_counter())
-    record, layout, write = (after - before for before, after in pairwise(times))
+    record, write = (after - before for before, after in pairwise(times))
     return {
         "title": call.title,
         "nodes": len(view.graph.nodes),
         "boxes": len(view.tree.boxes(view.tree.opened)),
         "record": record,
-        "layout": layout,
         "write": write,
         "megabytes": size / 1e6,
-        "letters": letters,
         "clicks": max(clicks(view.tree, node.id) for node in view.graph.nodes),
         "memory": peak_mebibytes(),
     }
-
-
-def letters_of(svg: str) -> float:
-    """How high letters are, in pixels, when a picture fills the window."""
-    size, font = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', svg), re.search(r'font-size="([\d.]+)', svg)
-    if size is None or font is None:
-        raise ValueError("the picture does not tell its size")
-    return float(font[1]) * min(room / float(side) for room, side in zip(WINDOW, size.groups(), strict=True))
 
 
 COUNT_CLICKS = """() => {
@@ -211,13 +196,13 @@ def measured(run: str | None = None, browser: bool = False, folder: Path | None 
 
 def missed(answer: Answer) -> list[str]:
     """The bars that a graph does not reach."""
-    most = {"layout": SECONDS, "drawn": SECONDS, "megabytes": MEGABYTES, "clicks": CLICKS}
+    most = {"drawn": SECONDS, "megabytes": MEGABYTES, "clicks": CLICKS}
     found = [
         f"{name} {answer[name]:.1f}, at most {bar:g}"
         for name, bar in most.items()
         if name in answer and answer[name] > bar
     ]
-    small = answer["letters"] < LETTERS
+    small = answer.get("letters", LETTERS) < LETTERS
     return [*found, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
 
 
@@ -228,7 +213,6 @@ def table(answers: list[Answer]) -> Table:
         "nodes": "nodes",
         "boxes": "boxes at first",
         "record": "recorded s",
-        "layout": "laid out s",
         "write": "written s",
         "megabytes": "MB",
         "drawn": "in Chromium s",
@@ -236,21 +220,14 @@ def table(answers: list[Answer]) -> Table:
         "clicks": "clicks",
         "memory": "most MiB",
     }
-    digits = ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", ".2f", ".1f", "d", ",.0f")
+    digits = ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", ".1f", "d", ",.0f")
     result = Table("The page of a whole graph", tuple(columns.values()), digits)
     for answer in answers:
         result.add(*(answer.get(name) for name in columns))
         result.notes += [f"{answer['title']}: {miss}" for miss in missed(answer)]
         if "missing" in answer:
             result.notes.append(f"no browser: {answer['missing']}")
-    bars: Answer = {
-        "title": "bar",
-        "layout": SECONDS,
-        "megabytes": MEGABYTES,
-        "drawn": SECONDS,
-        "letters": LETTERS,
-        "clicks": CLICKS,
-    }
+    bars: Answer = {"title": "bar", "megabytes": MEGABYTES, "drawn": SECONDS, "letters": LETTERS, "clicks": CLICKS}
     result.add(*(bars.get(name) for name in columns))
     window = " × ".join(map(str, WINDOW))
     result.notes.append(f"letters: their height where all that is open at first fills a window of {window}")

@@ -3,6 +3,7 @@
     from minigrad import viz
 
     viz.graph(loss)                       the compute graph, forward and backward
+    viz.make_dot(loss)                    the same by torchviz's arguments, as a graphviz.Digraph
     viz.playback(model, x)                backward, step by step
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
@@ -13,22 +14,22 @@
     viz.trace(model, x)                   every intermediate value by its name: to read, replace, cut and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
-``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``.
+``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``, and pictures
+of graphs Graphviz.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``positional_encoding``, ``embedding`` and ``logit_lens`` stand alone, and ``trace`` gives values in place
 of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file, with scripts and styles from
 assets/), ``view`` (what can be saved and shown), ``show`` (in a notebook or browser), ``vector`` and ``sizes`` (SVG),
-``convert`` (PNG and PDF), ``lines`` and ``axes`` (charts), ``numbers`` (arrays), ``letters`` (how wide they are),
+``convert`` (PNG and PDF), ``lines`` and ``axes`` (charts), ``numbers`` (arrays),
 ``texts`` (of tokens) and ``palette`` (colours). ``minigrad_models.viz`` draws trainings and music by them.
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
-
 from .attention import attention
 from .embedding import embedding
 from .explain import explain
-from .graph import graph
+from .graph import graph, make_dot
 from .linked import linked
 from .logit_lens import logit_lens
 from .playback import playback
@@ -42,6 +43,7 @@ __all__ = [
     "graph",
     "linked",
     "logit_lens",
+    "make_dot",
     "playback",
     "positional_encoding",
     "trace",

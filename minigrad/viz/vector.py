@@ -26,11 +26,9 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Drawing:
-    """An SVG file in the making; units are CSS pixels, y grows downwards.
+    """An SVG file in the making: elements become text at once. Units are CSS pixels, y grows downwards."""
 
-    Elements become text at once, and may be any that SVG has (clips, images, dashes). Pictures that must be
-    PDF and PNG as well are made of the few shapes of ``attention.drawing``.
-    """
+    paper, fonts, unit = PAPER, SANS, ""
 
     def __init__(self, width: float, height: float, title: str) -> None:
         self.width, self.height, self.title = width, height, title
@@ -74,13 +72,13 @@ class Drawing:
         look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
         self.add("image", x=x, y=y, width=width, height=height, **look)
 
-    def svg(self, paper: str = PAPER, fonts: str = SANS, unit: str = "") -> str:
+    def svg(self) -> str:
         """The text of the file."""
-        wide, high = _short(self.width), _short(self.height)
+        wide, high, unit = _short(self.width), _short(self.height), self.unit
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}{unit}" '
-            f'height="{high}{unit}" font-family="{fonts}" role="img"><title>{escaped(self.title)}</title>'
-            f'<rect width="100%" height="100%" fill="{paper}"/>{"".join(self.parts)}</svg>\n'
+            f'height="{high}{unit}" font-family="{self.fonts}" role="img"><title>{escaped(self.title)}</title>'
+            f'<rect width="100%" height="100%" fill="{self.paper}"/>{"".join(self.parts)}</svg>\n'
         )
 
 

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import Any, ClassVar
 
 from . import convert
@@ -108,4 +109,7 @@ class Picture(View):
         return scaled(self.svg(*args, **other), look["scale"])
 
     def _drawn(self) -> str:
-        return self.svg()
+        try:
+            return self.svg()
+        except (ImportError, SubprocessError):  # of Graphviz, which draws graphs
+            return ""

@@ -1,4 +1,4 @@
-"""The graphs at a small size: recorded, laid out, written and opened; and which bars are told as missed."""
+"""The graphs at a small size: recorded, written and opened; and which bars are told as missed."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from benchmarks import graph_page
 from benchmarks.graph_page import measure, missed, table
 from benchmarks.process import Missing
 
-GOOD: dict[str, Any] = {"title": "small", "nodes": 7, "boxes": 5, "record": 1.0, "layout": 9.0, "write": 1.0}
+GOOD: dict[str, Any] = {"title": "small", "nodes": 7, "boxes": 5, "record": 1.0, "write": 1.0}
 GOOD |= {"megabytes": 4.9, "letters": 8.5, "clicks": 3, "memory": 100.0}
 
 
@@ -25,7 +25,7 @@ def test_the_decoder_is_measured_opened_and_clicked_through(tmp_path: Path) -> N
     figures = measure("minigrad", "decoder", str(file))
     assert file.stat().st_size == pytest.approx(1e6 * figures["megabytes"])
     assert figures["nodes"] > 300 and figures["boxes"] <= 40 and figures["clicks"] <= 3
-    assert min(figures[name] for name in ("record", "layout", "write", "letters")) > 0
+    assert min(figures[name] for name in ("record", "write")) > 0
     pytest.importorskip("playwright")
     try:
         opened = graph_page.browse("minigrad", str(file))
@@ -36,7 +36,7 @@ def test_the_decoder_is_measured_opened_and_clicked_through(tmp_path: Path) -> N
 
 
 def test_bars() -> None:
-    over = {"layout": 11.0, "megabytes": 5.1, "letters": 7.0, "clicks": 4, "drawn": 12.0}
+    over = {"megabytes": 5.1, "letters": 7.0, "clicks": 4, "drawn": 12.0}
     for name, figure in over.items():
         assert [miss.split()[0] for miss in missed({**GOOD, name: figure})] == [name]
         assert f"small: {name}" in table([{**GOOD, name: figure}]).text()

@@ -77,7 +77,8 @@ class GraphView {
       if (key[0] === "g") children.push(this.opened.has(id) ? this.tree(id) : this.boxes.folded(id));
       else if (!this.boxes.reader.has(id)) children.push(this.boxes.single(id));
     }
-    return { key: `g${number}`, children, title: this.boxes.titleRoom(number) };
+    const key = `g${number}`, title = number ? lineWidth(this.graph.labels[key].line, "title") + 24 : 0;
+    return { key, children, title };
   }
 
   /** Close groups, the innermost first, until all fits the window at a size that can be read. */

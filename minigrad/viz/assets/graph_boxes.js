@@ -1,9 +1,10 @@
-// The boxes of a graph as the layout places them. What they say, and how large they are for it, came with the page
-// (minigrad/viz/graph/labels.py): pictures are the same.
+// The boxes of a graph as the layout places them. What they say came with the page (minigrad/viz/graph/labels.py).
 "use strict";
 
 const LONGEST = 40; // characters of a name in the drawing; the panel has all of it
 const DOCK = { height: 18, step: 21, wire: 16 }; // a leaf at the side of an op
+const FONTS = { text: "13px --sans", kind: "11px --sans", name: "14px --serif", times: "600 14px --serif",
+  title: "13px --serif" }; // as graph.css has them
 
 class GraphBoxes {
   /** `names` are those of ops that are all there is in a module. */
@@ -14,21 +15,26 @@ class GraphBoxes {
     this.reader = new Map(graph.docks); // of a leaf at the side of an op: the op
   }
 
-  /** A box by its key: its label, with the second line and the width that the direction wants. */
+  /** A box by its key: what it says, with the second line that the direction wants, and the room for it. */
   box(key) {
-    const label = this.graph.labels[key], way = ["forward", "backward", "both"].indexOf(this.direction);
-    const { line, height, docks = [], side = 0, deck = 0 } = label, body = label.width[way];
-    const below = label.below[way], size = { width: body + side, height, port: side / 2 };
-    return { key, line, below, docks: docks.map(([id, text, wide]) => ({ id, text, wide })), side, deck, body, ...size };
+    const number = Number(key.slice(1)), label = this.graph.labels[key];
+    const below = label.below[["forward", "backward", "both"].indexOf(this.direction)];
+    const wide = Math.max(lineWidth(label.line), textWidth(below, "kind")), parts = { key, line: label.line, below };
+    if (key[0] === "g") {
+      const deck = this.graph.groups[number].times ? 4 : 0; // how far the cards behind the first one stand out
+      const body = wide + 30 + 2 * deck;
+      return { ...parts, deck, body, width: body, height: 44 + 1.5 * deck, port: 0 };
+    }
+    const docks = label.docks.map(([id, text]) => ({ id, text, wide: textWidth(text, "kind") + 14 }));
+    const side = docks.length ? Math.max(...docks.map((dock) => dock.wide)) + DOCK.wire : 0;
+    const body = Math.max(wide, 28) + 22, height = Math.max(40, docks.length * DOCK.step - DOCK.step + DOCK.height);
+    return { ...parts, docks, side, body, width: body + side, height, port: side / 2 };
   }
 
   folded(number) { return { ...this.box(`g${number}`), group: this.graph.groups[number], number }; }
 
   /** A node with the leaves at its side. */
   single(id) { return { ...this.box(`n${id}`), id, node: this.graph.nodes[id] }; }
-
-  /** The room that an open group's name needs. */
-  titleRoom(number) { return this.graph.labels[`g${number}`].title ?? 0; }
 
   /** What a result is, for the pointer on its wire. */
   tell(edge) {
@@ -56,3 +62,18 @@ function cutName(text) {
 
 /** The first line of a box, as one text. */
 function lineText(line) { return line.map(([text, look], i) => (i && look !== "times" ? ` ${text}` : text)).join(""); }
+
+const pen = document.createElement("canvas").getContext("2d");
+
+/** How wide a text is. */
+function textWidth(text, look) {
+  const style = getComputedStyle(document.documentElement);
+  pen.font = FONTS[look].replace(/--\w+/, (name) => style.getPropertyValue(name));
+  return pen.measureText(text).width;
+}
+
+/** How wide a first line is; `name`: the look of names in it. */
+function lineWidth(line, name = "name") {
+  return line.reduce((sum, [text, look], i) => (
+    sum + textWidth(text, look === "name" ? name : look) + (i && look !== "times" ? 6 : 0)), 0);
+}

@@ -1,5 +1,4 @@
-// The boxes and wires of a graph as SVG, and the colour of time, bytes or gradients. Pictures are drawn by
-// minigrad/viz/graph/drawing.py: the same shapes at the same places.
+// The boxes and wires of a graph as SVG, and the colour of time, bytes or gradients.
 "use strict";
 
 const TIPS = { down: "l-3.4 -7h6.8z", up: "l-3.4 7h6.8z", right: "l-7 -3.2v6.4z", left: "l7 -3.2v6.4z" };

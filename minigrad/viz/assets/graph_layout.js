@@ -1,5 +1,4 @@
-// Where the boxes of a graph stand, and how its wires run. Nothing here touches the page. Pictures are laid out by
-// minigrad/viz/graph/layout.py, which does the same with the same numbers: a change here is one there.
+// Where the boxes of a graph stand, and how its wires run. Nothing here touches the page.
 //
 // Each open group is drawn by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks
 // by longest path, order by barycentres, coordinates by weighted medians that isotonic regression keeps

@@ -1,19 +1,17 @@
-"""A vector picture as a list of three kinds of shapes, and as SVG. Units are points, as of fonts; y goes down."""
+"""Vector pictures in points, as of fonts, with texts that have room; y goes down."""
 
 from __future__ import annotations
 
 import unicodedata
 from bisect import bisect
-from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ..palette import Palette
 from ..vector import Drawing as Elements
 
 Anchor = Literal["start", "middle", "end"]
 SMALL = 7.0  # points: of captions
-FONTS = ("Helvetica", "Arial", "Liberation Sans", "Nimbus Sans", "Noto Sans", "DejaVu Sans")
 # Widths of the characters from space to "~" in Helvetica, and fonts to its measure, in 1/1000 of the size.
 _WIDTHS = (
     "278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 "
@@ -25,81 +23,38 @@ _ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=Tr
 Box = tuple[float, float, float, float]
 
 
-class Text(NamedTuple):
-    """A line of text; ``y`` is its baseline. ``turn`` is in degrees, anticlockwise around (x, y)."""
+class Drawing(Elements):
+    """A picture in the colours of a palette."""
 
-    x: float
-    y: float
-    text: str
-    size: float
-    colour: str
-    anchor: Anchor = "start"
-    turn: float = 0.0
+    fonts, unit = "Helvetica, Arial, Liberation Sans, Nimbus Sans, Noto Sans, DejaVu Sans, sans-serif", "pt"
 
-    def put(self, into: Elements) -> None:
-        """Draw it."""
-        x, y = float(self.x), float(self.y)
-        turn = f"rotate({-self.turn:g} {x:.2f} {y:.2f})" if self.turn else None
-        anchor = self.anchor if self.anchor != "start" else None
-        look = {"font_size": self.size, "fill": self.colour, "text_anchor": anchor, "transform": turn}
-        into.add("text", self.text, x=x, y=y, **look, **{"xml:space": "preserve"})
+    def __init__(self, width: float, height: float, title: str, palette: Palette) -> None:
+        super().__init__(float(width), float(height), title)
+        self.palette, self.paper = palette, palette.paper
 
-
-class Cells(NamedTuple):
-    """Rectangles (x, y, width, height), filled."""
-
-    boxes: list[Box]
-    colour: str
-    opacity: float = 1.0
-
-    def put(self, into: Elements) -> None:
-        """Draw them."""
-        path = "".join(_path("M{} {}h{}v{}h{}z", x, y, w, h, -w) for x, y, w, h in self.boxes)
-        into.add("path", fill=self.colour, fill_opacity=self.opacity if self.opacity < 1 else None, d=path)
-
-
-class Strokes(NamedTuple):
-    """Lines from (x, y) to (x, y); curved ones leave and arrive horizontally."""
-
-    ends: list[Box]
-    colour: str
-    width: float
-    opacity: float = 1.0
-    curved: bool = False
-
-    def put(self, into: Elements) -> None:
-        """Draw them."""
-        way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if self.curved else "M{} {}L{} {}"
-        path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in self.ends)
-        opacity = self.opacity if self.opacity < 1 else None
-        look: dict[str, Any] = {"stroke": self.colour, "stroke_width": float(self.width), "stroke_opacity": opacity}
-        into.add("path", fill="none", **look, d=path)
-
-
-@dataclass
-class Drawing:
-    """A picture: its size, its colours, and shapes, the last on top."""
-
-    width: float
-    height: float
-    title: str
-    palette: Palette
-    shapes: list[Text | Cells | Strokes] = field(default_factory=list)
-
-    def add(self, *shapes: Text | Cells | Strokes) -> None:
-        """Put shapes on top, but for empty ones."""
-        self.shapes += [s for s in shapes if isinstance(s, Text) or s[0]]
+    def write(
+        self, x: float, y: float, text: str, size: float, colour: str, anchor: Anchor = "start", turn: float = 0.0
+    ) -> None:
+        """A line of text; ``y`` is its baseline. ``turn`` is in degrees, anticlockwise around (x, y)."""
+        look: dict[str, Any] = {"font_size": size, "fill": colour, "text_anchor": anchor if anchor != "start" else None}
+        turned = f"rotate({-turn:g} {x:.2f} {y:.2f})" if turn else None
+        self.add("text", text, x=float(x), y=float(y), **look, transform=turned, **{"xml:space": "preserve"})
 
     def caption(self, x: float, y: float, text: str, anchor: Anchor = "start") -> None:
-        """Put a small text on top."""
-        self.add(Text(x, y, text, SMALL, self.palette.quiet, anchor))
+        """A small text."""
+        self.write(x, y, text, SMALL, self.palette.quiet, anchor)
 
-    def svg(self) -> str:
-        """The picture as a file of its own."""
-        elements = Elements(float(self.width), float(self.height), self.title)
-        for shape in self.shapes:
-            shape.put(elements)
-        return elements.svg(self.palette.paper, f"{', '.join(FONTS)}, sans-serif", "pt")
+    def cells(self, boxes: list[Box], colour: str, opacity: float = 1.0) -> None:
+        """Rectangles (x, y, width, height), filled."""
+        path = "".join(_path("M{} {}h{}v{}h{}z", x, y, w, h, -w) for x, y, w, h in boxes)
+        self.add("path", fill=colour, fill_opacity=opacity if opacity < 1 else None, d=path)
+
+    def strokes(self, ends: list[Box], colour: str, width: float, opacity: float = 1.0, curved: bool = False) -> None:
+        """Lines from (x, y) to (x, y); curved ones leave and arrive horizontally."""
+        way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if curved else "M{} {}L{} {}"
+        path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in ends)
+        opaque = opacity if opacity < 1 else None
+        self.add("path", fill="none", stroke=colour, stroke_width=float(width), stroke_opacity=opaque, d=path)
 
 
 def width(text: str, size: float) -> float:

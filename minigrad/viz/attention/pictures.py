@@ -10,7 +10,7 @@ import numpy as np
 from ..numbers import Array, checked_number, equal_parts
 from ..palette import Palette
 from .data import Attention
-from .drawing import SMALL, Box, Cells, Drawing, Strokes, Text, shortened, width, wrapped
+from .drawing import SMALL, Box, Drawing, shortened, width, wrapped
 
 LEAST = 0.01  # weights below are not drawn as lines,
 FAINTEST = 0.002  # and these not as cells
@@ -104,9 +104,9 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: 
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
     _lines(drawing, what, (left + 4, right - 4), middles)
     for y, text in zip(middles[0], names[0], strict=True):
-        drawing.add(Text(left, y + 0.35 * size, text, size, palette.ink, "end"))
+        drawing.write(left, y + 0.35 * size, text, size, palette.ink, "end")
     for y, text, colour in zip(middles[1], names[1], _colours(what, palette), strict=True):
-        drawing.add(Text(right, y + 0.35 * size, text, size, colour))
+        drawing.write(right, y + 0.35 * size, text, size, colour)
     if len(what.heads) > 1:
         _key(drawing, what.heads)
     many = int((what.weights >= LEAST).sum()) > MOST
@@ -124,7 +124,7 @@ def _lines(drawing: Drawing, what: Chosen, across: tuple[float, float], middles:
         lower = apart * (k - (len(what.heads) - 1) / 2)
         for opacity, places in _shaded(weights, least):
             ends = [(across[0], middles[0][t] + lower, across[1], middles[1][s] + lower) for t, s in places]
-            drawing.add(Strokes(ends, colour, 1.1, opacity, True))
+            drawing.strokes(ends, colour, 1.1, opacity, True)
 
 
 def _key(drawing: Drawing, heads: tuple[int, ...]) -> None:
@@ -135,7 +135,7 @@ def _key(drawing: Drawing, heads: tuple[int, ...]) -> None:
     for label in map(str, heads):
         if x > first and x + 7 + width(label, SMALL) > drawing.width - MARGIN:
             x, y = first, y + 1.6 * SMALL
-        drawing.add(Cells([(x, y - 5, 5, 5)], drawing.palette.nth(int(label))))
+        drawing.cells([(x, y - 5, 5, 5)], drawing.palette.nth(int(label)))
         drawing.caption(x + 7, y, label)
         x += 15 + width(label, SMALL)
     drawing.height = y + MARGIN
@@ -160,20 +160,20 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
     title = f"{what.title} (mean)" if len(what.heads) > 1 else what.title
     drawing = _titled(left + cell * columns + beyond, top + cell * rows, title, palette, caption)
     _cells(drawing, weights, (left, top, cell, cell))
-    if what.blocked is not None:
+    if what.blocked is not None and what.blocked.any():
         places = [(left + cell * s, top + cell * t) for t, s in np.argwhere(what.blocked).tolist()]
         ends = [(x + 0.3 * cell, y + 0.7 * cell, x + 0.7 * cell, y + 0.3 * cell) for x, y in places]
-        drawing.add(Strokes(ends, palette.quiet, max(0.3, cell / 24), 0.45))
+        drawing.strokes(ends, palette.quiet, max(0.3, cell / 24), 0.45)
     for i, text in enumerate(names[0]):
-        drawing.add(Text(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end"))
+        drawing.write(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end")
     for i, (text, colour) in enumerate(zip(names[1], _colours(what, palette), strict=True)):
         x = left + cell * (i + 0.5) + (0.0 if few else 0.35 * size)
-        drawing.add(Text(x, top - 4, text, size, colour, "start", 45.0 if few else 90.0))
+        drawing.write(x, top - 4, text, size, colour, "start", 45.0 if few else 90.0)
     for (t, s), weight in np.ndenumerate(weights) if few else ():
         if weight >= 0.005:
             colour = palette.on_accent(opacity_of(float(weight)))
             x, y = left + cell * (s + 0.5), top + cell * (t + 0.5) + 2.5
-            drawing.add(Text(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle"))
+            drawing.write(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle")
     notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
     notes += ["a stroke: forbidden by a mask"] * (what.blocked is not None)
     return _note(drawing, notes, caption)
@@ -184,10 +184,10 @@ def _cells(drawing: Drawing, weights: Array, first: Box) -> None:
     left, top, w, h = first
     for opacity, places in _shaded(weights, FAINTEST):
         boxes = [(left + w * s, top + h * t, w, h) for t, s in places]
-        drawing.add(Cells(boxes, drawing.palette.accent, opacity))
+        drawing.cells(boxes, drawing.palette.accent, opacity)
     right, bottom = left + w * weights.shape[1], top + h * weights.shape[0]
     frame = [(left, y, right, y) for y in (top, bottom)] + [(x, top, x, bottom) for x in (left, right)]
-    drawing.add(Strokes(frame, drawing.palette.line, 0.5))
+    drawing.strokes(frame, drawing.palette.line, 0.5)
 
 
 def model_picture(attention: Attention, palette: Palette, caption: bool = True) -> Drawing:

@@ -11,7 +11,6 @@ from ..palette import DARK, LIGHT
 from ..texts import clean
 from ..view import Picture
 from .data import Attention, Candidate, Kind
-from .drawing import Drawing
 from .page import page
 from .pictures import chosen, head_picture, matrix_picture, model_picture
 
@@ -94,24 +93,13 @@ class AttentionView(Picture):
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
-        return self._drawing(view, kind, layer, head, dark, caption).svg()
-
-    def _drawing(
-        self,
-        view: Look = "head",
-        kind: Kind | None = None,
-        layer: int | None = -1,
-        head: Heads = None,
-        dark: bool = False,
-        caption: bool = True,
-    ) -> Drawing:
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
-            return model_picture(attention, palette, caption)
+            return model_picture(attention, palette, caption).svg()
         if view not in ("head", "matrix"):
             raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
-        return draw(attention, chosen(attention, layer, head), palette, caption)
+        return draw(attention, chosen(attention, layer, head), palette, caption).svg()
 
     def _of(self, kind: Kind | None) -> Attention:
         for wanted in ("cross", *self.kinds) if kind is None else (kind,):

@@ -1,124 +1,210 @@
-"""A folded graph in Graphviz' language: nested clusters, what boxes say, colours in six digits.
+"""A folded graph in Graphviz's language, and what its program draws of it.
 
-All that a program named is quoted, and long names lose their middle: a box should be small, and older
-programs have a limit to what a quoted text may hold.
+All that a program named is text: escaped, in one line, and without its middle where it is long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
-from ..palette import LIGHT, rgb
-from .data import Graph
-from .fold import Tree, wires
-from .labels import Direction, Label, key_of, labels, shortened
-from .tints import INKS, Colour, Tints
+from ...backend.extras import how_to_install
+from ..palette import DARK, LIGHT, rgb
+from ..vector import escaped
+from .data import Edge, Graph
+from .fold import Child, Tree, total, wires
+from .labels import Direction, count, key_of, labels, number, shortened
 
-FORWARD, BACKWARD, LINE = LIGHT.forward, LIGHT.backward, "#c9cbcd"
-INK, QUIET, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.paper
-_LEAF = f', shape=ellipse, style=filled, height=0.25, margin="0.04,0.02", color="{LINE}"'
-_LOOKS = {"folded": f', color="{INK}"', "repeat": f', color="{INK}", peripheries=2'}
-_LOOKS |= dict.fromkeys(("parameter", "constant", "input"), _LEAF)
-_MANY = 150  # boxes from which on the layout has to hurry
-_HURRY = "nslimit=1, nslimit1=1, mclimit=0.1, splines=line, "
-
-
-@dataclass(frozen=True)
-class Box:
-    """What a visible box looks like: two lines of text, and the colour that fills it."""
-
-    key: str
-    kind: str
-    lines: tuple[str, str]
-    fill: str
-    group: int
+Colour = Literal["none", "time", "bytes", "gradient"]
+SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
+_ROW = 0.3  # inches that a leaf at the side of an op needs
+_UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
+_INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backward"}  # as a palette calls them
 
 
-def source(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none") -> str:
-    """DOT of what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it."""
-    said = labels(graph, tree)
-    boxes = _drawn(graph, tree, said, direction, colour)
-    lines = [
-        "digraph graph_ {",
-        f"  graph [{_HURRY if len(boxes) > _MANY else ''}rankdir=TB, nodesep=0.25, ranksep=0.4, pad=0.2, "
-        f'bgcolor="{PAPER}", fontname="Helvetica", fontsize=11, '
-        f'tooltip="{text(shortened(graph.title))}"];',
-        f'  node [shape=box, style="rounded,filled", height=0.4, margin="0.12,0.05", fontname="Helvetica", '
-        f'fontsize=11, color="{QUIET}", fontcolor="{INK}", fillcolor="{PAPER}"];',
-        "  edge [arrowsize=0.55, penwidth=0.9];",
-    ]
-    lines += _clusters(tree, said, 0, boxes, "  ")
-    lines += _edges(graph, tree, direction)
-    return "\n".join([*lines, "}"]) + "\n"
+class Dot:
+    """Writes what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it.
+
+    Another picture of a graph is another subclass: ``wire`` says how a line looks, ``legend`` what that means,
+    ``below`` what boxes tell, and ``marked`` which of them stands out in the colour of gradients.
+    """
+
+    marked = ""
+
+    def __init__(
+        self, graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none", dark: bool = False
+    ) -> None:
+        self.graph, self.tree, self.direction, self.colour = graph, tree, direction, colour
+        self.palette = DARK if dark else LIGHT
+        self.labels = labels(graph, tree)
+        self.wires = wires(graph, tree, tree.opened)
+        self.docked: set[Child] = {("node", leaf) for leaf in tree.docks}
+        boxes = tree.boxes(tree.opened, docked=True) if colour != "none" else ()
+        measures = ((box, self._measure(box)) for box in boxes)
+        self.measures = {box: value for box, value in measures if value and math.isfinite(value)}
+        self.ends = [end(self.measures.values(), default=0.0) for end in (min, max)]
+
+    def source(self) -> str:
+        """The text of the file."""
+        ink = self.palette
+        font = f'fontname="Noto Sans,DejaVu Sans,Arial,sans-serif", fontsize={SIZE}, fontcolor="{ink.ink}"'
+        rows = "".join(f'<tr><td align="left">{row}</td></tr>' for row in self.legend())
+        title = shortened(self.graph.title).translate(_UNQUOTED)
+        lines = [
+            f'digraph "{title}" {{',
+            f'  graph [rankdir=TB, nodesep=0.25, ranksep=0.35, pad=0.2, bgcolor="{ink.paper}", {font}, '
+            f'labelloc=b, labeljust=l, label=<<table border="0" cellpadding="1">{rows}</table>>];',
+            f'  node [shape=box, style=filled, height=0.4, margin="0.15,0.05", {font}, color="{ink.quiet}"];',
+            "  edge [arrowsize=0.55, penwidth=0.9];",
+            *self._boxes(self.tree.groups[0].children if 0 in self.tree.opened else [("group", 0)], "  "),
+        ]
+        for (source, target), edges in self.wires.items():
+            if source not in self.docked:
+                chain = any(self.graph.nodes[edge.source].kind == "op" for edge in edges)  # which is to be straight
+                look = f"weight={4 if chain else 1}, {self.wire(edges)}"
+                lines.append(f"  {key_of(source)} -> {key_of(target)} [{look}];")
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def svg(self) -> str:
+        """What Graphviz's ``dot`` draws of it. Raises ImportError as ``library``."""
+        drawn: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
+        return drawn[drawn.index("<svg") :]
+
+    # Boxes
+
+    def _boxes(self, boxes: Iterable[Child], indent: str) -> Iterator[str]:
+        """Boxes, and what is visible in those that are open."""
+        for box in boxes:
+            kind, child = box
+            if kind == "group" and child in self.tree.opened:
+                look = f'labelloc=t, style=rounded, color="{self.palette.line}"'
+                yield f'{indent}subgraph "cluster_g{child}" {{'
+                yield f'{indent}  graph [id="g{child}", label=<{self._line(f"g{child}", self.palette.quiet)}>, {look}];'
+                yield from self._boxes(self.tree.groups[child].children, f"{indent}  ")
+                yield f"{indent}}}"
+            elif box not in self.docked:
+                yield f"{indent}{key_of(box)} [{self._box(box)}];"
+                if kind == "node":
+                    yield from self._side(child, indent)
+
+    def _side(self, op: int, indent: str) -> Iterator[str]:
+        """The leaves at the side of an op, as one table. Lines between the same two boxes are drawn from the lowest to
+        the highest; from ports of the table, Graphviz 2 would draw their tips at the wrong end."""
+        if not (docks := self.labels[f"n{op}"].docks):
+            return
+        rows = ""
+        for leaf, text in docks:
+            fill = self._mixed(self._opacity(("node", leaf)) or 0.0)
+            look = f'border="1" style="rounded" color="{self.palette.line}" bgcolor="{fill}"'
+            rows += f"<tr><td {look}>{span(f' {text} ', self.palette.ink, SMALL)}</td></tr>"
+        table = f'<table border="0" cellborder="0" cellspacing="2" cellpadding="2">{rows}</table>'
+        yield f'{indent}s{op} [shape=plain, style="", label=<{table}>]; {{rank=same; s{op}; n{op}}}'
+        for leaf, _ in reversed(docks):
+            look = self.wire(self.wires[("node", leaf), ("node", op)])
+            yield f"{indent}s{op} -> n{op} [{look}];"
+
+    def _box(self, box: Child) -> str:
+        """The attributes of a box."""
+        (kind, child), key, ink = box, key_of(box), self.palette
+        tint = self._opacity(box)
+        quiet = ink.quiet if tint is None else ink.ink
+        text = "<br/>".join([self._line(key, quiet), *(span(line, quiet, SMALL) for line in self.below(key))])
+        look = f'id="{key}", fillcolor="{self._mixed(tint or 0.0)}"'
+        if (leaves := len(self.labels[key].docks)) > 1:
+            look += f", height={_ROW * leaves:g}"
+        if key == self.marked:
+            look += f', color="{ink.backward}", penwidth=2.2'
+        elif kind == "group":
+            look += f', color="{ink.ink}"' + (", peripheries=2" if self.tree.groups[child].kind == "repeat" else "")
+        elif (leaf := self.graph.nodes[child].kind) != "op":
+            look += f', style="filled,rounded", color="{ink.accent if leaf == "input" else ink.line}"'
+        return f"label=<{text}>, {look}"
+
+    def below(self, key: str) -> list[str]:
+        """The lines below the first one."""
+        said = self.labels[key].said(self.direction)
+        return [said] if said else []
+
+    def _line(self, key: str, quiet: str) -> str:
+        """A first line, in its parts."""
+        parts = self.labels[key].line
+        looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in parts)
+        return "".join(span("  " * bool(i) + text, colour) for i, (text, colour) in enumerate(looks))
+
+    # Colours
+
+    def _measure(self, box: Child) -> float | None:
+        """What the colour of a box stands for."""
+        kind, child = box
+        each = total(self.graph, [child] if kind == "node" else [*self.tree.nodes(child)])
+        if self.colour == "time":
+            forward = None if self.direction == "backward" else each.forward_seconds
+            return (forward or 0) + ((None if self.direction == "forward" else each.backward_seconds) or 0)
+        return float(each.bytes) if self.colour == "bytes" else each.gradient
+
+    def _opacity(self, box: Child) -> float | None:
+        """By the logarithm, from nearly nothing to not quite a half; None where nothing finite is known."""
+        if box not in self.measures:
+            return None
+        low, high = self.ends
+        return 0.05 + 0.4 * (math.log(self.measures[box] / low) / math.log(high / low) if high > low else 1.0)
+
+    def _mixed(self, opacity: float) -> str:
+        """The colour of boxes on paper, in six digits."""
+        pairs = zip(rgb(getattr(self.palette, _INKS.get(self.colour, "paper"))), rgb(self.palette.paper), strict=True)
+        return "#" + "".join(f"{round(paper + (ink - paper) * opacity):02x}" for ink, paper in pairs)
+
+    # Lines and what they mean
+
+    def wire(self, edges: Sequence[Edge]) -> str:
+        """The attributes of the line between two boxes."""
+        forward, backward = self.palette.forward, self.palette.backward
+        back = self.direction != "forward" and any(edge.gradient is not None for edge in edges)
+        if self.direction == "backward":
+            return f'color="{backward}", dir=back' if back else f'color="{self.palette.line}", dir=none'
+        return f'color="{forward}:{backward}", dir=both' if back else f'color="{forward}"'
+
+    def legend(self) -> Iterator[str]:
+        """Lines of markup below the picture."""
+        ink, parts = self.palette, []
+        if self.direction != "backward":
+            parts.append(span("↓ results", ink.forward, SMALL))
+        if self.direction != "forward":
+            none = "no backward yet: there are no gradients to show"
+            parts.append(span("↑ gradients" if self.graph.backward == "done" else none, ink.backward, SMALL))
+        yield "    ".join(parts)
+        if self.colour != "none":
+            yield self._scale()
+
+    def _scale(self) -> str:
+        """From the faintest to the strongest colour."""
+        name = "gradient norm" if self.colour == "gradient" else self.colour
+        if not self.measures:
+            return span(f"no {name} known", self.palette.quiet, SMALL)
+        unit = {"time": "s", "bytes": "B"}.get(self.colour)
+        low, high = (span(count(x, unit) if unit else number(x), self.palette.quiet, SMALL) for x in self.ends)
+        shades = f'bgcolor="{self._mixed(0.05)}:{self._mixed(0.45)}" border="1" color="{self.palette.line}"'
+        cells = f'<td>{span(name, self.palette.quiet, SMALL)} {low}</td><td width="80" {shades}></td><td>{high}</td>'
+        return f'<table border="0" cellborder="0"><tr>{cells}</tr></table>'
 
 
-def text(words: str) -> str:
-    """A text within quotes of DOT: it means itself."""
-    for before, after in (("&", "&amp;"), ("\\", "\\\\"), ('"', '\\"')):
-        words = words.replace(before, after)
-    return words
+def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
+    """Text as Graphviz's labels have it."""
+    family = f' face="{face}"' if face else ""
+    return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
 
 
-# Boxes ------------------------------------------------------------------------------------------------------
+def library() -> Any:
+    """Graphviz's package for Python. Raises ImportError: it is missing, or the program ``dot`` that it calls."""
+    try:
+        import graphviz
 
-
-def _drawn(graph: Graph, tree: Tree, said: dict[str, Label], direction: Direction, colour: Colour) -> list[Box]:
-    """All visible boxes; leaves at the side of their op are boxes of their own here."""
-    keys = [*tree.boxes(tree.opened)]
-    keys += [("node", leaf) for leaf in tree.docks if tree.box_of(leaf, tree.opened) == ("node", leaf)]
-    tints = Tints(graph, tree, keys, direction, colour)
-    boxes = []
-    for box in keys:
-        (kind, number), label = box, said[key_of(box)]
-        if kind == "node":
-            look, group = str(graph.nodes[number].kind), tree.group_of[number]
-        else:
-            look = "repeat" if tree.groups[number].kind == "repeat" else "folded"
-            group = tree.groups[number].parent or 0
-        lines = (label.text, label.said(direction))
-        boxes.append(Box(key_of(box), look, lines, _fill(tints.opacity(box), colour), group))
-    return boxes
-
-
-def _fill(opacity: float | None, colour: Colour) -> str:
-    """A colour on white paper, in six digits."""
-    if opacity is None:
-        return PAPER
-    mixed = (round(255 - (255 - channel) * opacity) for channel in rgb(getattr(LIGHT, INKS[colour])))
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-# Clusters and edges ----------------------------------------------------------------------------------------
-
-
-def _clusters(tree: Tree, said: dict[str, Label], number: int, boxes: list[Box], indent: str) -> Iterator[str]:
-    for box in boxes:
-        if box.group == number:
-            label = "\\n".join(text(line) for line in box.lines if line)
-            look = f'fillcolor="{box.fill}", tooltip="{label}"{_LOOKS.get(box.kind, "")}'
-            yield f'{indent}{box.key} [id="{box.key}", label="{label}", {look}];'
-    for kind, child in tree.groups[number].children:
-        if kind == "group" and child in tree.opened:
-            title = text(said[f"g{child}"].text)
-            yield f'{indent}subgraph "cluster_g{child}" {{'
-            yield (
-                f'{indent}  graph [id="g{child}", label="{title}", tooltip="{title}", labeljust=l, '
-                f'style=rounded, color="{LINE}", fontcolor="{QUIET}"];'
-            )
-            yield from _clusters(tree, said, child, boxes, f"{indent}  ")
-            yield f"{indent}}}"
-
-
-def _edges(graph: Graph, tree: Tree, direction: Direction) -> Iterator[str]:
-    """Gradients are edges drawn back, so that both directions have the same ranks."""
-    for (source, target), edges in wires(graph, tree, tree.opened).items():
-        ends = f"  {key_of(source)} -> {key_of(target)}"
-        weight = 4 if any(graph.nodes[edge.source].kind == "op" for edge in edges) else 1  # chains of ops are straight
-        if direction != "backward":
-            yield f'{ends} [color="{FORWARD}", weight={weight}];'
-        if direction != "forward" and any(edge.gradient for edge in edges):
-            free = ", constraint=false" if direction == "both" else ""
-            yield f'{ends} [color="{BACKWARD}", dir=back{free}];'
-        elif direction == "backward":
-            yield f'{ends} [color="{LINE}", arrowhead=none];'
+        graphviz.version()
+    except (ImportError, RuntimeError) as error:  # graphviz.ExecutableNotFound
+        raise ImportError(
+            f"pictures of graphs are drawn by Graphviz: its program dot (apt, brew, winget or conda install graphviz) "
+            f"and its package ({how_to_install('viz', 'graphviz')}). save('x.html') needs neither: the page draws "
+            f"itself, and saves what it shows as SVG"
+        ) from error
+    return graphviz

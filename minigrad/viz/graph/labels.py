@@ -1,13 +1,12 @@
-"""What the boxes of a graph say, and how large they are for it: the same in the page, in SVG and in DOT."""
+"""What the boxes of a graph say: the same in the page and in the picture."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-from ..letters import Family, width
 from .data import Graph, Node, Value
 from .fold import Child, Total, Tree, norm, total
 
@@ -16,53 +15,21 @@ Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
 LONGEST, BESIDE = 40, 24  # characters of a name, and of a leaf's at the side of an op; the panel has all of it
 SEPARATOR = " · "
-SMALL = 11.0  # the size of second lines and of leaves at the side of an op
-FONTS: dict[Look, tuple[float, Family]] = {  # assets/graph.css has the same
-    "text": (13.0, "sans"),
-    "name": (14.0, "serif"),
-    "kind": (SMALL, "sans"),
-    "times": (14.0, "serif"),
-}
-TITLE = 13.0  # the size of an open group's name
-ASIDE = 6.0  # between a name and its kind
-DOCK, DOCK_GAP, DOCK_WIRE = 18.0, 3.0, 16.0  # a leaf at the side: its height, the room below it and its wire
 _JOINERS = "\u200c\u200d"  # within emoji and in many scripts
-_UNITS = ((1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, ""))
-
-
-class Dock(NamedTuple):
-    """A leaf at the side of an op: its node, what it says, and how wide it is."""
-
-    node: int
-    text: str
-    width: float
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 @dataclass(frozen=True)
 class Label:
-    """A box. What depends on the direction is there for each of DIRECTIONS."""
+    """A box."""
 
     line: tuple[tuple[str, Look], ...]  # its first line, in parts
-    below: tuple[str, str, str]  # the second one, "" for none
-    width: tuple[float, float, float]  # of the body
-    height: float
-    docks: tuple[Dock, ...] = ()  # the leaves at its side
-    side: float = 0.0  # how wide they and their wires are
-    deck: float = 0.0  # of a repeat: how far the cards behind the first one stand out
-    title: float = 0.0  # of a group: the width of its name when it is open
-
-    @property
-    def text(self) -> str:
-        """The first line."""
-        return "".join(text if look == "times" else f"  {text}" for text, look in self.line).lstrip()
+    below: tuple[str, str, str]  # the second one, for each of DIRECTIONS; "" for none
+    docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: node, and what it says
 
     def said(self, direction: Direction) -> str:
         """The second line."""
         return self.below[DIRECTIONS.index(direction)]
-
-    def body(self, direction: Direction) -> float:
-        """The width without the leaves at its side."""
-        return self.width[DIRECTIONS.index(direction)]
 
 
 def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
@@ -71,7 +38,9 @@ def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
     for leaf, op in tree.docks.items():
         docks.setdefault(op, []).append(leaf)
     nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, [])) for node in graph.nodes}
-    return nodes | {key_of(("group", number)): _group(graph, tree, number) for number in range(len(tree.groups))}
+    totals = (total(graph, list(tree.nodes(number))) for number in range(len(tree.groups)))
+    groups = (Label(_title(graph, tree, i), _by_direction(*_summary(each))) for i, each in enumerate(totals))
+    return nodes | {key_of(("group", number)): label for number, label in enumerate(groups)}
 
 
 def key_of(box: Child) -> str:
@@ -92,12 +61,7 @@ def shortened(words: str, longest: int = LONGEST) -> str:
 def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
     line = _line(graph, tree, node)
     docks = tuple(_dock(graph, tree, graph.nodes[leaf]) for leaf in leaves)
-    side = max((dock.width for dock in docks), default=-DOCK_WIRE) + DOCK_WIRE
-    below = _by_direction("", shown(node.value), shown(node.gradient, "∇"))
-    first = _width(line)
-    widths = tuple(max(first, width(second, SMALL), 28.0) + 22 for second in below)
-    height = max(40.0, len(docks) * (DOCK + DOCK_GAP) - DOCK_GAP)
-    return Label(line, below, widths, height, docks, side)  # type: ignore[arg-type]
+    return Label(line, _by_direction("", shown(node.value), shown(node.gradient, "∇")), docks)
 
 
 def _line(graph: Graph, tree: Tree, node: Node) -> tuple[tuple[str, Look], ...]:
@@ -118,11 +82,10 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
     return shortened((node.name.removeprefix(f"{path}.") if path else node.name) or node.op or node.kind)
 
 
-def _dock(graph: Graph, tree: Tree, leaf: Node) -> Dock:
+def _dock(graph: Graph, tree: Tree, leaf: Node) -> tuple[int, str]:
     """A leaf at the side of an op: its name, and of a single number which one."""
     name, one = shortened(name_of(graph, tree, leaf), BESIDE), leaf.value and _single(leaf.value)
-    text = f"{name} = {one}" if one else name
-    return Dock(leaf.id, text, round(width(text, SMALL) + 14, 2))
+    return leaf.id, f"{name} = {one}" if one else name
 
 
 def shown(value: Value | None, sign: str = "") -> str:
@@ -145,17 +108,6 @@ def _single(value: Value) -> str | None:
 
 
 # Groups ----------------------------------------------------------------------------------------------------
-
-
-def _group(graph: Graph, tree: Tree, number: int) -> Label:
-    group = tree.groups[number]
-    line = _title(graph, tree, number)
-    below = _by_direction(*_summary(total(graph, list(tree.nodes(number)))))
-    deck = 4.0 if group.times else 0.0
-    first = _width(line)
-    widths = tuple(max(first, width(second, SMALL)) + 30 + 2 * deck for second in below)
-    title = _width(line, TITLE) + 24 if number else 0.0
-    return Label(line, below, widths, 44 + 1.5 * deck, deck=deck, title=title)  # type: ignore[arg-type]
 
 
 def _title(graph: Graph, tree: Tree, number: int) -> tuple[tuple[str, Look], ...]:
@@ -204,17 +156,6 @@ def _by_direction(always: str, forward: str, backward: str) -> tuple[str, str, s
     return a, b, c
 
 
-def _width(line: Iterable[tuple[str, Look]], title: float | None = None) -> float:
-    """Of a first line; of an open group's name, in its size."""
-    wide = -ASIDE
-    for text, look in line:
-        size, family = FONTS[look]
-        if title and family == "serif":
-            size = title
-        wide += width(text, size, family, bold=look == "times") + (0 if look == "times" else ASIDE)
-    return wide
-
-
 def number(value: float) -> str:
     """A number as people read it: 4 digits that count, and a minus as it is printed. (As in assets/base.js.)"""
     if not math.isfinite(value):
@@ -236,13 +177,7 @@ def shape(sizes: Iterable[int]) -> str:
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
-def count(amount: int) -> str:
-    """Three digits that count: "166 k"."""
-    size, unit = next((size, unit) for size, unit in _UNITS if amount >= size)
-    return f"{float(f'{amount / size:.3g}'):g}{unit}"
-
-
-def packed(label: Label) -> dict[str, Any]:
-    """A label for the page, widths to hundredths."""
-    own = {**vars(label), "width": [round(x, 2) for x in label.width]}
-    return {name: round(x, 2) if isinstance(x, float) else x for name, x in own.items() if x or name == "below"}
+def count(amount: float, unit: str = "") -> str:
+    """Three digits that count: "166 k"; with a unit "1.5 ms"."""
+    size, prefix = next((each for each in _PREFIXES if amount >= each[0]), _PREFIXES[-1])
+    return f"{float(f'{amount / size:.3g}'):g} {prefix}{unit}".rstrip()

@@ -11,14 +11,12 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
-from . import dot, drawing
 from .data import Graph
+from .dot import Colour, Dot, library
 from .fold import BUDGET, Tree, total, tree
 from .labels import Direction, key_of, label_of, labels
-from .labels import packed as packed_label
 from .record import recorded
 from .replay import MOST, Change, Replay, replay_of
-from .tints import Colour
 from .values import Stored
 
 _SCRIPTS = tuple(
@@ -136,29 +134,26 @@ class GraphView(Picture):
 
     def page(self) -> Page:
         """The interactive page, which works offline."""
-        look = {"direction": self.direction, "colour": self.colour, "fit": self._fits}
+        fit = self.depth is None and isinstance(self.fold, bool)  # nobody asked for what is open: more may be closed
+        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
-    def dot(self) -> str:
-        """Graphviz' language, for what is visible at first."""
-        return dot.source(self.graph, self.tree, self.direction, self.colour)
+    def dot(self, dark: bool = False) -> str:
+        """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
+        return self._dot(dark).source()
+
+    def graphviz(self, dark: bool = False) -> Any:
+        """The same as a ``graphviz.Source``, which renders itself in all of Graphviz's formats. Raises ImportError:
+        Graphviz's package or its program ``dot`` is missing."""
+        return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
-        """The page's drawing, as it is at first in a window of 1280 × 800, with a legend; ``dark``: in the colours of
-        dark paper."""
-        return drawing.svg(self.scene, self.colour, dark)
+        """What Graphviz's ``dot`` draws of it. Raises ImportError as ``graphviz``."""
+        return self._dot(dark).svg()
 
-    @cached_property
-    def scene(self) -> drawing.Scene:
-        """What the picture shows, and where."""
-        scene = drawing.Scene.of(self.graph, self.tree, self.direction)
-        return scene.fitted() if self._fits else scene
-
-    @property
-    def _fits(self) -> bool:
-        """Whether more is closed at first where not all can be read in the window: nobody asked for what is open."""
-        return self.depth is None and isinstance(self.fold, bool)
+    def _dot(self, dark: bool) -> Dot:
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark)
 
 
 # What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
@@ -182,7 +177,7 @@ def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
         }
         for number, group in enumerate(tree.groups)
     ]
-    said = {key: packed_label(label) for key, label in labels(graph, tree).items()}
+    said = {key: vars(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
     return {
         "groups": groups,

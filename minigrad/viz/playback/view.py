@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from ..graph import drawing, fold
+from ..graph import fold
 from ..graph.data import Graph
 from ..graph.view import packed
 from ..numbers import checked_number
 from ..page import Page
 from ..view import Picture
-from .picture import picture
+from .picture import StepDot
 from .record import Step
 
 
@@ -35,18 +34,13 @@ class Playback(Picture):
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """A step on the graph's drawing, and below it its rules and numbers.
+        """A step on the graph's picture, and below it its rules and numbers. Graphviz's ``dot`` draws it.
 
         Args:
             step: 1 is the first; 0 is before it; by default the last. dark: in the colours of dark paper.
 
         Raises:
-            ValueError: there is no such step.
+            ValueError: there is no such step. ImportError: as ``viz.graph``'s.
         """
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
-        return picture(self._scene, self.steps, number, dark)
-
-    @cached_property
-    def _scene(self) -> drawing.Scene:
-        """The graph as ``viz.graph`` shows it at first."""
-        return drawing.Scene.of(self.graph, fold.tree(self.graph), "backward").fitted()
+        return StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention, page
-from minigrad.viz.attention.drawing import Text, shortened, width, wrapped
+from minigrad.viz.attention.drawing import shortened, width, wrapped
 from minigrad.viz.attention.pictures import chosen, pooled
 from tests.support.cases import raises
 
@@ -164,15 +164,17 @@ def test_few_tokens_and_many() -> None:
     ):
         names = [f"token{i}" for i in range(tokens)]
         made = view(names, names, layers, heads, causal=1 < tokens < 60)
-        drawing = made._drawing(picture)  # type: ignore[arg-type]
-        said = [shape for shape in drawing.shapes if isinstance(shape, Text)]
-        for t in (t for t in said if not t.turn):  # none leaves the picture
-            left = t.x - width(t.text, t.size) * {"start": 0, "middle": 0.5, "end": 1}[t.anchor]
-            assert 0 <= left <= drawing.width - width(t.text, t.size) and 0 < t.y < drawing.height
-        ends = [t for t in said if t.anchor == "end" and t.text in names]
+        svg = made.svg(picture)  # type: ignore[arg-type]
+        root = ElementTree.fromstring(svg)
+        _, _, wide, high = map(float, root.get("viewBox", "").split())
+        for t in (t for t in root.iter(f"{SVG}text") if not t.get("transform")):  # none leaves the picture
+            x, y, room = float(t.get("x", 0)), float(t.get("y", 0)), width(t.text or "", float(t.get("font-size", 0)))
+            left = x - room * {"start": 0, "middle": 0.5, "end": 1}[t.get("text-anchor", "start")]
+            assert left >= -0.01 and left + room <= wide + 0.01 and 0 < y < high
+        ends = [t for t in root.iter(f"{SVG}text") if t.get("text-anchor") == "end" and t.text in names]
         assert picture == "model" or [t.text for t in ends] == names
-        assert all(below.y - above.y >= above.size for above, below in pairwise(ends))
-        svg = drawing.svg()
+        places = [(float(t.get("y", 0)), float(t.get("font-size", 0))) for t in ends]
+        assert all(below - above >= size - 0.01 for (above, size), (below, _) in pairwise(places))  # to hundredths
         assert len(svg) < 6_000_000
         assert ("the heaviest 2,000 lines are drawn" in " ".join(shown(svg))) == (picture == "head" and tokens > 1)
     w = np.random.default_rng(0).random((100, 40))

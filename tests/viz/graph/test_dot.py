@@ -1,65 +1,164 @@
-"""DOT: what stands in it, and that names are text."""
+"""Pictures of graphs: what stands in their DOT, that names are text, and what Graphviz draws."""
 
 import math
 import re
+import sys
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
-from minigrad.viz.graph.dot import source, text
+import pytest
+
+import minigrad as mg
+from minigrad import nn, viz
+from minigrad.viz.graph.data import Graph
+from minigrad.viz.graph.dot import Dot
 from minigrad.viz.graph.fold import tree
-from minigrad.viz.graph.labels import label_of
+from minigrad.viz.graph.labels import label_of, shortened
+from minigrad.viz.graph.view import graph as view
+from minigrad.viz.palette import DARK, LIGHT
 from tests.support import graphs
+from tests.support.cases import raises
+from tests.support.graphviz import needs_dot
+
+BOTH = f'"{LIGHT.forward}:{LIGHT.backward}"'
 
 
-def test_labels_are_text_and_whole() -> None:
-    assert text('say "hi"') == 'say \\"hi\\"'
-    assert text("\\N") == "\\\\N" and text("a &lt; b") == "a &amp;lt; b"
-    graph = graphs.transformer(12, listed=True, kind="TransformerDecoderLayerOfSomeLength")
-    (label,) = re.findall(r'label="(blocks[^"]*)"', source(graph, tree(graph)))
-    assert label.startswith("blocks × 12  TransformerDecoderLayerOfSomeLength\\n") and " parameters · ‖∇‖ " in label
+def source(graph: Graph, *args: Any, **look: Any) -> str:
+    return Dot(graph, tree(graph), *args, **look).source()
+
+
+def words(text: str) -> str:
+    """What stands between the tags of labels, or of an SVG."""
+    return re.sub(r"<[^<>]*>", "", text)
+
+
+def test_labels_are_whole_and_sections_are_called_by_what_is_at_their_ends() -> None:
+    said = words(source(graphs.transformer(12, listed=True, kind="TransformerDecoderLayerOfSomeLength")))
+    assert re.search(r"blocks   × 12  TransformerDecoderLayerOfSomeLength.* parameters · ‖∇‖ ", said)
     graph = graphs.small()
     add = next(node for node in graph.nodes if node.op == "add")
     graph.ops["add 2"], add.op = graph.ops["add"], "add 2"
-    assert 'label="add\\n' in source(graph, tree(graph))  # by its name, not by its key
+    assert "label=<add(1, 2)" in words(source(graph))  # by its name, not by its key
 
-
-def test_a_section_is_called_by_what_is_at_its_ends() -> None:
     graph = graphs.linears(50)
     boxes = tree(graph)
     names = [label_of(graph, boxes, number) for kind, number in boxes.boxes(boxes.opened) if kind == "group"]
     assert (names[0].split(" … ")[0], names[-1].split(" … ")[1]) == ("x", "h49")
-    assert all(f'label="{name}\\n' in source(graph, boxes) for name in names)
+    assert all(f">{name}<" in source(graph) for name in names)
     deep = graphs.chain(3000)
     boxes = tree(deep)
     assert label_of(deep, boxes, boxes.boxes({0})[0][1]) == "x … tanh"  # of a section of sections
 
 
-def test_clusters_nest_and_nodes_have_ids() -> None:
+def test_clusters_nest_and_boxes_have_ids() -> None:
     graph = graphs.transformer(2)
     made = tree(graph, depth=2, repeats=False)
-    said = source(graph, made)
-    assert said.count("{") == said.count("}")
-    for group in made.opened - {0}:
-        if made.groups[group].children:
-            assert f'subgraph "cluster_g{group}"' in said
-    for kind, number in made.boxes(made.opened):
-        assert len(re.findall(rf'\bid="{kind[0]}{number}"', said)) == 1
-
-    graph = graphs.small()
-    for direction, forward, backward in (("forward", 7, 0), ("backward", 0, 6), ("both", 7, 6)):
-        dot = source(graph, tree(graph), direction)
-        assert (dot.count('color="#35618f"'), dot.count("dir=back")) == (forward, backward), direction
+    said = Dot(graph, made).source()
+    assert said.count("{") == said.count("}") and said.startswith('digraph "GPT" {')
+    clusters = {f"cluster_g{group}" for group in made.opened - {0} if made.groups[group].children}
+    assert {*re.findall(r'subgraph "(\w+)"', said)} == clusters
+    boxes = Counter(f"{kind[0]}{number}" for kind, number in made.boxes(made.opened))
+    assert Counter(re.findall(r' (\w\d+) \[label=<.*?, id="\1"', said)) == boxes
+    assert '  g0 [label=<<font color="#1b1c1e" point-size="12">GPT</font>' in view(graph, depth=0).dot()
 
 
-def test_colours_have_six_digits_and_what_is_not_finite_has_none() -> None:
-    graph = graphs.transformer(2)
-    for colour in ("time", "bytes", "gradient"):
-        fills = re.findall(r'fillcolor="(#\w+)"', source(graph, tree(graph), colour=colour))
-        assert all(re.fullmatch("#[0-9a-f]{6}", fill) for fill in fills)
-        assert len(set(fills)) > 1, colour
-    assert set(re.findall(r'fillcolor="(#\w+)"', source(graph, tree(graph)))) == {"#ffffff"}
-    graph, colours = graphs.small(), []
+def test_directions_and_dark_paper() -> None:
+    graph, forward, backward = graphs.small(), f'"{LIGHT.forward}"', f'"{LIGHT.backward}"'
+    for direction, kinds in (
+        ("forward", {f"color={forward}": 7}),
+        ("backward", {f"color={backward}, dir=back": 6, f'color="{LIGHT.line}", dir=none': 1}),  # b is a constant
+        ("both", {f"color={BOTH}, dir=both": 6, f"color={forward}": 1}),
+    ):
+        assert Counter(re.findall(r"-> \w+ \[(?:weight=\d, )?(.*)\];", source(graph, direction))) == kinds
+    assert "↓ results    ↑ gradients" in words(source(graph))
+    said = words(source(graphs.small(backward=False)))
+    assert "no backward yet: there are no gradients to show" in said and "↑" not in said
+    dark = view(graph).dot(dark=True)
+    assert f'bgcolor="{DARK.paper}"' in dark and LIGHT.ink not in dark and DARK.forward in dark
+
+
+def test_colours_and_what_they_mean() -> None:
+    graph, fills = graphs.small(), []
+    fill = partial(re.findall, r'id="(\w+)", fillcolor="(#[0-9a-f]{6})"')
     for _ in range(2):
-        dot = source(graph, tree(graph), colour="gradient")
-        colours.append(dict(re.findall(r'id="(\w+)".*fillcolor="(#\w+)"', dot)))
-        graph.nodes[1].gradient = graphs.value(8, 8, norm=math.nan)
-    assert colours[1].pop("n1") == "#ffffff" and colours[0].pop("n1") != "#ffffff"
-    assert colours[0] == colours[1]
+        fills.append(dict(fill(source(graph, colour="gradient"))))
+        graph.nodes[4].gradient = graphs.value(8, 8, norm=math.nan)
+    assert fills[1].pop("n4") == "#ffffff" != fills[0].pop("n4")  # what is not finite has no colour,
+    assert fills[0] == fills[1] and len({*fills[0].values()}) > 1  # and changes no other
+    assert "gradient norm 0.5" in words(source(graph, colour="gradient"))
+    assert "no time known" in words(source(graphs.chain(0), colour="time"))
+    for colour in ("time", "bytes"):
+        assert len({shade for _, shade in fill(source(graphs.transformer(2), colour=colour))}) > 1
+    assert {shade for _, shade in fill(source(graph))} == {"#ffffff"}
+
+
+@needs_dot
+def test_graphviz_draws_all_that_is_visible() -> None:
+    for made in (view(graphs.small(), colour="bytes"), view(graphs.evil()), view(graphs.transformer(2), depth=3)):
+        svg = made.svg()
+        root = ElementTree.fromstring(svg)
+        assert svg.startswith("<svg") and not [e for e in root.iter() if e.tag.split("}")[1] in ("script", "image")]
+        ids = Counter(e.get("id") for e in root.iter() if e.get("class", "") in ("node", "cluster"))
+        boxes = [f"{kind[0]}{number}" for kind, number in made.tree.boxes(made.tree.opened)]
+        assert all(ids[key] == 1 for key in boxes)
+    text = "\n".join(
+        "".join(e.itertext()).replace("\xa0", " ") for e in ElementTree.fromstring(view(graphs.evil()).svg())
+    )
+    assert all(shortened(name) in text for name in (graphs.EVIL, graphs.EMOJI, graphs.LONG))
+
+
+@needs_dot
+def test_tips_of_leaves_at_the_side_of_an_op_are_at_the_right_ends() -> None:
+    """Of three lines to the same box each is beside its leaf, and a gradient's tip points to the leaf."""
+    make = graphs.Builder()
+    leaves = [make.leaf("parameter", "w"), make.leaf("constant", "b"), make.leaf("parameter", "v")]
+    op = make.op("linear", "", make.leaf("input", "x"), *leaves)
+    root = ElementTree.fromstring(view(make.done(op)).svg())
+    edges = [e for e in root.findall(".//{*}g") if e.findtext("{*}title") == f"s{op}->n{op}"]
+    rows = {(t.text or "").strip(): float(t.get("y", 0)) for t in root.findall(".//{*}text")}
+    assert rows["w"] < rows["b"] < rows["v"]
+    tips = []
+    for edge in edges:
+        points = [(e.get("fill"), e.get("points", "").split(" ")[1].split(",")) for e in edge.findall("{*}polygon")]
+        tips.append({fill: tuple(map(float, point)) for fill, point in points})
+    assert [{*each} for each in tips] == [
+        {LIGHT.forward, LIGHT.backward},
+        {LIGHT.forward},
+        {LIGHT.forward, LIGHT.backward},
+    ]
+    for each in (tips[0], tips[2]):
+        assert each[LIGHT.backward][0] < each[LIGHT.forward][0]
+    assert tips[0][LIGHT.forward][1] > tips[1][LIGHT.forward][1] > tips[2][LIGHT.forward][1]  # from the lowest
+
+
+@needs_dot
+def test_a_graphviz_source_and_what_torchviz_is_called_with(tmp_path: Path) -> None:
+    made = view(graphs.small())
+    graph = made.graphviz()
+    assert type(graph).__module__.startswith("graphviz") and graph.source == made.dot()
+    assert Path(graph.render(tmp_path / "g", format="pdf")).read_bytes().startswith(b"%PDF")
+    model, x = nn.Sequential(nn.Linear(2, 2), nn.Softmax(dim=1)), mg.ones(1, 2, requires_grad=True)
+    y = model(x).sum()
+    drawn = viz.make_dot(
+        y, {"scale": model[0].weight, "input": x, "unused": mg.ones(1)}, show_attrs=True, show_saved=True
+    )
+    said = words(drawn.source)
+    assert all(word in said for word in ("input", "scale", "dim = 1", "keeps out")) and "unused" not in said
+    plain = viz.make_dot(y)
+    assert "dim = 1" not in plain.source and "keeps" not in plain.source and plain.pipe("svg").count(b"<polygon") > 3
+    raises(TypeError, "make_dot takes a tensor, not Sequential", lambda: viz.make_dot(model))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", ["package", "program"])
+def test_without_graphviz_the_message_names_the_ways(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if missing == "package":
+        monkeypatch.setitem(sys.modules, "graphviz", None)
+    monkeypatch.setenv("PATH", "")
+    made = view(graphs.small())
+    for ask in (made.svg, made.graphviz, lambda: viz.make_dot(mg.ones(1, requires_grad=True).sum())):
+        raises(ImportError, r"its program dot .* pip install graphviz.*save\('x\.html'\) needs neither", ask)
+    shown = made._repr_mimebundle_()
+    assert "image/svg+xml" not in shown and "<iframe" in shown["text/html"]  # a notebook has the page

@@ -33,7 +33,7 @@ def test_a_large_graph_is_a_small_file() -> None:
 
 def test_save_by_ending(tmp_path) -> None:
     made = view(graphs.small())
-    for ending, start in ((".html", b"<!doctype html>"), (".dot", b"digraph"), (".svg", b"<svg")):
+    for ending, start in ((".html", b"<!doctype html>"), (".dot", b"digraph")):
         assert made.save(tmp_path / f"graph{ending}").read_bytes().startswith(start)
     raises(ValueError, r"ending must be one of .*\.pdf", lambda: made.save(os.fspath(tmp_path / "graph.jpg")))
 
@@ -110,6 +110,17 @@ def test_three_clicks_to_a_node_and_back(show) -> None:
     assert page.locator("#panel canvas").count() >= 1
     page.click("#fold")
     assert page.locator(f"#box-n{weights.id}").count() == 0 and page.locator("#drawing .group").count() == 0
+
+
+def test_boxes_have_room_for_what_they_say(show) -> None:
+    page = show(graphs.transformer(2), depth=2, fold=100)
+    page.click("#drawing .folded >> nth=0")
+    assert page.locator("#drawing .dock").count() and page.locator("#drawing .group").count()
+    wide = """() => [...document.querySelectorAll("#port text")].filter((node) => {
+      const rect = [...node.parentNode.querySelectorAll("rect")].at(-1).getBBox(), own = node.getBBox();
+      return own.x < rect.x + 2 || own.x + own.width > rect.x + rect.width - 2;
+    }).map((node) => node.textContent)"""
+    assert page.evaluate(wide) == []
 
 
 def test_toggles_and_colours(show) -> None:

@@ -125,7 +125,8 @@ def test_an_mlp(called: bool) -> None:
         given = {"x": x, "y": y}
         check(leaf, (given[name] if name in given else model.get_parameter(name.removeprefix(f"{prefix}."))).array)
     folded = tree(graph, repeats=False, budget=200)
-    said = [labels(graph, folded)[f"n{number}"].text for number in sorted(folded.names)]
+    lines = [labels(graph, folded)[f"n{number}"].line for number in sorted(folded.names)]
+    said = ["  ".join(text for text, _ in line) for line in lines]
     assert [text for text in said if text[0].isdigit()] == ["0  Linear", "1  Tanh", "2  Linear", "3  ReLU"]
 
 
