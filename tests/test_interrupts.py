@@ -17,7 +17,7 @@ from minigrad.autograd.mode import at_end
 from minigrad.autograd.observer import Observer, observed
 from minigrad.backend.random import default_generator
 from minigrad.profiler.watched import untouched
-from minigrad.viz.attention.record import in_evaluation
+from minigrad.viz.attention.attention_record import in_evaluation
 from minigrad_models.training.randomness import undisturbed
 from tests.support.cases import each
 from tests.support.interrupts import Lines, modes

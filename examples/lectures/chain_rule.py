@@ -16,7 +16,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor, viz
 from minigrad.ops.registry import REGISTRY
-from minigrad.viz.graph.data import Value
+from minigrad.viz.graph.graph_data import Value
 from minigrad.viz.playback import Playback
 
 from ..lesson.blocks import (

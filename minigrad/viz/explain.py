@@ -11,10 +11,10 @@ from typing import Any
 
 from ..autograd.places import at
 from ..autograd.tape import Variable
-from .graph.data import Edge, Graph, Node, OpInfo, Source, Value
-from .graph.record import graph_of, last_result_of
+from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value
+from .graph.graph_record import graph_of, last_result_of
+from .graph.graph_values import summary, value_of
 from .graph.rules import BACKWARD
-from .graph.values import summary, value_of
 from .numbers import similar
 from .vector import cut
 

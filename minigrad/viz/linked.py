@@ -7,9 +7,9 @@ from typing import Any
 
 from ..nn.module import Module
 from .attention import AttentionView, attention
-from .attention.record import in_evaluation
+from .attention.attention_record import in_evaluation
 from .attention.tokens import Tokens
-from .graph.view import GraphView, graph
+from .graph.graph_view import GraphView, graph
 from .page import Page
 from .sizes import beside
 from .view import Picture

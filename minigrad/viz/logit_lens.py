@@ -19,8 +19,8 @@ from ..nn.containers import ModuleList
 from ..nn.module import Module
 from ..tensor import Tensor
 from ..utils.bar import bar
+from .attention.attention_record import in_evaluation
 from .attention.drawing import shortened
-from .attention.record import in_evaluation
 from .numbers import Array, checked_number, coded
 from .page import Page
 from .palette import LIGHT

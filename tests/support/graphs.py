@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.viz.graph.data import Edge, Graph, ModuleInfo, Node, OpInfo, Saved, Source, Value
+from minigrad.viz.graph.graph_data import Edge, Graph, ModuleInfo, Node, OpInfo, Saved, Source, Value
 
 EVIL = '"><img src=x onerror="document.title=1"> </script><script>document.title=2</script> \\N {a|b} &amp;'
 EMOJI = "cat 🐈 naïve\nsecond line\ttab"

@@ -10,7 +10,7 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.ops.registry import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
-from minigrad.viz.graph.record import record
+from minigrad.viz.graph.graph_record import record
 from tests.support.cases import raises
 from tests.support.functions import Cube, Nothing
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from ...nn.module import Module
 from ...tensor import Tensor
-from .data import Attention, Candidate, Kind, Layer
+from .attention_data import Attention, Candidate, Kind, Layer
+from .attention_record import from_call
+from .attention_view import AttentionView
 from .given import from_weights
-from .record import from_call
 from .tokens import Tokens, grouped, sides
-from .view import AttentionView
 
 __all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention"]
 

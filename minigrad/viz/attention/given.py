@@ -9,7 +9,7 @@ import numpy as np
 
 from ...backend.host import host
 from ..numbers import Array, checked_number
-from .data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
+from .attention_data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
 from .tokens import Sides
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numbers import Array, checked_number, equal_parts
 from ..palette import Palette
-from .data import Attention
+from .attention_data import Attention
 from .drawing import SMALL, Box, Drawing, shortened, width, wrapped
 
 LEAST = 0.01  # weights below are not drawn as lines,

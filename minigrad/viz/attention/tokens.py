@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..texts import clean, tokenizer_reader
-from .data import KINDS, Attention, Kind, Layer, Seen
+from .attention_data import KINDS, Attention, Kind, Layer, Seen
 
 Ids = list[int] | None  # of tokens; None for what is no list of ids
 Side = Sequence[str] | Callable[[int], str] | None

@@ -16,7 +16,7 @@ from ...backend.host import host
 from ...ops.attention import attention_weights
 from ...ops.op import Op
 from ..numbers import Array
-from .data import SLACK, Layer
+from .attention_data import SLACK, Layer
 
 FORBIDDEN = -5e3  # what is added to a score is a mask from here on: GPT-2 adds -1e4, others -1e9 or -inf
 _SHAPES = {

@@ -1,6 +1,6 @@
 """Compute graphs: recorded, described, folded and drawn."""
 
+from .graph_view import GraphView, graph
 from .torchviz import make_dot
-from .view import GraphView, graph
 
 __all__ = ["GraphView", "graph", "make_dot"]

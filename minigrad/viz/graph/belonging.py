@@ -12,7 +12,7 @@ from ...autograd.tape import Node, Variable
 from ...nn.containers import ModuleDict, ModuleList, Sequential
 from ...nn.module import Module
 from ...ops.op import REGISTRY
-from .data import common, ways
+from .graph_data import common, ways
 
 _OPS = {  # of modules without parameters whose one op has another name
     "maxpool": "pick",

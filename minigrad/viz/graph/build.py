@@ -15,12 +15,12 @@ from ...utils._pytree import tree_leaves
 from . import data
 from .again import computed_again, kept_arguments
 from .belonging import modules_of
-from .data import Edge, Graph, Kind, Saved
+from .graph_data import Edge, Graph, Kind, Saved
+from .graph_names import Modules, Named, argument_text, function_text, input_name, is_array, readable
+from .graph_values import outline, value_of
 from .leaves import Names, distinct
-from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
 from .observe import Arrays, Observation, Shown
 from .rules import op_info
-from .values import outline, value_of
 
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
 _GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."

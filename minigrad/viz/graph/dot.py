@@ -12,8 +12,8 @@ from typing import Any, Literal
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
-from .data import Edge, Graph
 from .fold import Child, Tree, total, wires
+from .graph_data import Edge, Graph
 from .labels import Direction, count, key_of, labels, number, shortened
 
 Colour = Literal["none", "time", "bytes", "gradient"]

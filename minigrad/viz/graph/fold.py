@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .data import Edge, Graph, Value, common, ways
+from .graph_data import Edge, Graph, Value, common, ways
 
 BUDGET = 40  # boxes that one screen shows
 CLICKS = 3  # the last of them selects the node

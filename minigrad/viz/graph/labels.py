@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from .data import Graph, Node, Value
 from .fold import Child, Total, Tree, norm, total
+from .graph_data import Graph, Node, Value
 
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]

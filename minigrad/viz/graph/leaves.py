@@ -10,8 +10,8 @@ from ...autograd.origin import Faint
 from ...autograd.tape import Node, Variable
 from ...nn.parameter import Parameter
 from . import data
-from .data import Kind
-from .names import Modules, Named, expression
+from .graph_data import Kind
+from .graph_names import Modules, Named, expression
 from .observe import Observation
 
 _OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # where there is no name at all

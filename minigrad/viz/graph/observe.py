@@ -25,9 +25,9 @@ from ...ops.op import Op
 from ...profiler import watch
 from ...profiler.watch import gpu_clock
 from . import data
-from .data import Value
-from .names import Modules, Variables, argument_text, input_name, is_array, name_in, place_of
-from .values import value_of
+from .graph_data import Value
+from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, place_of
+from .graph_values import value_of
 
 Arrays = list[tuple[str, Any]]  # arguments of an op and their names
 Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare element by element; and the slot

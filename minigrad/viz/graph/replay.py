@@ -22,9 +22,9 @@ from ...backend import dtype as dt
 from ...backend.dtype import Array
 from .again import GONE, UnknownError, kept_arguments
 from .build import Builder, place_in
-from .data import Graph
+from .graph_data import Graph
+from .graph_values import value_of
 from .observe import Shown, watch_backward
-from .values import value_of
 
 _run = np.errstate(all="ignore")(apply)
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes

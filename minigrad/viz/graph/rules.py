@@ -19,8 +19,8 @@ import numpy as np
 from ...backend import of
 from ...backend.dtype import Array
 from ...ops.op import Op
-from .data import OpInfo, Source
-from .names import PACKAGE, readable
+from .graph_data import OpInfo, Source
+from .graph_names import PACKAGE, readable
 
 BACKWARD = "backward"  # the key of a Function's rule, which is of all inputs
 _OPS = f"{PACKAGE}.ops."

@@ -8,8 +8,8 @@ from typing import Any
 from ...autograd.tape import Variable
 from .dot import Dot, library
 from .fold import tree
+from .graph_record import recorded
 from .labels import shortened
-from .record import recorded
 
 
 def make_dot(

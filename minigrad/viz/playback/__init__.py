@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd.tape import Variable
+from ..graph.graph_record import built
 from ..graph.observe import watch_backward
-from ..graph.record import built
-from .record import Delivery, Recorder, Step
-from .view import Playback
+from .playback_record import Delivery, Recorder, Step
+from .playback_view import Playback
 
 __all__ = ["Delivery", "Playback", "Step", "playback"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..graph.data import Edge, Graph, Node
 from ..graph.dot import SIZE, SMALL, Dot, span
 from ..graph.fold import Tree
+from ..graph.graph_data import Edge, Graph, Node
+from ..graph.graph_values import summary
 from ..graph.labels import key_of, labels
-from ..graph.values import summary
 from ..vector import cut
-from .record import Delivery, Step
+from .playback_record import Delivery, Step
 
 MOST = 6  # gradients that are told one by one
 _LONGEST = 120  # characters of a line

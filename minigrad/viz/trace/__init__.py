@@ -1,5 +1,5 @@
 """Traces: every intermediate of a call by its name, to read, replace, cut and patch."""
 
-from .run import Run, trace
+from .trace_run import Run, trace
 
 __all__ = ["Run", "trace"]

@@ -14,7 +14,7 @@ from ...backend.dtype import Array
 from ...functions.names import as_tensor, full_like
 from ...ops.op import op
 from ...tensor import Tensor
-from .values import mapped, parts
+from .trace_values import mapped, parts
 
 Kind = Literal["replaced", "cut"]
 Cut = Literal["zeros", "mean", "detach"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from types import FrameType
 
 from ...tensor import Tensor
-from ..graph.names import variables
+from ..graph.graph_names import variables
 
-_BORDERS = ("minigrad.nn.module", "minigrad.nn.hooks", f"{__package__}.record")  # what calls a module's forward
+_BORDERS = ("minigrad.nn.module", "minigrad.nn.hooks", f"{__package__}.trace_record")  # what calls a module's forward
 _SILENT: tuple[str, ...] = ("minigrad.autograd", "minigrad.backend", "minigrad.functions")
 _SILENT += ("minigrad.nn", "minigrad.ops", "minigrad.tensor", "minigrad.viz", "numpy")
 _SPEAKING = ("minigrad.nn.functional.multihead", "minigrad.nn.recurrent", "minigrad.nn.transformer")

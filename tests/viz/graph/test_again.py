@@ -11,8 +11,8 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad.ops.op import op
 from minigrad.viz.graph import again
-from minigrad.viz.graph.data import Graph, Node
-from minigrad.viz.graph.record import record
+from minigrad.viz.graph.graph_data import Graph, Node
+from minigrad.viz.graph.graph_record import record
 from tests.support.functions import Cube
 
 

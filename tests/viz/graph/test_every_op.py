@@ -7,8 +7,8 @@ import pytest
 
 import minigrad
 from minigrad import viz
-from minigrad.viz.graph.data import Graph
-from minigrad.viz.graph.record import record
+from minigrad.viz.graph.graph_data import Graph
+from minigrad.viz.graph.graph_record import record
 from tests.ops.cases import CASES, Case, find
 from tests.support.cases import each
 from tests.support.graphs import check_same, check_sum

@@ -12,7 +12,7 @@ import minigrad
 from minigrad import nn
 from minigrad.autograd.places import user_frame
 from minigrad.ops import elementwise
-from minigrad.viz.graph.names import argument_text, function_text, readable, variables, variables_of
+from minigrad.viz.graph.graph_names import argument_text, function_text, readable, variables, variables_of
 from tests.support import functions
 
 

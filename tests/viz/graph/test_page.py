@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from minigrad.viz.graph.view import graph as view
+from minigrad.viz.graph.graph_view import graph as view
 from tests.support import graphs
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises

@@ -16,8 +16,8 @@ from minigrad.autograd import Function
 from minigrad.profiler import profile
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.viz.graph import data
-from minigrad.viz.graph.record import record
-from minigrad.viz.graph.view import graph
+from minigrad.viz.graph.graph_record import record
+from minigrad.viz.graph.graph_view import graph
 from tests.support.cases import raises
 from tests.support.graphs import check_sum
 

@@ -12,7 +12,7 @@ import pytest
 
 import minigrad
 from minigrad.viz.graph import values
-from minigrad.viz.graph.values import CELLS, Stored, blocks, heat, outline, value_of
+from minigrad.viz.graph.graph_values import CELLS, Stored, blocks, heat, outline, value_of
 
 
 def on(device: str, array: Any) -> Any:

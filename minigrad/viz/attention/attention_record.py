@@ -18,7 +18,7 @@ from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...tensor import Tensor
 from ..numbers import Array, checked_number
-from .data import Kind, Layer, Seen, is_causal
+from .attention_data import Kind, Layer, Seen, is_causal
 from .tokens import Ids
 from .trace import PRODUCTS, Trace
 

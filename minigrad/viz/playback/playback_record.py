@@ -12,9 +12,9 @@ import numpy as np
 from ...autograd.tape import Node, Variable
 from ...backend.dtype import Array
 from ..graph.build import Builder
-from ..graph.data import Value
+from ..graph.graph_data import Value
+from ..graph.graph_values import value_of
 from ..graph.observe import Shown, Target, target_of
-from ..graph.values import value_of
 
 
 @dataclass(frozen=True)

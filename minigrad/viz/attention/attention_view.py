@@ -10,8 +10,8 @@ from ..page import Page
 from ..palette import DARK, LIGHT
 from ..texts import clean
 from ..view import Picture
-from .data import Attention, Candidate, Kind
-from .page import page
+from .attention_data import Attention, Candidate, Kind
+from .attention_page import page
 from .pictures import chosen, head_picture, matrix_picture, model_picture
 
 Look = Literal["head", "matrix", "model"]

@@ -22,10 +22,10 @@ from ...ops.op import Op
 from ...ops.softmax import softmax
 from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
-from ..graph.names import Modules
+from ..graph.graph_names import Modules
 from .change import Change
 from .scope import Scope
-from .values import Kept, mapped, parts
+from .trace_values import Kept, mapped, parts
 
 _IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
 _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..numbers import Array, coded
 from ..page import Page
-from .data import Attention, Candidate
+from .attention_data import Attention, Candidate
 
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
 MOST = 20_000_000  # numbers that a page can hold: some 50 MB

@@ -21,7 +21,7 @@ from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...profiler.names import ModuleNames
 from ..vector import cut
-from .data import ModuleInfo, ways
+from .graph_data import ModuleInfo, ways
 
 PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from ...nn.module import Module
 from ...tensor import Tensor
 from ..graph import GraphView
 from ..graph import graph as graph_view
-from ..graph.record import record as recorded_graph
+from ..graph.graph_record import record as recorded_graph
 from .change import CUTS, Change, Cut, Replacement, changes, cutting, patching
-from .record import Recorder, record
-from .values import Kept
+from .trace_record import Recorder, record
+from .trace_values import Kept
 
 _SHOWN = 12  # names in a message
 

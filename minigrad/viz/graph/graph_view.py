@@ -11,13 +11,13 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
-from .data import Graph
 from .dot import Colour, Dot, library
 from .fold import BUDGET, Tree, total, tree
+from .graph_data import Graph
+from .graph_record import recorded
+from .graph_values import Stored
 from .labels import Direction, key_of, label_of, labels
-from .record import recorded
 from .replay import MOST, Change, Replay, replay_of
-from .values import Stored
 
 _SCRIPTS = tuple(
     f"graph{part}.js"

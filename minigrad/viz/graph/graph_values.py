@@ -15,7 +15,7 @@ from ...backend import dtype as dt
 from ...backend import of, xp
 from ...backend.dtype import Array
 from ..numbers import cell_means, coded, statistics
-from .data import Value
+from .graph_data import Value
 
 TABLE = 64  # the most elements that are shown one by one
 CELLS = 32  # the most rows, and columns, of a heat map

@@ -17,8 +17,8 @@ from ...backend import of
 from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .build import Builder
-from .data import Graph
-from .names import Modules, argument_names, tensors_within, variables_of
+from .graph_data import Graph
+from .graph_names import Modules, argument_names, tensors_within, variables_of
 from .observe import Observation, Shown, watch_backward
 
 

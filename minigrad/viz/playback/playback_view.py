@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..graph import fold
-from ..graph.data import Graph
-from ..graph.view import packed
+from ..graph.graph_data import Graph
+from ..graph.graph_view import packed
 from ..numbers import checked_number
 from ..page import Page
 from ..view import Picture
 from .picture import StepDot
-from .record import Step
+from .playback_record import Step
 
 
 @dataclass(eq=False)
