@@ -23,33 +23,33 @@ from .saved import SavedTensor
 # Names ----------------------------------------------------------------------------------------------------
 
 
+def _others(node: Node) -> dict[int, Any]:
+    """The arguments that are no inputs of the graph, by their places: a Tensor, a Faint or any other value."""
+    return dict(zip(node.plan.others, node.others, strict=False))
+
+
 def _argument(node: Node, name: str) -> Any:
-    """An argument of a node's op: a Tensor, a Faint or any other value of the program; None where it is unknown."""
+    """Such an argument of a node's op by its name; None where it is unknown."""
     params = node.op.params
-    place = params.index(name) if name in params else -1
-    others = dict(zip(node.plan.others, node.others, strict=False))
-    return others.get(place)
+    return _others(node).get(params.index(name) if name in params else -1)
 
 
 def _ndim(node: Node, place: int) -> int:
     """The number of axes of an argument that is a tensor."""
     if place in node.plan.inputs:
         return len(node.edges[node.plan.inputs.index(place)][2])
-    value = dict(zip(node.plan.others, node.others, strict=False)).get(place)
-    return len(getattr(value, "shape", ()))
+    return len(getattr(_others(node).get(place), "shape", ()))
 
 
 def _is_tensor(node: Node, place: int) -> bool:
-    value = dict(zip(node.plan.others, node.others, strict=False)).get(place)
-    return place in node.plan.inputs or hasattr(value, "shape")
+    return place in node.plan.inputs or hasattr(_others(node).get(place), "shape")
 
 
 def _getitem(node: Node) -> str:
     """The last of the steps that an index is in PyTorch."""
     index = node.others[-1] if node.others else ()
     parts = index if isinstance(index, (tuple, list)) else (index,)
-    plain = [p for p in parts if not (isinstance(p, slice) and p == slice(None))]
-    plain = [p for p in plain if not isinstance(p, EllipsisType)]
+    plain = [p for p in parts if not (isinstance(p, EllipsisType) or (isinstance(p, slice) and p == slice(None)))]
     if any(hasattr(p, "shape") or isinstance(p, list) for p in plain):
         return "Index"
     if not plain:
@@ -237,8 +237,7 @@ def _place(node: Node, name: str) -> tuple[int | None, Any]:
     at = 0 if name in _FIRST else 1 if name in _SECOND else params.index(name) if name in params else -1
     if at in plan.keep:
         return plan.keep.index(at), None
-    others = dict(zip(plan.others, node.others, strict=False))
-    if at in others:
+    if at in (others := _others(node)):
         return None, there(others[at])
     if name == "self_sym_sizes":
         return None, tuple(node.edges[0][2])

@@ -100,14 +100,12 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return _state.ask_modes and bool(_state.modes or (_state.ask_classes and _answering(relevant_args)))
 
 
-def has_torch_function_unary(tensor: Any) -> bool:
-    """``has_torch_function`` of one argument."""
-    return has_torch_function((tensor,))
-
-
 def has_torch_function_variadic(*args: Any) -> bool:
-    """``has_torch_function`` of several."""
+    """``has_torch_function`` of one argument or several."""
     return has_torch_function(args)
+
+
+has_torch_function_unary = has_torch_function_variadic
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
