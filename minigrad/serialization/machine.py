@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import FUNCTIONS, NEW, PYTHON_2, VALUES, fill_array, fill_dtype, safe
+from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
 from .bounds import DEEPEST, MOST_PARTS, Bounds, dismantle, levels
 from .keys import add, hashed, put
 from .rebuild import Rebuilder
@@ -221,16 +221,13 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
         """An object without a state, if its class may have instances."""
-        self._check_args(cls, args)
         if kwargs != () and type(kwargs) is not dict:
             raise TypeError(f"its pickle has a {type(kwargs).__name__} for arguments by name")
-        named = dict(kwargs)
-        if isinstance(cls, type) and cls in NEW and not named:
-            self.append(NEW[cls](*args))
-        elif isinstance(cls, type) and self._is_safe(cls):
-            self.append(cls.__new__(cls, *args, **named))
+        if isinstance(cls, type) and self._is_safe(cls):
+            self._check_args(cls, args)
+            self.append(cls.__new__(cls, *args, **dict(kwargs)))
         else:
-            self._call(cls, args)  # mostly raises
+            self._call(cls, args)
 
     def _build(self) -> None:
         """Give an object its state."""
