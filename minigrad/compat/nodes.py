@@ -89,64 +89,36 @@ def _fourier(node: Node) -> str:
     return "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C"
 
 
+_PLAIN = """
+    assign_view=torch::autograd::CopySlices broadcast_to=Expand cast=ToCopy cholesky=LinalgCholeskyEx concatenate=Cat
+    convolve=Convolution convolve_back=Convolution det=LinalgDet dropout=Mul eigh=LinalgEigh entr=SpecialEntr
+    group_norm=NativeGroupNorm ifft=FftC2C imag=Select inverse=LinalgInvEx layer_norm=NativeLayerNorm
+    least_squares=LinalgLstsq log1p=Log1P logsigmoid=LogSigmoid lstm=Mul matrix_exp=LinalgMatrixExp modulus=Abs
+    norm=LinalgVectorNorm outer=Mul overlay=Col2Im pad=ConstantPadNd pinv=LinalgPinv prelu=PreluKernel
+    put=torch::autograd::CopySlices qr=LinalgQr real=Select reshape=View
+    scaled_dot_product_attention=ScaledDotProductFlashAttentionForCpu scaled_elu=Elu slogdet=LinalgSlogdet
+    solve=LinalgSolveEx square=Pow svd=LinalgSvd svdvals=LinalgSvd
+"""
 _NAMES: dict[str, str | Callable[[Node], str]] = {
+    **dict(pair.split("=") for pair in _PLAIN.split()),
     "amax": lambda node: "Amax" if _argument(node, "dim") is not None else "MaxBackward1",
     "amin": lambda node: "Amin" if _argument(node, "dim") is not None else "MinBackward1",
-    "assign_view": "torch::autograd::CopySlices",
-    "broadcast_to": "Expand",
-    "cast": "ToCopy",
-    "cholesky": "LinalgCholeskyEx",
     "clamp": lambda node: f"ClampBackward{int(not (_is_tensor(node, 1) or _is_tensor(node, 2)))}",
-    "concatenate": "Cat",
-    "convolve": "Convolution",
-    "convolve_back": "Convolution",
-    "det": "LinalgDet",
     "div": lambda node: "Div" if _is_tensor(node, 0) else "Mul",
-    "dropout": "Mul",
-    "eigh": "LinalgEigh",
-    "entr": "SpecialEntr",
     "fft": _fourier,
     "fmod": _of_tensor("Fmod", 1),
     "getitem": _getitem,
-    "group_norm": "NativeGroupNorm",
-    "ifft": "FftC2C",
-    "imag": "Select",
-    "inverse": "LinalgInvEx",
-    "layer_norm": "NativeLayerNorm",
-    "least_squares": "LinalgLstsq",
     "lerp": _of_tensor("Lerp", 2),
     "linear": _linear,
-    "log1p": "Log1P",
-    "logsigmoid": "LogSigmoid",
-    "lstm": "Mul",
     "matmul": _matmul,
-    "matrix_exp": "LinalgMatrixExp",
     "mean": _numbered("Mean", "dim"),
-    "modulus": "Abs",
-    "norm": "LinalgVectorNorm",
-    "outer": "Mul",
-    "overlay": "Col2Im",
-    "pad": "ConstantPadNd",
     "pick": lambda node: {4: "MaxPool2DWithIndices", 5: "MaxPool3DWithIndices"}.get(_ndim(node, 0), "Squeeze"),
-    "pinv": "LinalgPinv",
     "pow": _pow,
-    "prelu": "PreluKernel",
     "prod": _numbered("Prod", "dim"),
-    "put": "torch::autograd::CopySlices",
-    "qr": "LinalgQr",
-    "real": "Select",
     "remainder": _of_tensor("Remainder", 1),
-    "reshape": "View",
-    "scaled_dot_product_attention": "ScaledDotProductFlashAttentionForCpu",
-    "scaled_elu": "Elu",
-    "slogdet": "LinalgSlogdet",
-    "solve": "LinalgSolveEx",
-    "square": "Pow",
     "squeeze": _numbered("Squeeze", "dim"),
     "sub": lambda node: "Sub" if _is_tensor(node, 0) else "RsubBackward1",
     "sum": _numbered("Sum", "dim"),
-    "svd": "LinalgSvd",
-    "svdvals": "LinalgSvd",
 }
 
 
