@@ -237,27 +237,15 @@ _IGNORED = set(
     """.split()  # noqa: SIM905 (a table)
 )
 # The special methods that PyTorch treats as another method. All others are called as they are.
+_AS = """
+add:add,radd add_:iadd sub:sub sub_:isub mul:mul,rmul mul_:imul div:truediv,div div_:itruediv,idiv
+floor_divide_:ifloordiv remainder:mod remainder_:imod bitwise_and:rand bitwise_or:ror bitwise_xor:rxor
+positive:pos matmul:matmul ne:ne lt:lt le:le gt:gt ge:ge neg:neg abs:abs
+"""
 _OPERATORS = {
     f"__{operator}__": name
-    for name, operators in {
-        "add": "add radd",
-        "add_": "iadd",
-        "sub": "sub",
-        "sub_": "isub",
-        "mul": "mul rmul",
-        "mul_": "imul",
-        "div": "truediv div",
-        "div_": "itruediv idiv",
-        "floor_divide_": "ifloordiv",
-        "remainder": "mod",
-        "remainder_": "imod",
-        "bitwise_and": "rand",
-        "bitwise_or": "ror",
-        "bitwise_xor": "rxor",
-        "positive": "pos",
-        **{name: name for name in ["matmul", "ne", "lt", "le", "gt", "ge", "neg", "abs"]},
-    }.items()
-    for operator in operators.split()
+    for name, _, operators in (row.partition(":") for row in _AS.split())
+    for operator in operators.split(",")
 }
 
 
