@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-_NAMES = (
-    "scipy_openblas_{}_num_threads64_",
-    "scipy_openblas_{}_num_threads",
-    "openblas_{}_num_threads64_",
-    "openblas_{}_num_threads",
-)
 Calls = tuple[Callable[[], int], Callable[[int], object]]
 _number: ctypes.c_int | None = None  # OpenBLAS's own variable for it, where it can be seen: quicker than calls
 _gate: dict[str, object] = {}  # whoever changes these numbers puts itself in here first, and takes itself out
@@ -31,51 +28,41 @@ _outside = 1  # OpenBLAS's number of threads when there are none
 @cache
 def calls() -> Calls | tuple[()]:
     """The functions that get and set OpenBLAS's number of threads; nothing where there is no OpenBLAS."""
-    for path in _libraries():
-        try:
-            library = ctypes.CDLL(path)
-        except (AttributeError, OSError):
-            continue
-        for name in _NAMES:
-            get, put = (getattr(library, name.format(what), None) for what in ("get", "set"))
-            if get is not None and put is not None:
-                put.argtypes = [ctypes.c_int]
-                _see_number(library, get)
-                return get, put
-    return ()
-
-
-def _see_number(library: ctypes.CDLL, get: Callable[[], int]) -> None:
-    """Find OpenBLAS's variable for its number of threads, if it is what the calls say."""
     global _number
-    try:
+    ends = [(start, end) for start in ("scipy_", "") for end in ("64_", "")]
+    names = [[f"{start}openblas_{what}_num_threads{end}" for what in ("get", "set")] for start, end in ends]
+    if (known := _functions(names)) is None:
+        return ()
+    library, (get, put) = known
+    put.argtypes = [ctypes.c_int]
+    with suppress(AttributeError, TypeError, ValueError):  # there is no such variable
         number = ctypes.c_int.in_dll(library, "blas_cpu_number")
-    except (AttributeError, TypeError, ValueError):  # there is none
-        return
-    if number.value == get():
-        _number = number
+        _number = number if number.value == get() else None
+    return get, put
 
 
 @cache
 def sgemm() -> int:
     """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 where there is none."""
+    known = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
+    return (ctypes.cast(known[1][0], ctypes.c_void_p).value or 0) if known else 0
+
+
+def _functions(names: list[list[str]]) -> tuple[ctypes.CDLL, list[Any]] | None:
+    """The library that has all functions of a row of names, and these."""
     for path in _libraries():
-        try:
+        with suppress(AttributeError, OSError):
             library = ctypes.CDLL(path)
-        except (AttributeError, OSError):
-            continue
-        for name in ("scipy_cblas_sgemm64_", "cblas_sgemm64_"):
-            if (function := getattr(library, name, None)) is not None:
-                return ctypes.cast(function, ctypes.c_void_p).value or 0
-    return 0
+            for row in names:
+                if None not in (functions := [getattr(library, name, None) for name in row]):
+                    return library, functions
+    return None
 
 
 def _libraries() -> Iterator[str]:
     """NumPy's library, through which OpenBLAS's functions are found except on Windows, and then OpenBLAS itself, which
     NumPy's wheels have in a folder beside the package."""
-    core = getattr(np, "_core", None) or np.core  # NumPy 2 or 1
-    if hasattr(core, "_multiarray_umath"):
-        yield core._multiarray_umath.__file__
+    yield str(sys.modules["numpy._core._multiarray_umath"].__file__)
     folder = os.path.dirname(np.__file__) + ".libs"
     if os.path.isdir(folder):
         yield from (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if "openblas" in name)
@@ -144,8 +131,7 @@ def _now() -> int:
     """OpenBLAS's number of threads; 1 where there is no OpenBLAS."""
     if _number is not None:
         return _number.value
-    known = calls()
-    return known[0]() if known else 1
+    return known[0]() if (known := calls()) else 1
 
 
 def _put(n: int) -> None:

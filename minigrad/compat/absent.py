@@ -15,123 +15,91 @@ from typing import Any, NoReturn
 
 from ..extension import PACKAGE, ModuleWithoutFile
 
-
-def _by_name(rows: dict[str, str]) -> dict[str, str]:
-    """The reason for each name."""
-    return {name: reason for reason, names in rows.items() for name in names.split()}
-
-
-ABSENT = _by_name(
-    {
-        "8-bit floats are stored, not multiplied; use float16 or float32": """
-            _scaled_mm nn.functional.ScalingType nn.functional.scaled_mm
-        """,
-        "NumPy has no such numbers; use complex64": "chalf complex32",
-        "call cuda.synchronize() and time.perf_counter()": "cuda.Event",
-        "give scaled_dot_product_attention a mask, or is_causal=True": "nn.attention.bias",
-        "it runs code from the network; copy the model's code and load its weights": "hub.help hub.list hub.load",
-        "no size is a symbol: shapes hold ints": "SymBool SymFloat SymInt sym_ite sym_sum",
-        "nothing is quantised; use float16 or float32": """
-            _make_per_tensor_quantized_tensor ao backends.quantized
-            nn.intrinsic nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint*
-            uint1 uint2 uint3 uint4 uint5 uint6 uint7
-        """,
-        "nothing is recorded or compiled; the function itself is called": """
-            _custom_ops _dynamo.* _functorch* _higher_order_ops* _inductor* _prims* _refs* _subclasses*
-            _guards _ops compiler.OptimizedModule compiler._* compiler.eval_frame compiler.load_compiled_function fx.*
-            utils._sympy
-        """,
-        "nothing records a program; change the module itself": """
-            fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer fx.symbolic_trace
-        """,
-        "nothing records a program; save the state dict with minigrad.save": """
-            export.Dim export.ExportedProgram export._* export.decomp_utils export.export export.load export.save
-        """,
-        "nothing records a program; save the state dict, which PyTorch loads, and export from there": """
-            onnx.*
-        """,
-        "nothing records a program; use the public functions": "_C.Block _C.Graph _C.Node _C.Value",
-        "pad the sequences: nn.utils.rnn.pad_sequence": "_nested_* jagged nested",
-        "tensors share NumPy's memory; use x.numpy() or x.data_ptr()": "*Storage StorageBase",
-        "there are no CUDA graphs; call the function itself": """
-            cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs cuda.make_graphed_callables
-        """,
-        "there are no further streams; CuPy's current stream is used": """
-            cuda.ExternalStream cuda.Stream cuda.StreamContext cuda.current_stream cuda.default_stream cuda.stream
-        """,
-        "there are no scripts; functions and modules stay Python": """
-            ScriptFunction jit.ScriptFunction jit.annotations jit._*
-        """,
-        "there are no scripts; load a state dict into the module's class": "jit.load",
-        "there are no scripts; save the state dict with minigrad.save": "jit.save",
-        "there are no sparse tensors; use dense ones": """
-            Tensor.coalesce Tensor.sparse* Tensor.to_sparse* _convert_indices_* _segment_reduce cuda.sparse dsmm sparse*
-        """,
-        "there is no C++ library behind minigrad": "classes",
-        "there is no C++ library behind minigrad; use the public functions": "_C.* PyTorchFile* TensorType",
-        "there is no mobile runtime": "utils.mobile_optimizer",
-        "there is no such device; use cpu or cuda": """
-            mps.get_rng_state mps.recommended_max_memory mps.set_rng_state xpu.*_rng_state* xpu.Stream
-            xpu.current_device xpu.current_stream xpu.device xpu.get_device_* xpu.is_current_stream_capturing
-            xpu.max_memory_allocated
-            xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
-        """,
-        "each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by "
-        "distributed.optim.ZeroRedundancyOptimizer": "distributed._composable distributed.fsdp",
-        "each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or distributed.all_gather": """
-            distributed._tensor distributed.tensor.*
-        """,
-        "each rank has all layers; use nn.parallel.DistributedDataParallel, or distributed.send and recv": """
-            distributed.pipeline distributed.pipelining
-        """,
-        "ranks stand in no mesh; make groups by distributed.new_group": """
-            distributed.DeviceMesh distributed.device_mesh distributed.init_device_mesh
-        """,
-        'ranks meet without a store: init_process_group(init_method="tcp://host:port"); for objects there are '
-        "distributed.broadcast_object_list and its like": "distributed.*Store distributed.*rendezvous*",
-        "a job ends with the first rank that fails; start it with python -m minigrad.run": """
-            distributed.elastic.* distributed.launcher
-        """,
-        "all ranks have the same state; save it on one with minigrad.save, load it on all": "distributed.checkpoint",
-        "no rank calls functions of another; use distributed.send and recv, or objects: send_object_list": """
-            distributed.rpc.RRef distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async
-            distributed.rpc.rpc_sync distributed.rpc.shutdown
-        """,
-        "use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own": """
-            distributed.algorithms.*
-        """,
-        "use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself": "distributed.optim.*",
-        "use distributed, with the backend nccl": "cuda.nccl",
-        "use nn.parallel.DistributedDataParallel": "distributed.Logger distributed.Reducer",
-        "use the public functions of distributed": "distributed.ProcessGroup* distributed._*",
-        "use cupyx.profiler.time_range": "cuda.nvtx",
-        "there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by autograd.observer.Observer": """
-            utils._python_dispatch.TorchDispatchMode utils._python_dispatch._*
-        """,
-        "use func.functional_call": "functorch.Functional* functorch.make_functional*",
-        "use func.jvp": "autograd.forward_ad.*",
-        "use linalg.eigh": "lobpcg",
-        "use profile and record_function": "profiler.itt",
-        "use profile().export_chrome_trace": "profiler.ExecutionTraceObserver",
-        "use profiler.profile": """
-            autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
-        """,
-        "use profiler.profile; on a GPU cupyx.profiler.time_range": """
-            autograd.profiler.emit_itt autograd.profiler.emit_nvtx autograd.profiler.load_nvprof
-        """,
-        "use save and load": "package",
-        "use utils.data.Dataset or IterableDataset": """
-            utils.data.*DataPipe utils.data.datapipes utils.data.graph_settings
-        """,
-        "use scatter_reduce": "segment_reduce",
-        "use scipy.stats.qmc": "quasirandom",
-        "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells": "gru* lstm* rnn_relu* rnn_tanh*",
-        "use utils.tensorboard": "monitor",
-        "write an autograd.Function; a CUDA kernel by cupy.RawKernel": "utils.cpp_extension",
-        "write if": "cond",
-        "write while": "while_loop",
-    }
-)
+# A row: a reason, and names; its further lines are indented.
+_TABLE = """
+8-bit floats are stored, not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
+    nn.functional.scaled_mm
+NumPy has no such numbers; use complex64 | chalf complex32
+call cuda.synchronize() and time.perf_counter() | cuda.Event
+give scaled_dot_product_attention a mask, or is_causal=True | nn.attention.bias
+it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load
+no size is a symbol: shapes hold ints | SymBool SymFloat SymInt sym_ite sym_sum
+nothing is quantised; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic
+    nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint* uint1 uint2 uint3 uint4 uint5 uint6 uint7
+nothing is recorded or compiled; the function itself is called | _custom_ops _dynamo.* _functorch* _higher_order_ops*
+    _inductor* _prims* _refs* _subclasses* _guards _ops compiler.OptimizedModule compiler._* compiler.eval_frame
+    compiler.load_compiled_function fx.* utils._sympy
+nothing records a program; change the module itself | fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer
+    fx.symbolic_trace
+nothing records a program; save the state dict with minigrad.save | export.Dim export.ExportedProgram export._*
+    export.decomp_utils export.export export.load export.save
+nothing records a program; save the state dict, which PyTorch loads, and export from there | onnx.*
+nothing records a program; use the public functions | _C.Block _C.Graph _C.Node _C.Value
+pad the sequences: nn.utils.rnn.pad_sequence | _nested_* jagged nested
+tensors share NumPy's memory; use x.numpy() or x.data_ptr() | *Storage StorageBase
+there are no CUDA graphs; call the function itself | cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs
+    cuda.make_graphed_callables
+there are no further streams; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext
+    cuda.current_stream cuda.default_stream cuda.stream
+there are no scripts; functions and modules stay Python | ScriptFunction jit.ScriptFunction jit.annotations jit._*
+there are no scripts; load a state dict into the module's class | jit.load
+there are no scripts; save the state dict with minigrad.save | jit.save
+there are no sparse tensors; use dense ones | Tensor.coalesce Tensor.sparse* Tensor.to_sparse* _convert_indices_*
+    _segment_reduce cuda.sparse dsmm sparse*
+there is no C++ library behind minigrad | classes
+there is no C++ library behind minigrad; use the public functions | _C.* PyTorchFile* TensorType
+there is no mobile runtime | utils.mobile_optimizer
+there is no such device; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
+    xpu.*_rng_state* xpu.Stream xpu.current_device xpu.current_stream xpu.device xpu.get_device_*
+    xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats
+    xpu.set_device
+each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by
+    distributed.optim.ZeroRedundancyOptimizer | distributed._composable distributed.fsdp
+each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or distributed.all_gather |
+    distributed._tensor distributed.tensor.*
+each rank has all layers; use nn.parallel.DistributedDataParallel, or distributed.send and recv | distributed.pipeline
+    distributed.pipelining
+ranks stand in no mesh; make groups by distributed.new_group | distributed.DeviceMesh distributed.device_mesh
+    distributed.init_device_mesh
+ranks meet without a store: init_process_group(init_method="tcp://host:port"); for objects there are
+    distributed.broadcast_object_list and its like | distributed.*Store distributed.*rendezvous*
+a job ends with the first rank that fails; start it with python -m minigrad.run | distributed.elastic.*
+    distributed.launcher
+all ranks have the same state; save it on one with minigrad.save, load it on all | distributed.checkpoint
+no rank calls functions of another; use distributed.send and recv, or objects: send_object_list | distributed.rpc.RRef
+    distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async distributed.rpc.rpc_sync
+    distributed.rpc.shutdown
+use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own | distributed.algorithms.*
+use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself | distributed.optim.*
+use distributed, with the backend nccl | cuda.nccl
+use nn.parallel.DistributedDataParallel | distributed.Logger distributed.Reducer
+use the public functions of distributed | distributed.ProcessGroup* distributed._*
+use cupyx.profiler.time_range | cuda.nvtx
+there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by autograd.observer.Observer |
+    utils._python_dispatch.TorchDispatchMode utils._python_dispatch._*
+use func.functional_call | functorch.Functional* functorch.make_functional*
+use func.jvp | autograd.forward_ad.*
+use linalg.eigh | lobpcg
+use profile and record_function | profiler.itt
+use profile().export_chrome_trace | profiler.ExecutionTraceObserver
+use profiler.profile | autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
+use profiler.profile; on a GPU cupyx.profiler.time_range | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
+    autograd.profiler.load_nvprof
+use save and load | package
+use utils.data.Dataset or IterableDataset | utils.data.*DataPipe utils.data.datapipes utils.data.graph_settings
+use scatter_reduce | segment_reduce
+use scipy.stats.qmc | quasirandom
+use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells | gru* lstm* rnn_relu* rnn_tanh*
+use utils.tensorboard | monitor
+write an autograd.Function; a CUDA kernel by cupy.RawKernel | utils.cpp_extension
+write if | cond
+write while | while_loop
+"""
+ABSENT = {
+    name: reason.strip()
+    for reason, _, names in (row.partition("|") for row in _TABLE.replace("\n    ", " ").splitlines())
+    for name in names.split()
+}
 
 
 @cache

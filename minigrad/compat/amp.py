@@ -171,30 +171,6 @@ class GradScaler:
         self._overflow.clear()
         self._stepped.clear()
 
-    def get_growth_factor(self) -> float:
-        """The factor by which the scale grows."""
-        return self._growth_factor
-
-    def set_growth_factor(self, new_factor: float) -> None:
-        """Set the factor by which the scale grows."""
-        self._growth_factor = new_factor
-
-    def get_backoff_factor(self) -> float:
-        """The factor that reduces the scale."""
-        return self._backoff_factor
-
-    def set_backoff_factor(self, new_factor: float) -> None:
-        """Set the factor that reduces the scale."""
-        self._backoff_factor = new_factor
-
-    def get_growth_interval(self) -> int:
-        """Updates between growths."""
-        return self._growth_interval
-
-    def set_growth_interval(self, new_interval: int) -> None:
-        """Set the updates between growths."""
-        self._growth_interval = new_interval
-
     def state_dict(self) -> dict[str, Any]:
         """Scale, factors, interval and count, by PyTorch's names; empty when disabled."""
         if not self._enabled:
@@ -214,6 +190,16 @@ class GradScaler:
         for name in _STATE:
             setattr(self, f"_{name.removeprefix('_')}", state_dict[name])
         self._scale = float(self._scale)
+
+
+def _add_setting(name: str) -> None:
+    """``get_NAME()`` and ``set_NAME(new)`` of a scaler."""
+    setattr(GradScaler, f"get_{name}", lambda self: getattr(self, f"_{name}"))
+    setattr(GradScaler, f"set_{name}", lambda self, new: setattr(self, f"_{name}", new))
+
+
+for _name in ("growth_factor", "backoff_factor", "growth_interval"):
+    _add_setting(_name)
 
 
 def _sums(arrays: list[Array]) -> list[Array]:

@@ -401,24 +401,13 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return device_type in _state.enabled
 
 
-def is_autocast_cpu_enabled() -> bool:
-    """``is_autocast_enabled("cpu")``"""
-    return is_autocast_enabled("cpu")
-
-
 def get_autocast_dtype(device_type: str) -> dt.DType:
     """The dtype to which an autocast lowers: bfloat16 on the CPU, float16 elsewhere, unless set otherwise."""
     return _state.chosen.get(device_type, dt.bfloat16 if device_type == "cpu" else dt.float16)
 
 
-def get_autocast_cpu_dtype() -> dt.DType:
-    """``get_autocast_dtype("cpu")``"""
-    return get_autocast_dtype("cpu")
-
-
-def get_autocast_gpu_dtype() -> dt.DType:
-    """``get_autocast_dtype("cuda")``"""
-    return get_autocast_dtype("cuda")
+is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
+get_autocast_cpu_dtype, get_autocast_gpu_dtype = (functools.partial(get_autocast_dtype, p) for p in ("cpu", "cuda"))
 
 
 def is_autocast_cache_enabled() -> bool:

@@ -19,14 +19,12 @@ from ..nn import functional as F
 from ..tensor import Tensor
 
 
-def _softmax(input: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
-    """``F.softmax``; of float16 in float32 with ``half_to_float``."""
-    return F.softmax(input, dim, dtype=float32 if half_to_float else None)
+def _of_core(function: Any) -> Any:
+    """``F.softmax`` or the like, as PyTorch's core has it: of float16 in float32 with ``half_to_float``."""
+    return lambda input, dim, half_to_float=False: function(input, dim, dtype=float32 if half_to_float else None)
 
 
-def _log_softmax(input: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
-    """``F.log_softmax``; of float16 in float32 with ``half_to_float``."""
-    return F.log_softmax(input, dim, dtype=float32 if half_to_float else None)
+_softmax, _log_softmax = _of_core(F.softmax), _of_core(F.log_softmax)
 
 
 def _masked_softmax(x: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:

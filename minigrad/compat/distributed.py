@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import make_dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -127,28 +127,14 @@ def _sync_module_states(
 # torch.distributed.tensor: libraries write tables of placements, though there is no DTensor to be placed ----------
 
 
-@dataclass(frozen=True)
-class Placement:
-    """Where the parts of a tensor would be."""
+def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:
+    return make_dataclass(name, fields, bases=base, frozen=True, namespace={"__module__": __name__})
 
 
-@dataclass(frozen=True)
-class Replicate(Placement):
-    """Whole, on each rank."""
-
-
-@dataclass(frozen=True)
-class Shard(Placement):
-    """Cut along ``dim``."""
-
-    dim: int
-
-
-@dataclass(frozen=True)
-class Partial(Placement):
-    """On each rank a summand, or what else ``reduce_op`` reduces."""
-
-    reduce_op: str = "sum"
+Placement = _placement("Placement")
+Replicate = _placement("Replicate", base=(Placement,))
+Shard = _placement("Shard", ("dim", int), base=(Placement,))
+Partial = _placement("Partial", ("reduce_op", str, "sum"), base=(Placement,))
 
 
 # torch.distributed.checkpoint.state_dict --------------------------------------------------------------------

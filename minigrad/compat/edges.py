@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -57,21 +58,10 @@ def increment_version(tensor: Variable | Iterable[Variable]) -> None:
         note_change(one._changes, "increment_version", "increment_version()")
 
 
-class _Handles:
+class _Handles(ExitStack):
     """The handles of several hooks, as one."""
 
-    def __init__(self, handles: list[Any]) -> None:
-        self.handles = handles
-
-    def remove(self) -> None:
-        for handle in self.handles:
-            handle.remove()
-
-    def __enter__(self) -> _Handles:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.remove()
+    remove = ExitStack.close
 
 
 def _reached(walk: Walk) -> set[Any]:
@@ -122,4 +112,7 @@ def register_multi_grad_hook(
 
         return hook
 
-    return _Handles([tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors)])
+    handles = _Handles()
+    for i, tensor in enumerate(tensors):
+        handles.callback(tensor.register_hook(hook_of(i)).remove)
+    return handles

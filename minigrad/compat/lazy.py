@@ -214,42 +214,6 @@ class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
         return int(input.shape[-n - 1])
 
 
-class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
-    """``Conv1d(in_channels, ...)`` with as many channels as its first input."""
-
-
-class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
-    """``Conv2d(in_channels, ...)`` with as many channels as its first input."""
-
-
-class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):
-    """``Conv3d(in_channels, ...)`` with as many channels as its first input."""
-
-
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d, becomes=ConvTranspose1d):
-    """``ConvTranspose1d(in_channels, ...)`` with as many channels as its first input."""
-
-
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d, becomes=ConvTranspose2d):
-    """``ConvTranspose2d(in_channels, ...)`` with as many channels as its first input."""
-
-
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d, becomes=ConvTranspose3d):
-    """``ConvTranspose3d(in_channels, ...)`` with as many channels as its first input."""
-
-
-class LazyBatchNorm1d(_Lazy, BatchNorm1d, becomes=BatchNorm1d, width="num_features"):
-    """``BatchNorm1d(num_features, ...)`` with as many channels as its first input."""
-
-
-class LazyBatchNorm2d(_Lazy, BatchNorm2d, becomes=BatchNorm2d, width="num_features"):
-    """``BatchNorm2d(num_features, ...)`` with as many channels as its first input."""
-
-
-class LazyBatchNorm3d(_Lazy, BatchNorm3d, becomes=BatchNorm3d, width="num_features"):
-    """``BatchNorm3d(num_features, ...)`` with as many channels as its first input."""
-
-
 class _LazyInstanceNorm(_Lazy, becomes=InstanceNorm1d, width="num_features"):
     """Weight, bias and running statistics are usual here, as in PyTorch."""
 
@@ -267,13 +231,20 @@ class _LazyInstanceNorm(_Lazy, becomes=InstanceNorm1d, width="num_features"):
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
 
-class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d, becomes=InstanceNorm1d):
-    """``InstanceNorm1d(num_features, ...)`` with as many channels as its first input."""
+def _lazy(base: Any, layer: Any, **constants: Any) -> Any:
+    """The lazy class of a layer."""
+    first = next(iter(inspect.signature(layer).parameters))
+    words = {"__doc__": f"``{layer.__name__}({first}, ...)`` with as many channels as its first input."}
+    return type(f"Lazy{layer.__name__}", (base, layer), {**words, "__module__": __name__}, becomes=layer, **constants)
 
 
-class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d, becomes=InstanceNorm2d):
-    """``InstanceNorm2d(num_features, ...)`` with as many channels as its first input."""
-
-
-class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d, becomes=InstanceNorm3d):
-    """``InstanceNorm3d(num_features, ...)`` with as many channels as its first input."""
+LazyConv1d, LazyConv2d, LazyConv3d = (_lazy(_LazyConv, layer) for layer in (Conv1d, Conv2d, Conv3d))
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = (
+    _lazy(_LazyConv, layer) for layer in (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
+)
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
+    _lazy(_Lazy, layer, width="num_features") for layer in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
+)
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
+    _lazy(_LazyInstanceNorm, layer) for layer in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..backend.dtype import bool_
@@ -83,9 +84,7 @@ def grid_sampler(
     return F.grid_sample(input, grid, *names, align_corners)
 
 
-def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """``F.affine_grid``."""
-    return F.affine_grid(theta, size, align_corners)
+affine_grid_generator = F.affine_grid
 
 
 @rounded_once
@@ -150,26 +149,17 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     return input * keep * (1.0 if train is False else 0.0 if p == 1 else 1 / (1 - p)), keep
 
 
-def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
     """``F.dropout`` of whole channels, the first two axes."""
-    return channels(input, p, train, False)
+    return channels(input, p, train, inplace)
 
 
-def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """``feature_dropout`` in place."""
-    return channels(input, p, train, True)
+feature_dropout_ = partial(feature_dropout, inplace=True)
 
 
 def _in_place(name: str) -> Callable[..., Tensor]:
-    function = getattr(F, name)
-
-    def change(input: Tensor, p: float, train: bool) -> Tensor:
-        result: Tensor = function(input, p, train, inplace=True)
-        return result
-
-    change.__name__ = change.__qualname__ = f"{name}_"
-    change.__doc__ = f"``F.{name}`` in place."
-    return change
+    """``F.NAME(input, p, train)`` in place."""
+    return lambda input, p, train: getattr(F, name)(input, p, train, inplace=True)
 
 
 globals().update({f"{name}_": _in_place(name) for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")})

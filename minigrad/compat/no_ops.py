@@ -49,20 +49,6 @@ def compile(
     return same if model is None else model
 
 
-def trace(
-    func: Any,
-    example_inputs: Any = None,
-    optimize: None = None,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    example_kwarg_inputs: Any = None,
-) -> Any:
-    """Return a function or module as it is."""
-    return func
-
-
 def unwrap_optional(x: Any) -> Any:
     """Return what is not None.
 
@@ -126,16 +112,12 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         _ExcludeDispatchKeyGuard=lambda keys: nullcontext(),
         _dispatch_has_kernel_for_dispatch_key=lambda name, dispatch_key: False,
         **_each("_are_functorch_transforms_active _cuda_isInBadFork _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu", never),
-        _cuda_clearCublasWorkspaces=lambda: None,
+        **_each("_cuda_clearCublasWorkspaces _get_tracing_state", lambda: None),
         _get_privateuse1_backend_name=lambda: "privateuseone",
-        _get_tracing_state=lambda: None,
-        _jit_override_can_fuse_on_cpu=lambda override: None,
-        _jit_override_can_fuse_on_gpu=lambda override: None,
-        _jit_set_texpr_fuser_enabled=lambda enabled: None,
+        **_each("_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu", lambda override: None),
+        **_each("_jit_set_profiling_executor _jit_set_profiling_mode", lambda profiling_flag: False),
+        **_each("_jit_set_texpr_fuser_enabled _log_api_usage_once", lambda enabled: None),
         _nn=SimpleNamespace(_parse_to=parse_to),
-        _jit_set_profiling_executor=lambda profiling_flag: False,
-        _jit_set_profiling_mode=lambda profiling_flag: False,
-        _log_api_usage_once=lambda event: None,
     ),
     _row(
         "",
@@ -198,10 +180,11 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         is_current_stream_capturing=never,
         is_bf16_supported=lambda including_emulation=True: is_available() and bfloat16.is_available,
     ),
-    _row("autograd", "a profiler is an observer", _disable_profiler=lambda: None, _profiler_enabled=never),
     _row(
         "autograd",
-        "a backward pass runs in the thread that calls it",
+        "a backward pass runs in the thread that calls it, and a profiler is an observer",
+        _disable_profiler=lambda: None,
+        _profiler_enabled=never,
         set_multithreading_enabled=lambda mode: nullcontext(),
     ),
     _row(
@@ -222,15 +205,12 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         _unwrap_optional=unwrap_optional,
         annotate=lambda the_type, the_value: the_value,
         **_each("_overload _overload_method _script_if_tracing export freeze interface", same_object),
-        **_each("optimize_for_inference script_if_tracing script_method", same_object),
+        **_each("optimize_for_inference script script_if_tracing script_method trace trace_module", same_object),
         **_each("is_scripting is_tracing", never),
         fuser=lambda name: nullcontext(),
         ignore=lambda drop=False, **kwargs: drop if callable(drop) else same,
         isinstance=lambda obj, target_type: isinstance(obj, target_type),
         optimized_execution=lambda should_optimize: nullcontext(),
-        script=lambda obj, optimize=None, example_inputs=None: obj,
-        trace=trace,
-        trace_module=trace,
         unused=same,
     ),
     _row(
@@ -238,8 +218,7 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         "inside vmap, too, a tensor of one element is an index that stays a tensor",
         TransformGetItemToIndex=nullcontext,
     ),
-    _row("mps", "there is no such device", **_device("mps", there=False)),
-    _row("mtia", "there is no such device", **_device("mtia", there=False)),
+    *(_row(name, "there is no such device", **_device(name, there=False)) for name in ("mps", "mtia", "xpu")),
     _row(
         "multiprocessing",
         "tensors are sent by pickle",
@@ -256,7 +235,6 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     _row("onnx.symbolic_helper", "nothing records a program", parse_args=lambda *arg_descriptors: same),
     _row("utils._python_dispatch", "no class wraps tensors", is_traceable_wrapper_subclass=lambda t: False),
     _row("utils.data", "pipes of data have no methods for each other", functional_datapipe=lambda name, *args: same),
-    _row("xpu", "there is no such device", **_device("xpu", there=False)),
 ]
 
 

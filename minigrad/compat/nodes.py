@@ -23,33 +23,33 @@ from .saved import SavedTensor
 # Names ----------------------------------------------------------------------------------------------------
 
 
+def _others(node: Node) -> dict[int, Any]:
+    """The arguments that are no inputs of the graph, by their places: a Tensor, a Faint or any other value."""
+    return dict(zip(node.plan.others, node.others, strict=False))
+
+
 def _argument(node: Node, name: str) -> Any:
-    """An argument of a node's op: a Tensor, a Faint or any other value of the program; None where it is unknown."""
+    """Such an argument of a node's op by its name; None where it is unknown."""
     params = node.op.params
-    place = params.index(name) if name in params else -1
-    others = dict(zip(node.plan.others, node.others, strict=False))
-    return others.get(place)
+    return _others(node).get(params.index(name) if name in params else -1)
 
 
 def _ndim(node: Node, place: int) -> int:
     """The number of axes of an argument that is a tensor."""
     if place in node.plan.inputs:
         return len(node.edges[node.plan.inputs.index(place)][2])
-    value = dict(zip(node.plan.others, node.others, strict=False)).get(place)
-    return len(getattr(value, "shape", ()))
+    return len(getattr(_others(node).get(place), "shape", ()))
 
 
 def _is_tensor(node: Node, place: int) -> bool:
-    value = dict(zip(node.plan.others, node.others, strict=False)).get(place)
-    return place in node.plan.inputs or hasattr(value, "shape")
+    return place in node.plan.inputs or hasattr(_others(node).get(place), "shape")
 
 
 def _getitem(node: Node) -> str:
     """The last of the steps that an index is in PyTorch."""
     index = node.others[-1] if node.others else ()
     parts = index if isinstance(index, (tuple, list)) else (index,)
-    plain = [p for p in parts if not (isinstance(p, slice) and p == slice(None))]
-    plain = [p for p in plain if not isinstance(p, EllipsisType)]
+    plain = [p for p in parts if not (isinstance(p, EllipsisType) or (isinstance(p, slice) and p == slice(None)))]
     if any(hasattr(p, "shape") or isinstance(p, list) for p in plain):
         return "Index"
     if not plain:
@@ -89,64 +89,36 @@ def _fourier(node: Node) -> str:
     return "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C"
 
 
+_PLAIN = """
+    assign_view=torch::autograd::CopySlices broadcast_to=Expand cast=ToCopy cholesky=LinalgCholeskyEx concatenate=Cat
+    convolve=Convolution convolve_back=Convolution det=LinalgDet dropout=Mul eigh=LinalgEigh entr=SpecialEntr
+    group_norm=NativeGroupNorm ifft=FftC2C imag=Select inverse=LinalgInvEx layer_norm=NativeLayerNorm
+    least_squares=LinalgLstsq log1p=Log1P logsigmoid=LogSigmoid lstm=Mul matrix_exp=LinalgMatrixExp modulus=Abs
+    norm=LinalgVectorNorm outer=Mul overlay=Col2Im pad=ConstantPadNd pinv=LinalgPinv prelu=PreluKernel
+    put=torch::autograd::CopySlices qr=LinalgQr real=Select reshape=View
+    scaled_dot_product_attention=ScaledDotProductFlashAttentionForCpu scaled_elu=Elu slogdet=LinalgSlogdet
+    solve=LinalgSolveEx square=Pow svd=LinalgSvd svdvals=LinalgSvd
+"""
 _NAMES: dict[str, str | Callable[[Node], str]] = {
+    **dict(pair.split("=") for pair in _PLAIN.split()),
     "amax": lambda node: "Amax" if _argument(node, "dim") is not None else "MaxBackward1",
     "amin": lambda node: "Amin" if _argument(node, "dim") is not None else "MinBackward1",
-    "assign_view": "torch::autograd::CopySlices",
-    "broadcast_to": "Expand",
-    "cast": "ToCopy",
-    "cholesky": "LinalgCholeskyEx",
     "clamp": lambda node: f"ClampBackward{int(not (_is_tensor(node, 1) or _is_tensor(node, 2)))}",
-    "concatenate": "Cat",
-    "convolve": "Convolution",
-    "convolve_back": "Convolution",
-    "det": "LinalgDet",
     "div": lambda node: "Div" if _is_tensor(node, 0) else "Mul",
-    "dropout": "Mul",
-    "eigh": "LinalgEigh",
-    "entr": "SpecialEntr",
     "fft": _fourier,
     "fmod": _of_tensor("Fmod", 1),
     "getitem": _getitem,
-    "group_norm": "NativeGroupNorm",
-    "ifft": "FftC2C",
-    "imag": "Select",
-    "inverse": "LinalgInvEx",
-    "layer_norm": "NativeLayerNorm",
-    "least_squares": "LinalgLstsq",
     "lerp": _of_tensor("Lerp", 2),
     "linear": _linear,
-    "log1p": "Log1P",
-    "logsigmoid": "LogSigmoid",
-    "lstm": "Mul",
     "matmul": _matmul,
-    "matrix_exp": "LinalgMatrixExp",
     "mean": _numbered("Mean", "dim"),
-    "modulus": "Abs",
-    "norm": "LinalgVectorNorm",
-    "outer": "Mul",
-    "overlay": "Col2Im",
-    "pad": "ConstantPadNd",
     "pick": lambda node: {4: "MaxPool2DWithIndices", 5: "MaxPool3DWithIndices"}.get(_ndim(node, 0), "Squeeze"),
-    "pinv": "LinalgPinv",
     "pow": _pow,
-    "prelu": "PreluKernel",
     "prod": _numbered("Prod", "dim"),
-    "put": "torch::autograd::CopySlices",
-    "qr": "LinalgQr",
-    "real": "Select",
     "remainder": _of_tensor("Remainder", 1),
-    "reshape": "View",
-    "scaled_dot_product_attention": "ScaledDotProductFlashAttentionForCpu",
-    "scaled_elu": "Elu",
-    "slogdet": "LinalgSlogdet",
-    "solve": "LinalgSolveEx",
-    "square": "Pow",
     "squeeze": _numbered("Squeeze", "dim"),
     "sub": lambda node: "Sub" if _is_tensor(node, 0) else "RsubBackward1",
     "sum": _numbered("Sum", "dim"),
-    "svd": "LinalgSvd",
-    "svdvals": "LinalgSvd",
 }
 
 
@@ -237,8 +209,7 @@ def _place(node: Node, name: str) -> tuple[int | None, Any]:
     at = 0 if name in _FIRST else 1 if name in _SECOND else params.index(name) if name in params else -1
     if at in plan.keep:
         return plan.keep.index(at), None
-    others = dict(zip(plan.others, node.others, strict=False))
-    if at in others:
+    if at in (others := _others(node)):
         return None, there(others[at])
     if name == "self_sym_sizes":
         return None, tuple(node.edges[0][2])

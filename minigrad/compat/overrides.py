@@ -100,14 +100,12 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return _state.ask_modes and bool(_state.modes or (_state.ask_classes and _answering(relevant_args)))
 
 
-def has_torch_function_unary(tensor: Any) -> bool:
-    """``has_torch_function`` of one argument."""
-    return has_torch_function((tensor,))
-
-
 def has_torch_function_variadic(*args: Any) -> bool:
-    """``has_torch_function`` of several."""
+    """``has_torch_function`` of one argument or several."""
     return has_torch_function(args)
+
+
+has_torch_function_unary = has_torch_function_variadic
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
@@ -239,27 +237,15 @@ _IGNORED = set(
     """.split()  # noqa: SIM905 (a table)
 )
 # The special methods that PyTorch treats as another method. All others are called as they are.
+_AS = """
+add:add,radd add_:iadd sub:sub sub_:isub mul:mul,rmul mul_:imul div:truediv,div div_:itruediv,idiv
+floor_divide_:ifloordiv remainder:mod remainder_:imod bitwise_and:rand bitwise_or:ror bitwise_xor:rxor
+positive:pos matmul:matmul ne:ne lt:lt le:le gt:gt ge:ge neg:neg abs:abs
+"""
 _OPERATORS = {
     f"__{operator}__": name
-    for name, operators in {
-        "add": "add radd",
-        "add_": "iadd",
-        "sub": "sub",
-        "sub_": "isub",
-        "mul": "mul rmul",
-        "mul_": "imul",
-        "div": "truediv div",
-        "div_": "itruediv idiv",
-        "floor_divide_": "ifloordiv",
-        "remainder": "mod",
-        "remainder_": "imod",
-        "bitwise_and": "rand",
-        "bitwise_or": "ror",
-        "bitwise_xor": "rxor",
-        "positive": "pos",
-        **{name: name for name in ["matmul", "ne", "lt", "le", "gt", "ge", "neg", "abs"]},
-    }.items()
-    for operator in operators.split()
+    for name, _, operators in (row.partition(":") for row in _AS.split())
+    for operator in operators.split(",")
 }
 
 

@@ -165,6 +165,7 @@ class Identity(BasePruningMethod):
 
 class _ByAmount(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
+    _scores: Any  # of elements or slices: the lowest are pruned
 
     def __init__(self, amount: float) -> None:
         _validate_pruning_amount_init(amount)
@@ -178,9 +179,6 @@ class _ByAmount(BasePruningMethod):
 
 class _Elements(_ByAmount):
     """Prunes the elements with the lowest scores."""
-
-    def _scores(self, t: Tensor) -> Tensor:
-        raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask so far, with zeros for ``amount`` elements of ``t``."""
@@ -213,9 +211,6 @@ class _Slices(_ByAmount):
     def __init__(self, amount: float, dim: int = -1) -> None:
         super().__init__(amount)
         self.dim = dim
-
-    def _scores(self, t: Tensor) -> Tensor:
-        raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask so far, with zeros for ``amount`` slices of ``t``."""
@@ -264,40 +259,23 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
-def identity(module: M, name: str) -> M:
-    """Give a parameter a mask of ones."""
-    Identity.apply(module, name)
-    return module
+def _by(method: type[BasePruningMethod], words: str) -> Any:
+    """A function that prunes a parameter by a method, whose arguments follow the parameter's name."""
+
+    def prune(module: M, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> M:
+        method.apply(module, name, *args, importance_scores=importance_scores, **kwargs)
+        return module
+
+    prune.__doc__ = f"{words} Returns the module."
+    return prune
 
 
-def random_unstructured(module: M, name: str, amount: float) -> M:
-    """Prune ``amount`` elements of a parameter at random."""
-    RandomUnstructured.apply(module, name, amount)
-    return module
-
-
-def l1_unstructured(module: M, name: str, amount: float, importance_scores: Tensor | None = None) -> M:
-    """Prune the ``amount`` elements of a parameter, or of scores, that are the smallest in absolute value."""
-    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
-    return module
-
-
-def random_structured(module: M, name: str, amount: float, dim: int) -> M:
-    """Prune ``amount`` slices of an axis of a parameter at random."""
-    RandomStructured.apply(module, name, amount, dim)
-    return module
-
-
-def ln_structured(module: M, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None) -> M:
-    """Prune the ``amount`` slices of an axis of a parameter, or of scores, with the smallest norms of order ``n``."""
-    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
-    return module
-
-
-def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
-    """Prune a parameter where a mask of its shape is zero."""
-    CustomFromMask.apply(module, name, mask)
-    return module
+identity = _by(Identity, "Give a parameter a mask of ones.")
+random_unstructured = _by(RandomUnstructured, "Prune ``amount`` elements of a parameter at random.")
+l1_unstructured = _by(L1Unstructured, "Prune the ``amount`` elements that are the smallest in absolute value.")
+random_structured = _by(RandomStructured, "Prune ``amount`` slices of the axis ``dim`` of a parameter at random.")
+ln_structured = _by(LnStructured, "Prune the ``amount`` slices of the axis ``dim`` with the smallest ``n``-norms.")
+custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its shape, is zero.")
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:

@@ -117,7 +117,7 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
     """An object without arguments, as protocols 0 and 1 write it."""
     if base is not object or state is not None or not isinstance(cls, type) or cls not in NEW:
         raise TypeError(f"an object of {short(cls)}")
-    return NEW[cls]()
+    return FUNCTIONS[cls]()
 
 
 def device_of(*args: Any) -> Device:
@@ -231,12 +231,7 @@ VALUES: dict[Name, Any] = {
     ("numpy._core.multiarray", "scalar"): _scalar,
     ("numpy._core.numeric", "_frombuffer"): _frombuffer,
 }
-NEW: dict[type, Callable[..., Any]] = {
-    OrderedDict: lambda: OrderedDict(),
-    Namespace: lambda: Namespace(),
-    SimpleNamespace: lambda: SimpleNamespace(),
-    Size: size_of,
-}
+NEW = (OrderedDict, Namespace, SimpleNamespace, Size)  # of which a pickle may have an instance before its state
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     OrderedDict: lambda items=(): OrderedDict(dict_of(items)),
     Counter: lambda items=(): Counter(dict_of(items)),
@@ -247,6 +242,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     bytes: lambda: b"",
     range: range,
     bytearray: _bytearray,
+    Namespace: lambda: Namespace(),
     SimpleNamespace: lambda: SimpleNamespace(),
     Size: size_of,
     Device: device_of,

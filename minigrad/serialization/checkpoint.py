@@ -12,13 +12,14 @@ import struct
 import sys
 import zipfile
 import zlib
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backend.device import Device
 from ..tensor import Size
-from .machine import Bytes, Machine, refusal
+from .machine import Machine, refusal
 from .placing import Placing
 from .rebuild import Rebuilder
 from .schema import cause, reason, short
@@ -36,15 +37,14 @@ class How(NamedTuple):
     encoding: str  # of text that Python 2 wrote
 
 
-def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, how: How) -> tuple[Any, int]:
-    """The object of the pickle at ``position``, and the position after it."""
-    stream = Bytes(data, position)
+def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: How) -> Any:
+    """The object of the next pickle in a file of some size."""
     try:
         if how.trusted:
-            return _trusting(source, stream, rebuilder, how).load(), stream.position
-        return Machine(stream, source.name, rebuilder, how.encoding).load(), stream.position
-    except (*DAMAGE, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and source.name in str(error):
+            return _trusting(source, file, rebuilder, how).load()
+        return Machine(file, size, source.name, rebuilder, how.encoding).load()
+    except (*DAMAGE, RuntimeError, pickle.UnpicklingError) as error:
+        if isinstance(error, RuntimeError | pickle.UnpicklingError) and source.name in str(error):
             raise
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(
@@ -54,7 +54,7 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
         raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
 
 
-def _trusting(source: Source, stream: Bytes, rebuilder: Rebuilder, how: How) -> Any:
+def _trusting(source: Source, file: Any, rebuilder: Rebuilder, how: How) -> Any:
     """Python's unpickler, which calls the functions that the file names; tensors are built here."""
     values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
 
@@ -69,37 +69,10 @@ def _trusting(source: Source, stream: Bytes, rebuilder: Rebuilder, how: How) -> 
         def persistent_load(self, persistent_id: Any) -> Any:
             return rebuilder.storage(persistent_id)
 
-    return Trusting(stream, encoding=how.encoding)
+    return Trusting(file, encoding=how.encoding)
 
 
 # Zip archives -----------------------------------------------------------------------------------------------
-
-
-class _Memory(io.RawIOBase):
-    """A file in memory, without the copy that BytesIO makes."""
-
-    def __init__(self, data: Ndarray) -> None:
-        self._data, self._place = memoryview(data.data), 0
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place, counted from the beginning, from here or from the end."""
-        self._place = offset + (0, self._place, len(self._data))[whence]
-        if self._place < 0:
-            raise OSError("a place before the beginning")
-        return self._place
-
-    def tell(self) -> int:
-        """The place."""
-        return self._place
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        begin, self._place = self._place, len(self._data) if size < 0 else min(self._place + size, len(self._data))
-        return bytes(self._data[begin : self._place])
 
 
 class _Archive:
@@ -108,7 +81,7 @@ class _Archive:
     def __init__(self, source: Source) -> None:
         self.source = source
         try:
-            with zipfile.ZipFile(_Memory(source.data)) as archive:
+            with zipfile.ZipFile(source.file) as archive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, *DAMAGE) as error:
             raise source.senseless("is a damaged or truncated zip archive", error) from None
@@ -168,7 +141,8 @@ def load_archive(source: Source, how: How) -> Any:
     """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
     rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), archive.is_swapped())
-    obj = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
+    pickled = archive.read("data.pkl")
+    obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)
     rebuilder.finish()
     return obj
 
@@ -180,7 +154,6 @@ def load_legacy(source: Source, how: How) -> Any:
     """The object of a file of pickles in a row: a number that marks the format, its version, the machine's
     byte order, the object, the keys of its storages; then the storages. Raises as ``load``."""
     waiting: dict[str, Ndarray] = {}
-    position = 0
 
     def bytes_of(key: str, size: int) -> Ndarray:  # memory to be filled, since storages come after the object
         if size + sum(raw.size for raw in waiting.values()) > source.size:
@@ -189,12 +162,8 @@ def load_legacy(source: Source, how: How) -> Any:
         return waiting[key]
 
     rebuilder = Rebuilder(source, how.place, bytes_of, swapped=sys.byteorder != "little")
-
-    def unpickle(how: How) -> Any:
-        nonlocal position
-        obj, position = _unpickle(source, source.data, position, rebuilder, how)
-        return obj
-
+    source.file.seek(0)
+    unpickle = partial(_unpickle, source, source.file, source.size, rebuilder)
     cautious = how._replace(trusted=False)
     try:
         magic = unpickle(cautious)
@@ -211,7 +180,7 @@ def load_legacy(source: Source, how: How) -> Any:
         raise source.damaged("is a checkpoint of an unknown old kind", "load it in PyTorch and save it again")
     obj = unpickle(how)
     keys = unpickle(cautious)
-    source.end(_fill(source, keys, position, waiting))
+    source.end(_fill(source, keys, source.file.tell(), waiting))
     rebuilder.finish()
     return obj
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import FUNCTIONS, NEW, PYTHON_2, VALUES, fill_array, fill_dtype, safe
+from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
 from .bounds import DEEPEST, MOST_PARTS, Bounds, dismantle, levels
 from .keys import add, hashed, put
 from .rebuild import Rebuilder
@@ -24,46 +24,10 @@ from .schema import reason, short
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
 _Stop: Any = vars(pickle)["_Stop"]
-_WINDOW = 1 << 14  # bytes
-_LONGEST_NAME = 10_000
 _LONGEST_SHOWN = 100  # characters of a name in a message
 _LEAST_PARTS = 300_000  # that calls may take and keys may have, counted as often as they occur
 _PARTS_A_BYTE = 4  # more of them, of a pickle
 _MOST_WAITING = 10_000  # empty dicts
-
-
-class Bytes:
-    """A binary file that reads from memory, from a position on, without a copy of the whole."""
-
-    def __init__(self, data: Any, position: int) -> None:
-        self._data, self._start = memoryview(data), position
-        self._window, self._at = b"", 0  # a copy of what comes next, and how much of it has been read
-        self.size = len(self._data)
-
-    @property
-    def position(self) -> int:
-        """Of the next byte."""
-        return self._start + self._at
-
-    def read(self, count: int) -> bytes:
-        """The next bytes. Raises EOFError if there are fewer."""
-        begin, end = self._at, self._at + count
-        if begin <= end <= len(self._window):
-            self._at = end
-            return self._window[begin:end]
-        start = self.position
-        if count < 0 or start + count > self.size:
-            raise EOFError("its pickle ends early")
-        window = self._data[start : start + max(count, _WINDOW)]
-        self._start, self._at, self._window = start + count, 0, bytes(window[count:])
-        return bytes(window[:count])
-
-    def readline(self) -> bytes:
-        """The next line, which is a name. Raises EOFError if it has no end."""
-        line, end, _ = bytes(self._data[self.position : self.position + _LONGEST_NAME]).partition(b"\n")
-        if not end:
-            raise EOFError("its pickle has a name without an end")
-        return self.read(len(line) + 1)
 
 
 class Refused(pickle.UnpicklingError):
@@ -91,12 +55,13 @@ def refusal(file: str, module: str, name: str) -> Refused:
 
 
 class Machine(Unpickler):  # type: ignore[misc]
-    """Reads one pickle, whose tensors and storages ``rebuilder`` builds; ``encoding`` is that of Python 2's text."""
+    """Reads the next pickle of a binary file of ``size`` bytes, whose tensors and storages ``rebuilder`` builds;
+    ``encoding`` is that of Python 2's text."""
 
-    def __init__(self, file: Bytes, name: str, rebuilder: Rebuilder, encoding: str) -> None:
+    def __init__(self, file: Any, size: int, name: str, rebuilder: Rebuilder, encoding: str) -> None:
         super().__init__(file, encoding=encoding)
         self._name, self.persistent_load = name, rebuilder.storage
-        self.read, self.readline = file.read, file.readline
+        self._read, self.readline = file.read, file.readline
         self._values = VALUES | rebuilder.values()
         self._functions = FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(safe)
@@ -104,13 +69,13 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._bounds, self._defaultdicts = Bounds(), list[Any]()
         self._innermost = self._part = None  # the container that was filled last, its last part,
         self._depth = self._calls = 0  # and its depth
-        self._file, self._left = file, _LEAST_PARTS + _PARTS_A_BYTE * file.size
+        self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
     def load(self) -> Any:
         """The object. Raises ``Refused``, or whatever Python's unpickler raises for a damaged pickle."""
         try:
             obj = self._run()
-            Bounds().check([obj, *self._defaultdicts], MOST_PARTS + self._file.size)
+            Bounds().check([obj, *self._defaultdicts], MOST_PARTS + self._size)
         except BaseException as error:
             dismantle(self._defaultdicts)
             if isinstance(error, pickle.UnpicklingError) and not isinstance(error, Refused):
@@ -128,6 +93,13 @@ class Machine(Unpickler):  # type: ignore[misc]
                 dispatch[read(1)[0]](self)
         except _Stop as end:
             return end.value
+
+    def read(self, count: int) -> bytes:
+        """The next bytes. Raises EOFError if there are fewer."""
+        data: bytes = self._read(count)
+        if len(data) != count:
+            raise EOFError("its pickle ends early")
+        return data
 
     def find_class(self, module: str, name: str) -> Any:
         """The object with a name, if it is allowed."""
@@ -249,16 +221,13 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
         """An object without a state, if its class may have instances."""
-        self._check_args(cls, args)
         if kwargs != () and type(kwargs) is not dict:
             raise TypeError(f"its pickle has a {type(kwargs).__name__} for arguments by name")
-        named = dict(kwargs)
-        if isinstance(cls, type) and cls in NEW and not named:
-            self.append(NEW[cls](*args))
-        elif isinstance(cls, type) and self._is_safe(cls):
-            self.append(cls.__new__(cls, *args, **named))
+        if isinstance(cls, type) and self._is_safe(cls):
+            self._check_args(cls, args)
+            self.append(cls.__new__(cls, *args, **dict(kwargs)))
         else:
-            self._call(cls, args)  # mostly raises
+            self._call(cls, args)
 
     def _build(self) -> None:
         """Give an object its state."""

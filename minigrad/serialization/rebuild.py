@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,25 +26,9 @@ from .tree import check_attributes, check_flag, set_attributes
 Name = tuple[str, str]
 
 
-class Format(NamedTuple):
-    """A number format: PyTorch's name, and bytes per element."""
-
-    name: str
-    itemsize: int
-
-
-_BY_SIZE = {
-    1: "bool int8 uint8 qint8 quint8 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu "
-    "float4_e2m1fn_x2",
-    2: "float16 bfloat16 int16 uint16",
-    4: "float32 int32 uint32 complex32 qint32",
-    8: "float64 int64 uint64 complex64",
-    16: "complex128",
-}
-_FORMATS = {name: Format(name, size) for size, names in _BY_SIZE.items() for name in names.split()}
 _STORAGES = """
     float64:Double float32:Float float16:Half bfloat16:BFloat16 int64:Long int32:Int int16:Short int8:Char uint8:Byte
-    bool:Bool complex64:ComplexFloat complex128:ComplexDouble quint8:QUInt8 qint8:QInt8 qint32:QInt32
+    bool:Bool complex64:ComplexFloat complex128:ComplexDouble
 """
 STORAGES = dict(entry.split(":") for entry in _STORAGES.split())
 """The names of PyTorch's classes of storages, by dtype."""
@@ -61,7 +45,7 @@ class Rebuilder:
         self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray], swapped: bool = False
     ) -> None:
         self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
-        self._memories: dict[tuple[str, Format], Storage] = {}
+        self._memories: dict[tuple[str, DType], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
         self._turned: dict[tuple[str, int], Ndarray] = {}  # by key and width of numbers: of the other byte order
         self._signed: dict[tuple[Any, ...], Storage] = {}  # by storage and functions: of conjugates and negatives
@@ -72,11 +56,11 @@ class Rebuilder:
         """The names of PyTorch and minigrad that a checkpoint may use: formats, classes, and functions."""
         return {
             **{
-                (module, f"{name}Storage"): _FORMATS[kind]
+                (module, f"{name}Storage"): dt.named(kind)
                 for kind, name in (*STORAGES.items(), ("uint8", "Untyped"))
                 for module in ("torch", "torch.cuda", "torch.storage")
             },
-            **{("torch", name): dt.named(name) for name in _FORMATS if name in dt._NAMED},
+            **{("torch", kind.name): kind for kind in (*dt.ALL, *dt.STORED)},
             **{(module, "Tensor"): Tensor for module in ("torch", "torch._tensor", "minigrad.tensor")},
             **{(f"{library}.nn.parameter", "Parameter"): Parameter for library in ("torch", "minigrad")},
             **self.functions(),
@@ -104,7 +88,7 @@ class Rebuilder:
         tag, form, key, location, count, *view = persistent_id
         if not isinstance(tag, str) or tag != "storage" or any(part is not None for part in view):
             raise ValueError("a storage that is a view of another")
-        if not isinstance(form, Format) or not isinstance(key, str) or not isinstance(location, str):
+        if not isinstance(form, DType) or not isinstance(key, str) or not isinstance(location, str):
             raise ValueError(f"a storage of key {short(key)} on {short(location)}")
         if type(count) is not int or count < 0 or count * form.itemsize > self._source.size:
             raise ValueError(f"a storage of {short(count)} elements")
@@ -112,14 +96,14 @@ class Rebuilder:
             self._raw[key] = self._bytes_of(key, count * form.itemsize)
         return self._memory(key, form, location)
 
-    def _memory(self, key: str, form: Format, location: str) -> Storage:
+    def _memory(self, key: str, form: DType, location: str) -> Storage:
         if (key, form) not in self._memories:
             memory = Storage(self._numbers(self._bytes(key, form), form), location, key=key)
             memory.device = self._place(memory)
             self._memories[key, form] = memory
         return self._memories[key, form]
 
-    def _bytes(self, key: str, form: Format) -> Ndarray:
+    def _bytes(self, key: str, form: DType) -> Ndarray:
         """The bytes of a storage in this machine's order: a copy for each width of the numbers in them."""
         raw, width = self._raw[key], form.itemsize // (2 if form.name.startswith("complex") else 1)
         if not self._swapped or width == 1:
@@ -131,7 +115,7 @@ class Rebuilder:
             self._turned[key, width] = turned.view(np.uint8)
         return self._turned[key, width]
 
-    def _numbers(self, raw: Ndarray, form: Format) -> Ndarray:
+    def _numbers(self, raw: Ndarray, form: DType) -> Ndarray:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
         whole = raw[: raw.size // form.itemsize * form.itemsize]
         if form.name == "bfloat16" and not dt.bfloat16.is_available:
@@ -139,13 +123,7 @@ class Rebuilder:
             wide = np.zeros(halves.size, np.float32)
             self._pending.append(lambda: np.copyto(wide, from_halves(halves)))
             return wide
-        dtypes = {d.name: d for d in (*dt.ALL, *dt.STORED)}
-        if form.name not in dtypes:
-            raise self._source.damaged(
-                f"holds a tensor of dtype {form.name}, which minigrad does not have",
-                f"in PyTorch, convert it to one of {', '.join(dtypes)}",
-            )
-        return aligned(whole, dtypes[form.name].numpy)
+        return aligned(whole, form.numpy)
 
     def finish(self) -> None:
         """Convert the numbers, once all bytes are there, and move the tensors to their devices."""
@@ -179,7 +157,7 @@ class Rebuilder:
         """A tensor of some dtype in a storage of bytes."""
         if not isinstance(dtype, DType):
             raise TypeError(f"a tensor of dtype {short(dtype)}")
-        typed = self._memory(_checked(storage).key, _FORMATS[dtype.name], storage.location)
+        typed = self._memory(_checked(storage).key, dtype, storage.location)
         return self.tensor(typed, offset, size, stride, flag, hooks, bits)
 
     def _shown(self, storage: Storage, bits: Any) -> Storage:

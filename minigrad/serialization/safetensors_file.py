@@ -34,19 +34,17 @@ def holds(kind: np.dtype[Any]) -> bool:
     return kind.isnative and kind.name in plain_safetensors.NAMES
 
 
-def has_half(text: Any) -> bool:
-    """Whether it is a text with surrogates, which UTF-8 cannot hold."""
-    return isinstance(text, str) and text != text.encode(errors="replace").decode()
-
-
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name, and a sum of all, to a path (replaced in one step) or to a binary file object. Raises
     OSError; ValueError: a name or metadata with half a character."""
-    for text in filter(has_half, (*arrays, *(metadata or {}), *(metadata or {}).values())):
+    try:
+        json.dumps([[*arrays], metadata], ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.end]
         raise ValueError(
-            f"cannot write {f}: {short(text)} has half a character (a surrogate), which files of safetensors "
-            "cannot hold. What to do: give it a name in UTF-8"
-        )
+            f"cannot write {f}: {half!r} in a name or in metadata is half a character (a surrogate), which files of "
+            "safetensors cannot hold. What to do: give it a name in UTF-8"
+        ) from None
     dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
     if metadata is not None and sys.byteorder == "little":
         entries = [

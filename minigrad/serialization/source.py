@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import io
 import math
+import mmap
 import os
 import secrets
 import stat
@@ -42,7 +44,7 @@ class Source:
     out of it; with ``mmap`` they are left there, and changes to them stay in memory.
 
     Attributes:
-        name: the file in messages. data: its bytes, (size,) uint8.
+        name: the file in messages. file: it, to be read in memory. data: its bytes, (size,) uint8.
 
     Raises:
         FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
@@ -54,14 +56,16 @@ class Source:
         if isinstance(f, (str, os.PathLike)):
             self.path: str | None = os.fspath(f)
             self.name = self.path
-            self.data = _mapped(self.path)
+            self.file: Any = _mapped(self.path)
         else:
             self.path, self.name = None, f"the {f.__class__.__name__}"
             if mmap:
                 raise ValueError("f must be a file path in order to use the mmap argument")
             _refuse_device(f)
             self._stream = Stream(f)
-            self.data = np.frombuffer(self._stream.data, np.uint8)
+            self.file = self._stream.file
+        whole = self.file.getbuffer() if isinstance(self.file, io.BytesIO) else self.file
+        self.data = np.frombuffer(whole, np.uint8)
         self.size = int(self.data.size)
         if not self.size:
             repair = "restore it from a copy" if self.path else "seek(0) after writing it"
@@ -151,20 +155,20 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
     return data
 
 
-def _mapped(path: str) -> Ndarray:
-    """The bytes of a file, mapped if it has a size."""
+def _mapped(path: str) -> io.BytesIO | mmap.mmap:
+    """A file in memory, mapped if it has a size."""
     if is_endless(path):
         raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: give a file, or a file object.")
     with opened(path) as file:
         try:
             if os.fstat(file.fileno()).st_size:
-                return np.asarray(np.memmap(file, np.uint8, "c"))
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             data = file.read(_MOST_UNSIZED)
         except OSError as error:  # of /proc and /sys, or larger than all memory
             raise OSError(error.errno, error.strerror, path) from None
     if len(data) == _MOST_UNSIZED:
         raise RuntimeError(f"cannot load {path}: it has no size, and may have no end. What to do: copy it to a file.")
-    return np.frombuffer(data, np.uint8)
+    return io.BytesIO(data)
 
 
 def _refuse_device(f: Any) -> None:

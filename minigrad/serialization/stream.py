@@ -7,7 +7,9 @@ that follows, and a stream that can go back does.
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import struct
 from typing import Any
 
@@ -18,7 +20,7 @@ _LONG = 0xFFFFFFFF  # in place of a number that has a field of 64 bits
 
 
 class Stream:
-    """The bytes of the object at the position of a file object, ``data``, and perhaps those that follow.
+    """The object at the position of a file object, and perhaps what follows, in memory: ``file``.
 
     Raises:
         AttributeError: ``f`` cannot be read. TypeError: it gives text.
@@ -29,46 +31,48 @@ class Stream:
             raise AttributeError(
                 f"load takes a path or a binary file object with a 'read' method, not a {type(f).__name__}"
             )
-        self._file, self.data = f, bytearray()
+        self._source, self.file, self._count = f, io.BytesIO(), 0
         size = self._safetensors_size() or self._zip_size() or self._rest()
         self.leave(size)
-        del self.data[size:]
+        self.file.truncate(size)
+        self._count = min(size, self._count)
 
     def leave(self, size: int) -> None:
         """Go back to the place behind the first bytes, if the file object can."""
-        if size < len(self.data) and getattr(self._file, "seekable", lambda: hasattr(self._file, "seek"))():
-            self._file.seek(size - len(self.data), 1)
+        if size < self._count and getattr(self._source, "seekable", lambda: hasattr(self._source, "seek"))():
+            self._source.seek(size - self._count, 1)
 
     def _has(self, size: int) -> bool:
         """Whether there are so many bytes in all; they are read."""
-        while (lacking := size - len(self.data)) > 0:
-            part = self._file.read(min(lacking, _MOST))
+        while (lacking := size - self._count) > 0:
+            part = self._source.read(min(lacking, _MOST))
             if isinstance(part, str):
                 raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
             if not part:
                 return False
-            self.data += part
+            self._count += self.file.write(part)
         return True
 
-    def _numbers(self, form: str, position: int) -> tuple[int, ...]:
-        """The numbers at a place. Raises EOFError."""
-        if not self._has(position + struct.calcsize(form)):
+    def _bytes(self, begin: int, end: int) -> bytes:
+        """The bytes at a place. Raises EOFError if there are fewer."""
+        if not self._has(end):
             raise EOFError
-        return struct.unpack_from(form, self.data, position)
+        return self.file.getbuffer()[begin:end].tobytes()
+
+    def _numbers(self, form: str, position: int) -> tuple[int, ...]:
+        return struct.unpack(form, self._bytes(position, position + struct.calcsize(form)))
 
     def _safetensors_size(self) -> int:
         """The length of a file of safetensors; 0 if it is none."""
-        if not self._has(9) or self.data[8] != ord("{"):
-            return 0
-        begin = 8 + int.from_bytes(self.data[:8], "little")
         try:
-            if begin > _MOST_HEADER or not self._has(begin):
+            if self._bytes(8, 9) != b"{":
                 return 0
-            header = json.loads(self.data[8:begin])
+            begin = 8 + int.from_bytes(self._bytes(0, 8), "little")
+            header: Any = json.loads(self._bytes(8, begin)) if begin <= _MOST_HEADER else None
             spans = [entry["data_offsets"] for name, entry in header.items() if name != "__metadata__"]
             size = begin + max((int(end) for _, end in spans), default=0)
             return size if self._has(size) else 0
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError):
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError, EOFError):
             return 0
 
     def _zip_size(self) -> int:
@@ -76,16 +80,14 @@ class Stream:
         position = 0
         try:
             while True:
-                self._numbers("<4s", position)
-                mark, wide = bytes(self.data[position : position + 4]), False
+                mark, wide = self._bytes(position, position + 4), False
                 if mark == b"PK\x03\x04":
                     packed, _, name, extra = self._numbers("<2I2H", position + 18)
                     fields = position + 30 + name
                     wide = extra >= 12 and self._numbers("<H", fields)[0] == 1
                     packed = self._numbers("<4xQ", fields)[0] if wide and packed == _LONG else packed
                     position = fields + extra + packed
-                    self._numbers("<4s", position)
-                    if self.data[position : position + 4] == b"PK\x07\x08":  # the sizes once more
+                    if self._bytes(position, position + 4) == b"PK\x07\x08":  # the sizes once more
                         position += 24 if wide else 16
                 elif mark == b"PK\x01\x02":
                     position += 46 + sum(self._numbers("<3H", position + 28))
@@ -104,9 +106,9 @@ class Stream:
         """The length of a zip archive that begins at the first byte and has its end record here; 0 if it does not."""
         size, begin, comment = directory = self._numbers("<2IH", position + 12)
         end = position
-        if self.data[position - 20 : position - 16] == b"PK\x06\x07":
+        if self._bytes(position - 20, position - 16) == b"PK\x06\x07":
             end = self._numbers("<Q", position - 12)[0]
-            if end > position or self.data[end : end + 4] != b"PK\x06\x06":
+            if end > position or self._bytes(end, end + 4) != b"PK\x06\x06":
                 return 0
             size, begin = self._numbers("<2Q", end + 40)
         if directory[0] not in (size, _LONG) or directory[1] not in (begin, _LONG) or begin + size != end:
@@ -115,13 +117,13 @@ class Stream:
 
     def _rest(self) -> int:
         """The length of all that follows the beginning of an archive or a pickle; an archive's end record says it."""
-        if not self.data.startswith((b"P", b"\x80")):  # no object: enough to see that, as of a path
-            self._has(_MOST if self.data.startswith(b"{") else _LEAST)
-            return len(self.data)
-        while self._has(len(self.data) + _MOST):
+        start = self.file.getvalue()[:4]
+        if not start.startswith((b"P", b"\x80")):  # no object: enough to see that, as of a path
+            self._has(_MOST if start.startswith(b"{") else _LEAST)
+            return self._count
+        while self._has(self._count + _MOST):
             pass
-        end = -1
-        while self.data[:4] == b"PK\x03\x04" and (end := self.data.find(b"PK\x05\x06", end + 1)) >= 0:
-            if end + 22 <= len(self.data) and (size := self._end_of_zip(end)):
+        for end in re.finditer(rb"PK\x05\x06", self.file.getbuffer()) if start == b"PK\x03\x04" else ():
+            if end.end() + 18 <= self._count and (size := self._end_of_zip(end.start())):
                 return size
-        return len(self.data)
+        return self._count

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .writer import FileWriter, SummaryWriter
+    from .writer import SummaryWriter
 
-__all__ = ["FileWriter", "SummaryWriter"]
+__all__ = ["SummaryWriter"]
 
 
 def __getattr__(name: str) -> Any:
-    """The classes, if TensorBoard is installed: programs try the import to see whether it is."""
+    """The class, if TensorBoard is installed: programs try the import to see whether it is."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import writer
-    from .encoding import protocol
+    from .writer import SummaryWriter, protocol
 
     protocol()
-    return getattr(writer, name)
+    return SummaryWriter

@@ -1,72 +1,54 @@
 """SummaryWriter: numbers, images and text of a training run, in files that TensorBoard shows.
 
-The package ``tensorboard`` itself writes the files.
+The package ``tensorboard`` itself writes the files; an entry is a dict of the fields of its message ``Summary.Value``.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import time
+import wave
 from collections.abc import Mapping, Sequence
-from functools import partialmethod
+from functools import cache, partialmethod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from ...backend.extras import how_to_install
 from ...backend.host import host
-from .encoding import Entry, Ndarray, as_hwc, grid, histogram, hparams, png, protocol, rendered, scalar, wav
 
+Ndarray = np.ndarray[Any, Any]
 Time = float | None  # seconds since 1970; None is now
 
-_REFUSED = {
-    "add_graph": "minigrad runs a model without tracing it first; add_text('model', str(model)) shows its layers",
-    "add_onnx_graph": "minigrad does not read ONNX; add_text('model', str(model)) shows the layers of a model",
-    "add_tensor": "save it with minigrad.save, or show its numbers with add_histogram",
-    "add_embedding": "write the vectors to a TSV file for projector.tensorflow.org, or a scatter plot with add_figure",
-    "add_mesh": "draw it with matplotlib, and use add_figure",
-    "add_video": "write frames with add_image, one per step",
-    "add_image_with_boxes": "draw the boxes with matplotlib, and use add_figure",
-    "add_pr_curve": "draw it with matplotlib, and use add_figure",
-    "add_custom_scalars": "begin the tags of one chart with the same word, or use add_scalars",
+_INSTEAD = {
+    "add_text('model', str(model)) shows the layers of a model": "add_graph add_onnx_graph",
+    "draw it with matplotlib, and use add_figure": "add_embedding add_image_with_boxes add_mesh add_pr_curve",
+    "save it with minigrad.save, or show its numbers with add_histogram": "add_tensor",
+    "write frames with add_image, one per step": "add_video",
+    "begin the tags of one chart with the same word, or use add_scalars": "add_custom_scalars",
 }
 
 
-class FileWriter:
-    """One event file.
-
-    Args:
-        log_dir: the folder; it is created.
-        max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
-        filename_suffix: appended to the file's name.
-    """
-
-    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
-        self._log_dir = os.fspath(log_dir)
-        self.event_writer = protocol().EventFileWriter(self._log_dir, max_queue, flush_secs, filename_suffix)
-
-    def get_logdir(self) -> str:
-        """The folder."""
-        return self._log_dir
-
-    def add_event(self, event: Any, step: Any = None, walltime: Time = None) -> None:
-        """Write one TensorBoard event."""
-        event.wall_time = time.time() if walltime is None else walltime
-        if step is not None:
-            event.step = int(step)
-        self.event_writer.add_event(event)
-
-    def add_summary(self, summary: Any, global_step: Any = None, walltime: Time = None) -> None:
-        """Write one TensorBoard summary, or a dict of its fields."""
-        self.add_event(protocol().Event(summary=summary), global_step, walltime)
-
-    def flush(self) -> None:
-        """Write the events that wait."""
-        self.event_writer.flush()
-
-    def close(self) -> None:
-        """Write the events that wait, and close the file."""
-        self.event_writer.close()
+@cache
+def protocol() -> SimpleNamespace:
+    """The parts of the package ``tensorboard`` that writing needs. Raises ImportError if it is not installed."""
+    try:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.plugins.hparams import metadata, plugin_data_pb2, summary_v2
+        from tensorboard.plugins.scalar.metadata import create_summary_metadata as scalar
+        from tensorboard.plugins.text.metadata import create_summary_metadata as text
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    except ImportError as error:
+        command = how_to_install("tensorboard", "tensorboard")
+        raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
+    end = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
+    ended = {"tag": metadata.SESSION_END_INFO_TAG, "metadata": metadata.create_summary_metadata(end)}
+    return SimpleNamespace(
+        Event=Event, File=EventFileWriter, hparams=summary_v2, ended=ended, scalar=scalar("", ""), text=text("", "")
+    )
 
 
 class SummaryWriter:
@@ -79,7 +61,8 @@ class SummaryWriter:
         log_dir: the folder of this run; by default runs/<time>_<host><comment>.
         comment: the end of the default folder's name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
-        max_queue, flush_secs, filename_suffix: as in ``FileWriter``.
+        max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
+        filename_suffix: appended to the names of files.
 
     Raises:
         ImportError: the package ``tensorboard`` is not installed.
@@ -94,32 +77,33 @@ class SummaryWriter:
         flush_secs: float = 120,
         filename_suffix: str = "",
     ) -> None:
-        if not log_dir:
-            log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
-        self.log_dir = os.fspath(log_dir)
-        self.purge_step = purge_step
+        run = f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}"
+        self.log_dir = os.fspath(log_dir or os.path.join("runs", run))
         self._options = (max_queue, flush_secs, filename_suffix)
-        self.all_writers: dict[str, FileWriter] | None = None  # by folder; None when closed
-        self.file_writer: FileWriter | None = None
-        self._get_file_writer()
-
-    def _get_file_writer(self) -> FileWriter:
-        """The file of this run, a new one after ``close``."""
-        if self.all_writers is None or self.file_writer is None:
-            self.file_writer = FileWriter(self.log_dir, *self._options)
-            self.all_writers = {self.log_dir: self.file_writer}
-            if self.purge_step is not None:
-                for field in ({"file_version": "brain.Event:2"}, {"session_log": {"status": "START"}}):
-                    self.file_writer.add_event(protocol().Event(**field), self.purge_step)
-                self.purge_step = None
-        return self.file_writer
+        self._files: dict[str, Any] = {}  # by folder
+        self._file(self.log_dir)
+        if purge_step is not None:
+            self._write(purge_step, None, file_version="brain.Event:2")
+            self._write(purge_step, None, session_log={"status": "START"})
 
     def get_logdir(self) -> str:
         """The folder of this run."""
         return self.log_dir
 
-    def _add(self, entry: Entry, step: Any, walltime: Time) -> None:
-        self._get_file_writer().add_summary({"value": [entry]}, step, walltime)
+    def _file(self, folder: str) -> Any:
+        """The file in a folder, a new one after ``close``."""
+        if folder not in self._files:
+            self._files[folder] = protocol().File(folder, *self._options)
+        return self._files[folder]
+
+    def _write(self, step: Any, walltime: Time, folder: str | None = None, **fields: Any) -> None:
+        event = protocol().Event(wall_time=time.time() if walltime is None else walltime, **fields)
+        if step is not None:
+            event.step = int(step)
+        self._file(folder or self.log_dir).add_event(event)
+
+    def _add(self, step: Any, walltime: Time, **entry: Any) -> None:
+        self._write(step, walltime, summary={"value": [entry]})
 
     def add_scalar(
         self,
@@ -136,19 +120,22 @@ class SummaryWriter:
             tag: the chart; "loss/train" and "loss/valid" stand side by side.
             new_style: write TensorFlow 2's kind of event; with ``double_precision`` in float64, else float32.
         """
-        self._add(scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
+        number = _number(tag, scalar_value)
+        if new_style:
+            kind, field = ("DT_DOUBLE", "double_val") if double_precision else ("DT_FLOAT", "float_val")
+            tensor = {"dtype": kind, field: [number]}
+            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=protocol().scalar)
+        else:
+            self._add(global_step, walltime, tag=tag, simple_value=number)
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
         """Numbers by name in one chart. Each name has its folder under that of the run."""
-        self._get_file_writer()
-        writers = self.all_writers or {}
         for name, value in tag_scalar_dict.items():
+            entry = {"tag": main_tag, "simple_value": _number(main_tag, value)}
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
-            if folder not in writers:
-                writers[folder] = FileWriter(folder, *self._options)
-            writers[folder].add_summary({"value": [scalar(main_tag, value)]}, global_step, walltime)
+            self._write(global_step, walltime, folder, summary={"value": [entry]})
 
     def add_histogram(
         self,
@@ -166,48 +153,57 @@ class SummaryWriter:
             bins: one of ``numpy.histogram``'s, or "tensorflow": each edge is a tenth larger than the last.
             max_bins: join neighbouring bins until there are no more than this.
         """
-        histo = histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
-        self._add({"tag": tag, "histo": histo}, global_step, walltime)
+        histo = _histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
+        self._add(global_step, walltime, tag=tag, histo=histo)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "CHW"
     ) -> None:
         """An image: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
-        self._add_pixels(tag, as_hwc(host(img_tensor), dataformats), global_step, walltime)
+        self._add_pixels(tag, [_as_hwc(host(img_tensor), dataformats)], global_step, walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "NCHW"
     ) -> None:
         """Images of one size, eight in a row; N among the axes counts them."""
-        array, axes = host(img_tensor), dataformats.upper()
-        each = [as_hwc(part, axes.replace("N", "")) for part in np.moveaxis(array, axes.index("N"), 0)]
-        self._add_pixels(tag, grid(each), global_step, walltime)
+        images, axes = np.moveaxis(host(img_tensor), dataformats.upper().index("N"), 0), dataformats.upper()
+        self._add_pixels(tag, [_as_hwc(each, axes.replace("N", "")) for each in images], global_step, walltime)
 
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
         """One or several matplotlib figures; ``close`` frees them."""
         figures = figure if isinstance(figure, Sequence) else [figure]
-        self._add_pixels(tag, grid([rendered(each, close) for each in figures]), global_step, walltime)
+        self._add_pixels(tag, [_rendered(each, close) for each in figures], global_step, walltime)
 
-    def _add_pixels(self, tag: str, pixels: Ndarray, step: Any, walltime: Time) -> None:
+    def _add_pixels(self, tag: str, images: list[Ndarray], step: Any, walltime: Time) -> None:
+        """Images of one size, eight in a row, as a PNG by Pillow, which TensorBoard itself needs."""
+        from PIL import Image
+
+        columns = min(len(images), 8)
+        images = [*images, *[np.zeros_like(images[0])] * (-len(images) % columns)]
+        rows = [np.hstack(images[i : i + columns]) for i in range(0, len(images), columns)]
+        pixels, file = np.vstack(rows), io.BytesIO()
+        Image.fromarray(pixels).save(file, "png")
         sizes = dict(zip(("height", "width", "colorspace"), pixels.shape, strict=True))
-        self._add({"tag": tag, "image": {**sizes, "encoded_image_string": png(pixels)}}, step, walltime)
+        self._add(step, walltime, tag=tag, image={**sizes, "encoded_image_string": file.getvalue()})
 
     def add_audio(
         self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100, walltime: Time = None
     ) -> None:
         """Sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
-        sound = host(snd_tensor).reshape(-1)
-        audio: Entry = {"sample_rate": sample_rate, "num_channels": 1, "length_frames": len(sound)}
-        audio |= {"encoded_audio_string": wav(sound, sample_rate), "content_type": "audio/wav"}
-        self._add({"tag": tag, "audio": audio}, global_step, walltime)
+        sound, file = host(snd_tensor).reshape(-1), io.BytesIO()
+        with wave.open(file, "wb") as out:
+            out.setparams((1, 2, sample_rate, 0, "NONE", ""))  # one channel of 16 bits
+            out.writeframes((sound.clip(-1, 1) * np.iinfo(np.int16).max).astype("<i2").tobytes())
+        audio: dict[str, Any] = {"sample_rate": sample_rate, "num_channels": 1, "length_frames": len(sound)}
+        audio |= {"encoded_audio_string": file.getvalue(), "content_type": "audio/wav"}
+        self._add(global_step, walltime, tag=tag, audio=audio)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
         tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
-        metadata = protocol().texts.create_summary_metadata("", "")
-        self._add({"tag": f"{tag}/text_summary", "metadata": metadata, "tensor": tensor}, global_step, walltime)
+        self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=protocol().text, tensor=tensor)
 
     def add_hparams(
         self,
@@ -225,24 +221,26 @@ class SummaryWriter:
             hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
         """
-        rows = hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
-        folder = os.path.join(self.log_dir, run_name or str(time.time()))
-        with SummaryWriter(folder) as row:
-            for entry in rows:
-                row._add(entry, None, None)
-            for name, metric in metric_dict.items():
-                row.add_scalar(name, metric, global_step)
+        hp, name = protocol().hparams, run_name or str(time.time())
+        values = {key: getattr(v, "item", lambda v=v: v)() for key, v in hparam_dict.items() if v is not None}
+        domains = {key: hp.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
+        table = hp.hparams_config_pb([hp.HParam(key, domains.get(key)) for key in values], map(hp.Metric, metric_dict))
+        run = hp.hparams_pb(values, trial_id=name)
+        with SummaryWriter(os.path.join(self.log_dir, name)) as row:
+            for summary in (table, run, {"value": [protocol().ended]}):
+                row._write(None, None, summary=summary)
+            for key, metric in metric_dict.items():
+                row.add_scalar(key, metric, global_step)
 
     def flush(self) -> None:
         """Write the events that wait."""
-        for writer in (self.all_writers or {}).values():
-            writer.flush()
+        for file in self._files.values():
+            file.flush()
 
     def close(self) -> None:
-        """Write the events that wait, and close the files. Later events go into a new one."""
-        for writer in (self.all_writers or {}).values():
-            writer.close()
-        self.file_writer, self.all_writers = None, None
+        """Write the events that wait, and close the files. Later events go into new ones."""
+        while self._files:
+            self._files.popitem()[1].close()
 
     def __enter__(self) -> SummaryWriter:
         return self
@@ -250,9 +248,69 @@ class SummaryWriter:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def _refuse(self, _name: str, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(f"SummaryWriter.{_name} is not provided: {_REFUSED[_name]}")
+    def _refuse(self, name: str, instead: str, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(f"SummaryWriter.{name} is not provided: {instead}")
 
 
-for _method in _REFUSED:
-    setattr(SummaryWriter, _method, partialmethod(SummaryWriter._refuse, _method))
+for _advice, _names in _INSTEAD.items():
+    for _name in _names.split():
+        setattr(SummaryWriter, _name, partialmethod(SummaryWriter._refuse, _name, _advice))
+
+
+def _number(tag: str, value: Any) -> float:
+    array = host(value)
+    if array.size != 1:
+        raise ValueError(f"add_scalar takes one number; {tag!r} has shape {array.shape}")
+    return float(array.reshape(()))
+
+
+def _histogram(values: Ndarray, bins: Any, max_bins: int | None) -> dict[str, Any]:
+    """Counts per bin, from the first filled bin to the last."""
+    if not values.size:
+        raise ValueError("The input has no element.")
+    if isinstance(bins, str) and bins == "tensorflow":  # 0, and on both sides 1e-12 to 1e20
+        bins = np.multiply.accumulate([1e-12, *[1.1] * 773])
+        bins = np.concatenate([-bins[::-1], [0], bins])
+    counts, edges = np.histogram(values, bins)
+    if max_bins is not None and len(counts) > max_bins:
+        step = -(-len(counts) // max_bins)
+        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
+        edges = np.append(edges[:-1:step], edges[-1])
+    filled = np.flatnonzero(counts)
+    if not filled.size:
+        raise ValueError("no number lies within the bins of the histogram")
+    first, last = filled[0], filled[-1]
+    buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
+    known = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
+    return known | {
+        "sum_squares": values.dot(values),
+        "bucket": buckets,
+        "bucket_limit": edges[first : last + 2].tolist(),
+    }
+
+
+def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
+    """An image as uint8 (height, width, channels) of 3 or 4 channels."""
+    axes = axes.upper()
+    if sorted(axes) not in (["C", "H", "W"], ["H", "W"]) or array.ndim != len(axes):
+        raise ValueError(f"an image of shape {array.shape} cannot have the axes {axes!r}")
+    if array.dtype != np.uint8:
+        array = (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+    if "C" not in axes:
+        array, axes = array[..., None], axes + "C"
+    array = array.transpose([axes.index(axis) for axis in "HWC"])
+    if array.shape[-1] not in (1, 3, 4):
+        raise ValueError(f"an image has 1, 3 or 4 channels, not {array.shape[-1]}")
+    return np.repeat(array, 3, -1) if array.shape[-1] == 1 else array
+
+
+def _rendered(figure: Any, close: bool) -> Ndarray:
+    """The pixels of a matplotlib figure, (height, width, 4)."""
+    from matplotlib import pyplot
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    if close:
+        pyplot.close(figure)
+    return np.array(canvas.buffer_rgba())

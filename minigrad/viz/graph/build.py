@@ -12,7 +12,7 @@ from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...autograd.walk import nodes_behind
 from ...backend.storage import owner
 from ...utils._pytree import tree_leaves
-from . import data
+from . import graph_data as data
 from .again import computed_again, kept_arguments
 from .belonging import modules_of
 from .graph_data import Edge, Graph, Kind, Saved

@@ -9,7 +9,7 @@ from typing import Any
 from ...autograd.origin import Faint
 from ...autograd.tape import Node, Variable
 from ...nn.parameter import Parameter
-from . import data
+from . import graph_data as data
 from .graph_data import Kind
 from .graph_names import Modules, Named, expression
 from .observe import Observation

@@ -24,7 +24,7 @@ from ...nn.parameter import Parameter
 from ...ops.op import Op
 from ...profiler import watch
 from ...profiler.watch import gpu_clock
-from . import data
+from . import graph_data as data
 from .graph_data import Value
 from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, place_of
 from .graph_values import value_of

@@ -1,8 +1,4 @@
-"""One process at a time in a folder. The lock ends with the process, even if that is killed.
-
-Where folders can be locked (Linux, macOS) it is the system's own lock: training needs NumPy alone, and processes that
-are forked meanwhile must not hold it. On Windows it is filelock's, of a file in the folder.
-"""
+"""One process at a time in a folder. The lock is the system's own: it ends with the process, even if that is killed."""
 
 from __future__ import annotations
 
@@ -14,31 +10,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from minigrad.autograd.tracebacks import warn
-from minigrad.backend.extras import how_to_install
-
 PATIENCE = 5.0  # seconds: a killed training may take a little to end
-FILE = ".lock"  # in the folder, where folders themselves cannot be locked
-_handles: set[int] = set()  # of the folders that this process holds
+_handles: set[int] = set()  # that this process has opened to lock
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, if the system can lock one (some network file systems cannot, and Windows not without filelock,
-    which is warned of). Raises BlockingIOError: another process, or another trainer of this one, holds it."""
-    with _locked_by_file(folder) if sys.platform == "win32" else _locked_itself(folder):
-        yield
-
-
-# Linux and macOS --------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _locked_itself(folder: Path) -> Iterator[None]:
-    handle = os.open(folder, os.O_RDONLY)
+    """Hold a folder, if its file system has locks (some of networks have none). Raises BlockingIOError: another process
+    holds it, or another trainer of this one."""
+    windows = sys.platform == "win32"  # it locks no folders
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
     _handles.add(handle)
     try:
-        _lock(handle, folder)
+        deadline = time.monotonic() + PATIENCE
+        while not _lock(handle):
+            if time.monotonic() >= deadline:
+                advice = "wait for it, or use another folder"
+                raise BlockingIOError(errno.EWOULDBLOCK, f"another process is training in {folder}: {advice}")
+            time.sleep(0.1)
         yield
     finally:
         if handle in _handles:  # else this is a forked process
@@ -46,25 +35,26 @@ def _locked_itself(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def _lock(handle: int, folder: Path) -> None:
-    if sys.platform in ("win32", "emscripten"):
-        return  # a browser's tab has one process, and no locks
-    import fcntl
+def _lock(handle: int) -> bool:
+    """Whether nobody else holds it. A browser's tab has one process, and no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
 
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        elif sys.platform != "emscripten":
+            import fcntl
+
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError as error:
-            if time.monotonic() >= deadline:
-                raise _held(folder) from error
-            time.sleep(0.1)
-        except OSError:
-            return  # a file system without locks
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
 
 
 def _release() -> None:
+    """Let a forked process hold nothing of its parent's."""
     for handle in _handles:
         os.close(handle)
     _handles.clear()
@@ -72,33 +62,3 @@ def _release() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release)
-
-# Windows ----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _locked_by_file(folder: Path) -> Iterator[None]:
-    try:
-        import filelock
-    except ImportError:
-        warn(
-            f"{folder} is not locked: two trainings in it at once would spoil each other's files. The lock needs "
-            f"filelock: {how_to_install('translate', 'filelock')}"
-        )
-        yield
-        return
-    lock = filelock.FileLock(folder / FILE)
-    try:
-        lock.acquire(timeout=PATIENCE, poll_interval=0.1)
-    except filelock.Timeout as error:
-        raise _held(folder) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _held(folder: Path) -> BlockingIOError:
-    return BlockingIOError(
-        errno.EWOULDBLOCK, f"another process is training in {folder}: wait for it, or use another folder"
-    )
