@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from minigrad.viz.attention import AttentionView, Candidate, attention, page
+from minigrad.viz.attention import AttentionView, Candidate, attention
+from minigrad.viz.attention import attention_page as page
 from minigrad.viz.attention.drawing import shortened, width, wrapped
 from minigrad.viz.attention.pictures import chosen, pooled
 from tests.support.cases import raises

@@ -15,7 +15,7 @@ from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.profiler import profile
 from minigrad.utils.checkpoint import checkpoint
-from minigrad.viz.graph import data
+from minigrad.viz.graph import graph_data as data
 from minigrad.viz.graph.graph_record import record
 from minigrad.viz.graph.graph_view import graph
 from tests.support.cases import raises

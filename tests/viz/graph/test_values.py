@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.viz.graph import values
+from minigrad.viz.graph import graph_values as values
 from minigrad.viz.graph.graph_values import CELLS, Stored, blocks, heat, outline, value_of
 
 
