@@ -1,4 +1,4 @@
-"""Writes README.md's table of lines by room.
+"""Writes README.md's table of lines by place.
 
 python docs/generate_lines.py            write it
 python docs/generate_lines.py --check    fail if it is not up to date
@@ -13,9 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-BEGIN, END = "<!-- lines by room: python tasks.py index -->\n", "<!-- end of lines by room -->\n"
+BEGIN, END = "<!-- lines by place: python tasks.py index -->\n", "<!-- end of lines by place -->\n"
 ENGINE = ("minigrad/ops/op.py", "minigrad/autograd/tape.py", "minigrad/autograd/walk.py")
-ROOMS = [  # what to call it, the places, what it is
+PLACES = [  # what to call it, the places, what it is; what a row counts the rows after it leave out
     ("`examples/engine.py`", ["examples/engine.py"], "a tape and a walk that run the library's own ops"),
     ("the engine", ENGINE, "`ops/op.py`, `autograd/tape.py`, `autograd/walk.py`"),
     ("`ops/`", ["minigrad/ops"], "every primitive: forward, rule, formula"),
@@ -23,31 +23,16 @@ ROOMS = [  # what to call it, the places, what it is
     ("`backend/`", ["minigrad/backend"], "arrays, random numbers, threads, kernels for NumPy and CuPy"),
     ("`tensor.py`, `functions/`", ["minigrad/functions", "minigrad/*.py"], "PyTorch's names and arguments"),
     ("`nn/`", ["minigrad/nn"], "layers, losses, initialisation"),
-    (
-        "`optim/`, `distributions/`",
-        ["minigrad/optim", "minigrad/distributions"],
-        "optimisers, schedules; distributions",
-    ),
-    (
-        "`utils/`, `serialization/`, `func/`",
-        ["minigrad/utils", "minigrad/serialization", "minigrad/func"],
-        "data loaders; files; vmap and the like",
-    ),
-    (
-        "`text/`, `music/`, `training/`",
-        ["models/minigrad_models/text", "models/minigrad_models/music", "models/minigrad_models/training"],
-        "subwords, decoding; MIDI; the loop",
-    ),
+    ("`optim/`", ["minigrad/optim"], "optimisers, schedules"),
+    ("`utils/`, `serialization/`", ["minigrad/utils", "minigrad/serialization"], "data loaders, files"),
     ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
-    ("`compat/`", ["minigrad/compat"], "names that only programs for PyTorch need"),
-    ("`models/`", ["minigrad/models"], "complete architectures"),
-    (
-        "`programs/`, `translate/`",
-        ["models/minigrad_models/programs", "models/minigrad_models/translation"],
-        "what programs that train share; the translator",
-    ),
-    ("`examples/`", ["examples"], "programs: GPT, BERT, music, lectures, what came before the transformer"),
+    ("`distributed/`", ["minigrad/distributed"], "several processes, by MPI and NCCL"),
+    ("`compat/`", ["minigrad/compat"], "what only programs for PyTorch need"),
+    ("`minigrad/`", ["minigrad"], "the framework, in all"),
+    ("`models/`", ["models"], "translation, GPT, BERT, music, and what they share"),
+    ("`examples/`", ["examples"], "lectures, digits, gradients, comparisons, notebooks"),
 ]
+WHOLE = "`minigrad/`"
 
 
 def files(places: Iterable[str]) -> set[Path]:
@@ -60,26 +45,19 @@ def files(places: Iterable[str]) -> set[Path]:
 
 
 def table() -> str:
-    """The table; what a row counts the rows after it leave out."""
-    rows, counted = ["| room | lines | what it is |\n", "|---|---|---|\n"], set[Path]()
-    total = 0
-    for name, places, what in ROOMS:
-        mine = files(places) - counted
+    """The table."""
+    rows, counted = ["| place | lines | what it is |\n", "|---|---|---|\n"], set[Path]()
+    for name, places, what in PLACES:
+        mine = files(places) - (set() if name == WHOLE else counted)
         counted |= mine
         count = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in mine)
-        total += sum(
-            len(path.read_text(encoding="utf-8").splitlines())
-            for path in mine
-            if path.is_relative_to(ROOT / "minigrad")
-        )
         rows.append(f"| {name} | {count:,} | {what} |\n")
-    rows.append(f"| `minigrad/` in all | {total:,} | |\n")
     return "".join(rows)
 
 
 def main() -> int:
     """Write the table, or check it."""
-    parser = argparse.ArgumentParser(description="Write README.md's table of lines by room.")
+    parser = argparse.ArgumentParser(description="Write README.md's table of lines by place.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is out of date")
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)

@@ -265,3 +265,13 @@ def test_the_index_finds_every_rule() -> None:
             row = next((line for line in index.splitlines() if line.startswith(f"| [`{op.name}`]")), "")
             missing = [name for name in op.rules if op.formula(name).replace("|", "\\|") not in row]
             assert row and not missing, f"docs/ops.md lacks {op.name} or its rules for {missing}"
+
+
+def test_the_table_of_lines_sums_to_what_is_there() -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("lines by place: python tasks.py index -->")[1]
+    rows = re.findall(r"\| (.+) \| ([\d,]+) \|", table.partition("<!--")[0])
+    lines = {name: int(count.replace(",", "")) for name, count in rows}
+    files = (ROOT / "minigrad").rglob("*.py")
+    total = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    others = ("`minigrad/`", "`models/`", "`examples/`", "`examples/engine.py`")
+    assert sum(count for name, count in lines.items() if name not in others) == lines["`minigrad/`"] == total

@@ -16,7 +16,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def examples() -> Iterator[tuple[str, str, int]]:
     """Docstrings with examples: their place, their text, and the line that they begin in."""
-    for path in sorted((ROOT / "minigrad").rglob("*.py")):
+    for path in sorted(path for top in ("minigrad", "models") for path in (ROOT / top).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)) if ">>>" in text else ():
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
