@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend import cuda, parallel, random
+from minigrad.autograd.observer import Watch, detach, watch
+from minigrad.backend import cuda, dtype, parallel, random
+from minigrad.ops.op import REGISTRY
 from tests.support import strict
 from tests.support.comparisons import HAS_TORCH, compares
 
@@ -109,6 +111,19 @@ def as_many_threads() -> Iterator[None]:
     if (after := parallel.get_num_threads()) != before:
         parallel.set_num_threads(before)
         pytest.fail(f"this test leaves {after} threads in place of {before}")
+
+
+@pytest.fixture(autouse=True)
+def no_observer_stays() -> Iterator[None]:
+    """A test that runs as a program of PyTorch's may attach an observer for good: it goes with the test."""
+    before, forwards = Watch.observers, {op: op.forward for op in REGISTRY.values()}
+    yield
+    for observer in (*Watch.observers, *watch.observers):
+        if observer not in before:
+            detach(observer)
+    dtype.memory_format.on_use = None
+    for op, forward in forwards.items():
+        op.forward = forward
 
 
 @pytest.fixture(autouse=True)

@@ -72,7 +72,7 @@ CALLS = [
     (open, "/etc/passwd"),
     (type, "X", (), {}),
     (minigrad.load, "x"),
-    (minigrad.Tensor.numpy, 1),
+    (minigrad.tensor, 1),
     (np.load, "x"),
     (io.BytesIO, b"x"),
 ]
