@@ -55,10 +55,11 @@ def build(place: Path) -> Path:
     source, dist = place / "source", place / "dist"
     for folder in (source, dist):
         shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "minigrad", source / "minigrad", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("minigrad", "models"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    command = [sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_wheel({str(dist)!r})"]
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(dist)]
     subprocess.run(command, cwd=source, check=True, stdout=subprocess.DEVNULL)
     (wheel,) = dist.glob("*.whl")
     return wheel

@@ -45,3 +45,11 @@ def _() -> None:
         "import minigrad as torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)"
     )
     assert told.strip() == "tensor([2., 2.])"
+
+
+@step("a language model of one's own text: minigrad gpt")
+def _() -> None:
+    Path("text.txt").write_text("to be or not to be, that is the question. " * 100, encoding="utf-8")
+    small = ["--layers", "1", "--d-model", "16", "--heads", "2", "--context", "16", "--batch", "8", "--steps", "5"]
+    command("minigrad", "gpt", "train", "--input", "text.txt", "--run", "gpt", *small)
+    assert command("minigrad", "gpt", "generate", "--run", "gpt", "--prompt", "to be", "--tokens", "20")

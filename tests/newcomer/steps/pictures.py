@@ -66,3 +66,4 @@ def _() -> None:
     write_midi("song.mid", [Note(pitch, 80, i * 0.5, i * 0.5 + 0.4) for i, pitch in enumerate((60, 64, 67, 72))])
     for name in ("roll.html", "roll.svg"):
         assert f"wrote {name}" in command("minigrad", "viz", "song.mid", "--output", name)
+    command("minigrad", "music", "roll", "song.mid", "--output", "own.html")
