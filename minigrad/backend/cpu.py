@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels, memory, random
+from . import kernels, random
 from .compiled import store
 from .device import Device
 
@@ -28,7 +28,6 @@ class NumpyBackend:
 
     def __init__(self) -> None:
         self._kernels: dict[str, tuple[ModuleType, ...]] = {}
-        memory.keep_freed()
 
     def device_of(self, array: Any) -> Device:
         return _CPU

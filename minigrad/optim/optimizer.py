@@ -19,7 +19,7 @@ from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..autograd.tracebacks import border_methods, shorten, warn
 from ..backend import dtype as dt
-from ..backend import of, xp
+from ..backend import memory, of, xp
 from ..backend.dtype import Array
 from ..nn.hooks import register
 from ..nn.module import clear_grad
@@ -57,6 +57,9 @@ def _plain(value: Any) -> Any:
         return tuple(_plain(v) for v in value)
     size = value.numel() if isinstance(value, Tensor) else getattr(value, "size", 0)
     return value.item() if size == 1 else value
+
+
+_keep_freed = functools.cache(memory.keep_freed)
 
 
 def _with_hooks(step: Step) -> Step:
@@ -152,6 +155,7 @@ class Optimizer:
             )
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
+        _keep_freed()  # a training begins
 
     @functools.cached_property
     def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
