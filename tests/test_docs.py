@@ -26,7 +26,12 @@ from tests.support.documents import Block, blocks
 from tests.support.graphviz import HAS_DOT
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "models" / "README.md",
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 SHELL = ("bash", "sh")
 SHOWN = ("", "text", "diff", "mermaid", "toml", "json", "bibtex")  # to be read, not run
@@ -181,10 +186,13 @@ def check_options(program: Program, args: list[str]) -> None:
     """Every option on a command line must stand in the program's ``--help``."""
     options = {arg.split("=")[0] for arg in args if re.match(r"--?[a-zA-Z]", arg)} - {"--help"}
     described = help_of(program)
-    if args and re.search(rf"^    {re.escape(args[0])}(  |$)", described, re.MULTILINE):
-        described = help_of((*program, args[0]))  # a command of the program's
     if program in GIVES_ON:
         described += help_of(GIVES_ON[program])
+    for word in args:
+        if not re.search(rf"^    {re.escape(word)}(  |$)", described, re.MULTILINE):
+            break
+        program = (*program, word)  # a command of the program's
+        described = help_of(program)
     missing = [option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", described)]
     assert not missing, f"{' '.join(program)} --help does not know {missing}:\n{described}"
 

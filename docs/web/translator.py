@@ -19,7 +19,7 @@ from . import scripts
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "minigrad" / "translate" / "serve" / "page"
+PAGE = ROOT / "models" / "minigrad_models" / "translation" / "serve" / "page"
 RUN = ROOT / "runs" / "toy"
 MODEL = "model.safetensors"
 MORE = '  <link rel="stylesheet" href="more.css">\n</head>'

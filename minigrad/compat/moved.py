@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..autograd.tracebacks import warn
-from ..extension import ModuleWithoutFile
+from ..extension import PACKAGE, ModuleWithoutFile
 
 MODELS = "minigrad_models"
 PLACES = {  # longer paths first
@@ -42,6 +42,12 @@ def place(path: str) -> str | None:
             now = f"{MODELS}.{new}{path.removeprefix(old)}"
             return now if find_spec(now) else None
     return None
+
+
+def picture(name: str) -> Any:
+    """A function that ``minigrad.viz`` had. Its module has the same name."""
+    warn(f"{PACKAGE}.viz.{name} is now {MODELS}.viz.{name}; the old name goes in a later release", FutureWarning)
+    return getattr(import_module(f"{MODELS}.viz"), name)
 
 
 class Moved(ModuleWithoutFile):

@@ -40,7 +40,7 @@ compat.masked masked
 compat.signal signal
 compat.special special
 functions.fft fft
-distributed.run run
+distributed.torchrun run
 (compat.amp,compat.autocast) amp
 compat.autocast amp.autocast_mode
 compat.amp amp.grad_scaler
@@ -298,9 +298,10 @@ def find(place: str, name: str) -> Any:
         return no_ops(path)[name]
     if (full := _torch_name(place, name)) in MODULES:
         return import_module(f"{PACKAGE}.{full}")
+    if path == "viz" and moved.place(full):
+        return moved.picture(name)
     if moved.place(full):
-        module = import_module(f"{PACKAGE}.{full}")
-        return getattr(module, name) if path == "viz" else module  # pictures are functions
+        return import_module(f"{PACKAGE}.{full}")
     if instead(full):
         return absent(full)
     raise MissingName(place, name)

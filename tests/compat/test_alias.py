@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 import minigrad
-from minigrad.__main__ import main
 from minigrad.compat import as_torch
+from minigrad_models.commands.minigrad_command import main
 from tests.support.cases import cases, raises
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,8 @@ import pytest
 
 import minigrad as mg
 from examples import variants
-from examples.compare import cli, measure
+from examples.compare import compare_command as cli
+from examples.compare import measure
 from examples.compare.sizes import KINDS, sized
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.translation import translation_data as data

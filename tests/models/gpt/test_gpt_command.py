@@ -252,7 +252,7 @@ def test_a_checkpoint_of_another_program(trained: Path, text: Path, refused: Ref
     refused(text_of(text.parent), "is a training's checkpoint, but not of minigrad_models.gpt")
     refused(["train", "--from", str(text.parent)], "but not of minigrad_models.gpt")
     mg.save({"model": {}}, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is not a checkpoint of minigrad_models.training")
+    refused(text_of(text.parent), "is not a checkpoint of minigrad.training")
     (text.parent / "model.safetensors").write_bytes(b"x" * 99)
     refused(text_of(text.parent), "is damaged")
 

@@ -147,7 +147,7 @@ def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_pa
     for name in ("extra", "optimizer", "schedule"):
         write_checkpoint(last, {key: value for key, value in content.items() if key != name})
         refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot go on")
-    minigrad.save({"program": "minigrad_models.training", "evil": Evil()}, last)  # a pickle
+    minigrad.save({"program": "minigrad.training", "evil": Evil()}, last)  # a pickle
     refused(RuntimeError, "is damaged")
     last.write_bytes((tmp_path / "best.safetensors").read_bytes())
     refused(RuntimeError, r"last\.safetensors holds weights alone")
@@ -177,7 +177,7 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
-    path, own = tmp_path / "other.safetensors", {"program": "minigrad_models.training", "model": {}}
+    path, own = tmp_path / "other.safetensors", {"program": "minigrad.training", "model": {}}
     raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(path))
     rows: list[tuple[dict[str, Any], str]] = [
         ({"model": {}}, r"other\.safetensors is not a checkpoint of minigrad\.training"),

@@ -33,7 +33,7 @@ from tests.support.ranks import begun, finished, until
 from tests.support.translator import Reversing, served
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "minigrad" / "translate" / "serve" / "page"
+PAGE = ROOT / "models" / "minigrad_models" / "translation" / "serve" / "page"
 
 
 @pytest.fixture

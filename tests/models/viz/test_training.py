@@ -455,7 +455,7 @@ def test_pictures_and_arrays_follow_the_step(opened: Callable[..., Any], tmp_pat
     states = {step: {name: p * step for name, p in model.state_dict().items()} for step in (1, 4)}
     array = np.array([[[0.25, -1.0]], [[0.5, 1.0]]])
     given = {"graph": graph, EVIL: {2: array, 4: array * 2}}
-    view = viz.training(trained(tmp_path / "run", states), snapshots=given, weights=False)
+    view = training(trained(tmp_path / "run", states), snapshots=given, weights=False)
     page = opened(view, viewport=WIDE)
     source = page.get_attribute("#frame img", "src")
     assert all(f">{text}<" in unquote(source) for text in ("Linear", "weight"))
