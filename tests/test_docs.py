@@ -26,12 +26,8 @@ from tests.support.documents import Block, blocks
 from tests.support.graphviz import HAS_DOT
 
 ROOT = Path(__file__).parent.parent
-PAGES = [
-    ROOT / "models" / "README.md",
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "models/README.md")]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 SHELL = ("bash", "sh")
 SHOWN = ("", "text", "diff", "mermaid", "toml", "json", "bibtex")  # to be read, not run
