@@ -116,7 +116,7 @@ def check(python: str, args: list[str]) -> int:
 def clean(_python: str, _args: list[str]) -> int:
     """Caches and builds; .venv stays."""
     found = [ROOT / name for name in CACHES]
-    for folder in ("minigrad", "examples", "tests", "benchmarks", "docs", "__pycache__"):
+    for folder in ("minigrad", "models", "examples", "tests", "benchmarks", "docs", "__pycache__"):
         found += [ROOT / folder] if folder == "__pycache__" else (ROOT / folder).rglob("__pycache__")
     for path in filter(Path.exists, found):
         print(f"removing {path.relative_to(ROOT)}")
