@@ -4,8 +4,8 @@ A program that calls ``init_process_group`` runs as rank r of N, started by
 
     python -m minigrad.run -n N program.py
 
-or by ``mpiexec -n N``, by torchrun's environment variables, or by Slurm's ``srun``. The extra ``distributed`` brings
-mpi4py and an MPI. See docs/distributed.md.
+or by ``mpiexec -n N``, or by Slurm's ``srun``. The extra ``distributed`` brings mpi4py and an MPI with its mpiexec. See
+docs/distributed.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from .group import group as group
 from .group import init_process_group as init_process_group
 from .group import is_initialized as is_initialized
 from .group import is_outside as _is_outside
-from .group import local_rank as _local_rank
 from .group import new_group as new_group
 from .group import reduce_op as reduce_op
 from .group import the_group as _the_group
@@ -53,7 +52,7 @@ from .objects import gather_object as gather_object
 from .objects import recv_object_list as recv_object_list
 from .objects import scatter_object_list as scatter_object_list
 from .objects import send_object_list as send_object_list
-from .place import LAUNCHERS as _LAUNCHERS
+from .place import find as _find
 from .work import Work as Work
 
 Group = ProcessGroup | int | None
@@ -82,13 +81,12 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """The number of this process among those of its machine.
 
     Raises:
-        RuntimeError: nobody has said it, and there is no ``fallback_rank``.
+        RuntimeError: the launcher has not said it, and there is no ``fallback_rank``.
     """
-    found = os.environ.get("LOCAL_RANK")
-    number = int(found) if found else _local_rank()
-    if number is None and fallback_rank is None:
+    said = os.environ.get("LOCAL_RANK") or _find().local_rank
+    if said is None and fallback_rank is None:
         raise RuntimeError("the launcher has not said which rank of its machine this is: set LOCAL_RANK")
-    return number if number is not None else int(fallback_rank or 0)
+    return int(fallback_rank or 0) if said is None else int(said)
 
 
 def get_process_group_ranks(group: ProcessGroup | None = None) -> list[int]:
