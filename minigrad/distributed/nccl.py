@@ -1,10 +1,10 @@
 """Arrays between GPUs: NVIDIA's NCCL, by CuPy. One rank has one GPU.
 
-As in PyTorch, the ranks of a group share a communicator, which also carries ``batch_isend_irecv``, and each two that send
-single messages have another. Each has a stream of its own: an operation waits there for what the program began before,
-and ``join`` lets what the program begins next wait for it. NCCL runs the operations of one communicator one after
-another, two ranks wait for each other at their first message, and a message may end only when it is received: ranks
-that all send first must use a batch.
+As in PyTorch, the ranks of a group share a communicator, which also carries ``batch_isend_irecv``, and each two that
+send single messages have another. Each has a stream: an operation waits there for what the program began before, and
+``join`` lets what the program begins next wait for it. NCCL runs the operations of one communicator one after another,
+two ranks wait for each other at their first message, and a message may end only when it is received: ranks that all
+send first must use a batch.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def find(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.env
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):
         if (any if names is TORCHRUN_VARIABLES else all)(environment.get(name) for name in names[:2]):
-            values = {field: environment.get(name) for field, name in zip(Place._fields, names, strict=True)}
-            there = Place(**{field: _number(names, text) for field, text in values.items() if text})
+            known = [(field, name) for field, name in zip(Place._fields, names, strict=True) if environment.get(name)]
+            there = Place(**{field: _number(name, environment[name]) for field, name in known})
             break
     own, count = (rank if rank >= 0 else there.rank), (size if size >= 0 else there.size)
     if there.size > 1 and (own, count) != there[:2]:
