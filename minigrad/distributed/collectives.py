@@ -16,39 +16,24 @@ import numpy as np
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
-from ..backend import of, xp
-from ..functions.creation import empty
+from ..backend import xp
 from ..tensor import Tensor
 from .group import ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan
 from .work import Done, Work, wait_for
 
+__all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
+__all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
 BARRIER_TAG = 2**20 + 1  # above those of messages
 Group = ProcessGroup | int | None
+Rank = int | None
+Tensors = Sequence[Tensor]
 
 
 def inside(group: Group) -> ProcessGroup | None:
     """The group of a call; None on ranks that are not in it."""
     return None if is_outside(group) else the_group(group)
-
-
-def announce(
-    g: ProcessGroup, call: str, *tensors: Any, op: Any = None, root: int | None = None, shaped: bool = True
-) -> None:
-    """Check what a collective takes. In the debugging mode also that all ranks call the same.
-
-    Args:
-        root: its number in the group. shaped: whether the first tensor has one shape on all ranks.
-    """
-    check_tensors(call, *tensors)
-    if g.compares:
-        array = tensors[0].array if tensors else None
-        shape = f" of shape {tuple(array.shape)}" if array is not None and shaped else ""
-        parts = [] if array is None else [f"{dt.of(array).name}{shape}{' on a GPU' * g.on_gpu(array)}"]
-        parts += [f"op={getattr(op, 'value', op)}"] if op is not None else []
-        parts += [f"root={g.ranks[root]}"] if root is not None else []
-        g.compare(f"{call}({', '.join(parts)})")
 
 
 def check_tensors(call: str, *tensors: Any) -> None:
@@ -58,18 +43,31 @@ def check_tensors(call: str, *tensors: Any) -> None:
             raise TypeError(f"{call} takes a tensor, not {type(tensor).__name__}")
 
 
-def root_of(g: ProcessGroup, rank: int | None, number: int | None, what: str) -> int:
-    """The root's number in the group, from its rank in the world or its number."""
+def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
+    """A rank's number in the group, from its number in the world or in the group; 0 without either."""
     if rank is not None and number is not None:
         raise ValueError(f"give {what} or group_{what}, not both")
-    if number is not None:
-        if not 0 <= number < g.size():
-            raise ValueError(f"group_{what} is {number}, in a group of {g.size()}")
-        return number
-    return 0 if rank is None else g.number_of(rank)
+    if number is not None and not 0 <= number < g.size():
+        raise ValueError(f"group_{what} is {number}, in a group of {g.size()}")
+    return (number or 0) if rank is None else g.number_of(rank)
 
 
-# Reductions -----------------------------------------------------------------------------------------------
+def _compare(
+    g: ProcessGroup, call: str, tensor: Tensor, shaped: bool = True, op: Any = None, root: Rank = None
+) -> None:
+    """In the debugging mode raise RuntimeError on all ranks if they do not call the same.
+
+    Args:
+        shaped: whether the tensor has one shape on all ranks. root: its number in the group.
+    """
+    if g.compares:
+        shape = f" of shape {tuple(tensor.array.shape)}" * shaped
+        text = f"{call}({dt.of(tensor.array).name}{shape}{' on a GPU' * g.on_gpu(tensor.array)}"
+        text += f", op={getattr(op, 'value', op)}" if op is not None else ""
+        g.compare(f"{text}, root={g.ranks[root]})" if root is not None else f"{text})")
+
+
+# Of one tensor, in place --------------------------------------------------------------------------------------
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
@@ -78,164 +76,60 @@ def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: boo
     Args:
         tensor: of the same shape and dtype everywhere. op: a ``ReduceOp``.
     """
-    if (g := inside(group)) is None:
-        return None
-    announce(g, "all_reduce", tensor, op=op)
-    loan = Loan(tensor, g, op)
-    request = g.carrier(tensor.array).all_reduce(loan.array, loan.op)
-    return g.begin("all_reduce", request, loan.back, async_op, [tensor])
+    return _in_place("all_reduce", tensor, group, async_op, op)
 
 
 def reduce(
-    tensor: Tensor,
-    dst: int | None = None,
-    op: Any = SUM,
-    group: Group = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
+    tensor: Tensor, dst: Rank = None, op: Any = SUM, group: Group = None, async_op: bool = False, group_dst: Rank = None
 ) -> Work | None:
     """The same on rank ``dst`` alone; the other tensors stay as they are."""
-    if (g := inside(group)) is None:
-        return None
-    root = root_of(g, dst, group_dst, "dst")
-    announce(g, "reduce", tensor, op=op, root=root)
-    loan = Loan(tensor, g, op)
-    request = g.carrier(tensor.array).reduce(loan.array, loan.op, root)
-    return g.begin("reduce", request, loan.back if g.number == root else None, async_op, [tensor])
-
-
-def reduce_scatter(
-    output: Tensor, input_list: list[Tensor], op: Any = SUM, group: Group = None, async_op: bool = False
-) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r.
-
-    Args:
-        output: of the shape and dtype of each tensor in the list.
-    """
-    if (g := inside(group)) is None:
-        return None
-    check_tensors("reduce_scatter", output)
-    return reduce_scatter_tensor(output, _rows(input_list, g, "input_list", output, filled=True), op, g, async_op)
-
-
-def reduce_scatter_tensor(
-    output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
-) -> Work | None:
-    """The same of one tensor, which holds the ranks' parts one after another."""
-    if (g := inside(group)) is None:
-        return None
-    announce(g, "reduce_scatter", output, input, op=op)
-    _check_parts(input, output, g, "input", "output")
-    into, parts = Loan(output, g, op), Loan(input, g, op, apart=output)
-    request = g.carrier(output.array).reduce_scatter(into.array, parts.array, into.op)
-    return g.begin("reduce_scatter", request, into.back, async_op, [output])
-
-
-# Moving -----------------------------------------------------------------------------------------------------
+    return _in_place("reduce", tensor, group, async_op, op, (dst, group_dst, "dst"))
 
 
 def broadcast(
-    tensor: Tensor, src: int | None = None, group: Group = None, async_op: bool = False, group_src: int | None = None
+    tensor: Tensor, src: Rank = None, group: Group = None, async_op: bool = False, group_src: Rank = None
 ) -> Work | None:
     """Give all ranks the tensor of rank ``src``, in place."""
+    return _in_place("broadcast", tensor, group, async_op, None, (src, group_src, "src"))
+
+
+def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, at: Any = None) -> Work | None:
+    """``op`` and ``at``, the arguments that say who the root is: None where a call has none."""
     if (g := inside(group)) is None:
         return None
-    root = root_of(g, src, group_src, "src")
-    announce(g, "broadcast", tensor, root=root)
-    loan = Loan(tensor, g)
-    request = g.carrier(tensor.array).broadcast(loan.array, root)
-    return g.begin("broadcast", request, None if g.number == root else loan.back, async_op, [tensor])
+    check_tensors(call, tensor)
+    root = None if at is None else root_of(g, *at)
+    _compare(g, call, tensor, op=op, root=root)
+    loan = Loan(tensor, g, op)
+    more = [each for each in (loan.op, root) if each not in ("", None)]
+    request = getattr(g.carrier(tensor.array), call)(loan.array, *more)
+    changes = root is None or (g.number == root) == (call == "reduce")
+    return g.begin(call, request, loan.back if changes else None, async_op, [tensor])
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Put the tensor of rank r into the r-th of the list, on all ranks.
-
-    Args:
-        tensor_list: tensors of the shape and dtype of ``tensor``, one for each rank.
-    """
-    if (g := inside(group)) is None:
-        return None
-    check_tensors("all_gather", tensor)
-    return _gathered(_rows(tensor_list, g, "tensor_list", tensor), tensor, g, async_op, tensor_list)
+# Of one tensor and the parts of another ------------------------------------------------------------------------
 
 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The same into one tensor, which holds the ranks' tensors one after another."""
+    """``all_gather`` into one tensor, which holds the ranks' tensors one after another."""
     if (g := inside(group)) is None:
         return None
-    return _gathered(output_tensor, input_tensor, g, async_op, None)
+    check_tensors("all_gather", output_tensor, input_tensor)
+    _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
+    return _between("all_gather", g, output_tensor, input_tensor, async_op)
 
 
-def _gathered(
-    output: Tensor, tensor: Tensor, g: ProcessGroup, async_op: bool, listed: list[Tensor] | None
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    announce(g, "all_gather", tensor, output)
-    _check_parts(output, tensor, g, "output_tensor", "input_tensor")
-    into, own = Loan(output, g), Loan(tensor, g, apart=output)
-    request = g.carrier(tensor.array).all_gather(into.array, own.array)
-    return g.begin("all_gather", request, _then_hand_out(into, listed), async_op, listed or [output])
-
-
-def gather(
-    tensor: Tensor,
-    gather_list: list[Tensor] | None = None,
-    dst: int | None = None,
-    group: Group = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
-) -> Work | None:
-    """``all_gather`` on rank ``dst`` alone; the others give no list."""
+    """``reduce_scatter`` of one tensor, which holds the ranks' parts one after another."""
     if (g := inside(group)) is None:
         return None
-    root = root_of(g, dst, group_dst, "dst")
-    announce(g, "gather", tensor, root=root)
-    into = _at_root(gather_list, g, root, "gather_list", tensor)
-    request = g.carrier(tensor.array).gather(None if into is None else into.array, Loan(tensor, g).array, root)
-    finish = None if into is None else _then_hand_out(into, gather_list)
-    return g.begin("gather", request, finish, async_op, gather_list or ())
-
-
-def scatter(
-    tensor: Tensor,
-    scatter_list: list[Tensor] | None = None,
-    src: int | None = None,
-    group: Group = None,
-    async_op: bool = False,
-    group_src: int | None = None,
-) -> Work | None:
-    """Give rank r the r-th tensor of the list of rank ``src``; the others give no list."""
-    if (g := inside(group)) is None:
-        return None
-    root = root_of(g, src, group_src, "src")
-    announce(g, "scatter", tensor, root=root)
-    parts = _at_root(scatter_list, g, root, "scatter_list", tensor, filled=True)
-    into = Loan(tensor, g)
-    request = g.carrier(tensor.array).scatter(into.array, None if parts is None else parts.array, root)
-    return g.begin("scatter", request, into.back, async_op, [tensor])
-
-
-def all_to_all(
-    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Group = None, async_op: bool = False
-) -> Work | None:
-    """Send the r-th input to rank r, and receive from it the r-th output. Shapes may differ from rank to rank.
-
-    Args:
-        output_tensor_list: tensors of the shapes that the other ranks send.
-    """
-    if (g := inside(group)) is None:
-        return None
-    for tensors, what in ((input_tensor_list, "input_tensor_list"), (output_tensor_list, "output_tensor_list")):
-        _check_list(tensors, g, what)
-    first = input_tensor_list[0].array
-    for tensor in (*input_tensor_list, *output_tensor_list):
-        _check_dtype(tensor, input_tensor_list[0], "all_to_all")
-    sent, received = ([t.array.size for t in each] for each in (input_tensor_list, output_tensor_list))
-    where = of(first).device_of(first)
-    flat, out = (empty(sum(sizes), dtype=dt.of(first), device=where) for sizes in (sent, received))
-    flat.array[...] = xp(first).concatenate([t.array.reshape(-1) for t in input_tensor_list])
-    return _exchanged(out, flat, received, sent, g, async_op, output_tensor_list)
+    check_tensors("reduce_scatter", output, input)
+    _check_parts(input, output, g, "input", "output")
+    return _between("reduce_scatter", g, output, input, async_op, op=op)
 
 
 def all_to_all_single(
@@ -246,7 +140,7 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """The same of one tensor, cut along its first axis.
+    """``all_to_all`` of one tensor, cut along its first axis.
 
     Args:
         output_split_sizes, input_split_sizes: rows from and for each rank; None for equal parts.
@@ -256,71 +150,158 @@ def all_to_all_single(
     """
     if (g := inside(group)) is None:
         return None
-    announce(g, "all_to_all_single", output, input, shaped=False)
-    _check_dtype(output, input, "all_to_all_single")
-    received, sent = (_elements(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes)))
-    return _exchanged(output, input, received, sent, g, async_op, None)
+    check_tensors("all_to_all", output, input)
+    _check_dtype("all_to_all_single", output, input)
+    sizes = [_elements(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes))]
+    return _between("all_to_all", g, output, input, async_op, sizes=sizes)
 
 
-def _exchanged(
-    output: Tensor,
-    parts: Tensor,
-    received: list[int],
-    sent: list[int],
+def _between(
+    call: str,
     g: ProcessGroup,
+    into: Tensor | None,
+    own: Tensor | None,
     async_op: bool,
-    listed: list[Tensor] | None,
+    listed: Tensors | None = None,
+    op: Any = None,
+    root: Rank = None,
+    sizes: Sequence[Sequence[int]] | None = None,
 ) -> Work | None:
-    if listed is not None:
-        announce(g, "all_to_all", output, shaped=False)
-    into, own = Loan(output, g), Loan(parts, g, apart=output)
-    request = g.carrier(output.array).all_to_all(into.array.reshape(-1), own.array.reshape(-1), received, sent)
-    return g.begin("all_to_all", request, _then_hand_out(into, listed), async_op, listed or [output])
+    """A call that reads one tensor and writes another, or a list of tensors side by side in it.
 
-
-# Lists of tensors and parts of one ----------------------------------------------------------------------------
-
-
-def _rows(tensors: list[Tensor], g: ProcessGroup, what: str, like: Tensor, filled: bool = False) -> Tensor:
-    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers.
-
-    Raises:
-        TypeError: no list of tensors. ValueError: it is not of one for each rank, or another shape or dtype than like.
+    Args:
+        into, own: what it writes and reads; None on ranks that are not the root. sizes: of an exchange.
     """
-    _check_list(tensors, g, what)
-    first = tensors[0].array
-    if any(t.array.shape != first.shape or t.array.dtype != first.dtype for t in tensors):
-        raise ValueError(f"the tensors of {what} must have one shape and dtype")
-    rows: Tensor = wrap(xp(first).empty((len(tensors), *first.shape), first.dtype))
-    _check_parts(rows, like, g, what, "the tensor")
-    for i, tensor in enumerate(tensors if filled else ()):
-        rows.array[i, ...] = tensor.array
-    return rows
-
-
-def _at_root(
-    tensors: list[Tensor] | None, g: ProcessGroup, root: int, what: str, like: Tensor, filled: bool = False
-) -> Loan | None:
-    """The root's list as one array; None on the others, which must not give one."""
-    if g.number == root:
-        return Loan(_rows(tensors or [], g, f"{what}, on rank {g.ranks[root]},", like, filled), g)
-    if tensors:
-        raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")
-    return None
-
-
-def _then_hand_out(into: Loan, listed: Sequence[Tensor] | None) -> Any:
-    """What follows a call: its result, and its parts into the tensors of a list."""
+    tensor = own if call.endswith("gather") else into
+    assert tensor is not None
+    _compare(g, call, tensor, sizes is None, op, root)
+    loans = [None if each is None else Loan(each, g, op, into if each is own else None) for each in (into, own)]
+    more = [loans[0].op] if op is not None and loans[0] else [] if root is None else [root]
+    arrays = [None if loan is None else loan.array if sizes is None else loan.array.reshape(-1) for loan in loans]
+    request = getattr(g.carrier(tensor.array), call)(*arrays, *more, *(sizes or ()))
 
     def finish(name: str) -> None:
-        into.back(name)
-        start, flat = 0, into.tensor.array.reshape(-1)
-        for tensor in listed or ():
-            tensor.array[...] = flat[start : start + tensor.array.size].reshape(tensor.array.shape)
-            note_change(tensor._changes, name, "another rank")
-            start += tensor.array.size
+        if loans[0] is None or into is None:
+            return
+        loans[0].back(name)
+        start, flat = 0, into.array.reshape(-1)
+        for each in listed or ():
+            each.array[...] = flat[start : start + each.array.size].reshape(each.array.shape)
+            note_change(each._changes, name, "another rank")
+            start += each.array.size
 
-    return finish
+    return g.begin(call, request, finish, async_op, listed or ([] if into is None else [into]))
+
+
+# Of lists of tensors -------------------------------------------------------------------------------------------
+
+
+def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
+    """Put the tensor of rank r into the r-th of the list, on all ranks.
+
+    Args:
+        tensor_list: tensors of the shape and dtype of ``tensor``, one for each rank.
+    """
+    if (g := inside(group)) is None:
+        return None
+    rows = _rows("all_gather", tensor_list, g, "tensor_list", tensor)
+    return _between("all_gather", g, rows, tensor, async_op, tensor_list)
+
+
+def reduce_scatter(
+    output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r.
+
+    Args:
+        output: of the shape and dtype of each tensor in the list.
+    """
+    if (g := inside(group)) is None:
+        return None
+    rows = _rows("reduce_scatter", input_list, g, "input_list", output, filled=True)
+    return _between("reduce_scatter", g, output, rows, async_op, op=op)
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: Tensors | None = None,
+    dst: Rank = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_dst: Rank = None,
+) -> Work | None:
+    """``all_gather`` on rank ``dst`` alone; the others give no list."""
+    if (g := inside(group)) is None:
+        return None
+    root = root_of(g, dst, group_dst, "dst")
+    rows = _rows("gather", gather_list, g, "gather_list", tensor, root=root)
+    return _between("gather", g, rows, tensor, async_op, gather_list, root=root)
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: Tensors | None = None,
+    src: Rank = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_src: Rank = None,
+) -> Work | None:
+    """Give rank r the r-th tensor of the list of rank ``src``; the others give no list."""
+    if (g := inside(group)) is None:
+        return None
+    root = root_of(g, src, group_src, "src")
+    rows = _rows("scatter", scatter_list, g, "scatter_list", tensor, filled=True, root=root)
+    return _between("scatter", g, tensor, rows, async_op, root=root)
+
+
+def all_to_all(
+    output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """Send the r-th input to rank r, and receive from it the r-th output. Shapes may differ from rank to rank.
+
+    Args:
+        output_tensor_list: tensors of the shapes that the other ranks send.
+    """
+    if (g := inside(group)) is None:
+        return None
+    lists = output_tensor_list, input_tensor_list
+    for tensors, what in zip(lists, ("output_tensor_list", "input_tensor_list"), strict=True):
+        _check_list(tensors, g, what)
+    _check_dtype("all_to_all", *output_tensor_list, *input_tensor_list)
+    whole, own = (xp(each[0].array).concatenate([t.array.reshape(-1) for t in each]) for each in lists)
+    sizes = [[t.array.size for t in each] for each in lists]
+    return _between("all_to_all", g, wrap(whole), wrap(own), async_op, output_tensor_list, sizes=sizes)
+
+
+def _rows(
+    call: str,
+    tensors: Tensors | None,
+    g: ProcessGroup,
+    what: str,
+    like: Tensor,
+    filled: bool = False,
+    root: Rank = None,
+) -> Any:
+    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
+    ``root``, which must not have a list.
+
+    Raises:
+        TypeError: no tensors. ValueError: not one for each rank, or others than ``like``.
+    """
+    check_tensors(call, like)
+    if root is not None and g.number != root:
+        if tensors:
+            raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")
+        return None
+    _check_list([] if tensors is None else tensors, g, what)
+    arrays = [tensor.array for tensor in tensors or ()]
+    if any(array.shape != arrays[0].shape or array.dtype != arrays[0].dtype for array in arrays):
+        raise ValueError(f"the tensors of {what} must have one shape and dtype")
+    rows: Tensor = wrap(xp(arrays[0]).empty((len(arrays), *arrays[0].shape), arrays[0].dtype))
+    _check_parts(rows, like, g, what, "the tensor")
+    for i, array in enumerate(arrays if filled else ()):
+        rows.array[i, ...] = array
+    return rows
 
 
 def _check_list(tensors: Any, g: ProcessGroup, what: str) -> None:
@@ -332,17 +313,15 @@ def _check_list(tensors: Any, g: ProcessGroup, what: str) -> None:
 
 def _check_parts(whole: Tensor, part: Tensor, g: ProcessGroup, one: str, other: str) -> None:
     if whole.array.size != part.array.size * g.size() or whole.array.dtype != part.array.dtype:
-        raise ValueError(
-            f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {one} is "
-            f"{dt.of(whole.array).name} of shape {tuple(whole.array.shape)}, {other} {dt.of(part.array).name} of shape "
-            f"{tuple(part.array.shape)}"
-        )
+        kinds = [f"{dt.of(t.array).name} of shape {tuple(t.array.shape)}" for t in (whole, part)]
+        said = f"{one} is {kinds[0]}, {other} {kinds[1]}"
+        raise ValueError(f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {said}")
 
 
-def _check_dtype(tensor: Tensor, other: Tensor, name: str) -> None:
-    if tensor.array.dtype != other.array.dtype:
-        kinds = f"{dt.of(tensor.array).name} and {dt.of(other.array).name}"
-        raise ValueError(f"{name} takes tensors of one dtype, not {kinds}")
+def _check_dtype(call: str, *tensors: Tensor) -> None:
+    kinds = sorted({dt.of(tensor.array).name for tensor in tensors})
+    if len(kinds) > 1:
+        raise ValueError(f"{call} takes tensors of one dtype, not {' and '.join(kinds)}")
 
 
 def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
@@ -351,8 +330,7 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
     counts = [rows // g.size()] * g.size() if sizes is None else list(sizes)
     if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:
         raise ValueError(f"{rows} rows cannot be cut into parts of {counts} for {g.size()} ranks")
-    inner = tensor.array.size // max(rows, 1)
-    return [count * inner for count in counts]
+    return [count * (tensor.array.size // max(rows, 1)) for count in counts]
 
 
 # Waiting ----------------------------------------------------------------------------------------------------
@@ -364,7 +342,8 @@ def barrier(
     """Wait until all ranks are here. ``device_ids`` has no effect."""
     if (g := inside(group)) is None:
         return None
-    announce(g, "barrier")
+    if g.compares:
+        g.compare("barrier()")
     work = Work("barrier", Done() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
     if async_op:
         return g.keep(work)
@@ -386,18 +365,18 @@ def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wai
         wait_for(g.comm.Irecv(one.copy(), 0, BARRIER_TAG).Test, seconds, "monitored_barrier")
         return
     coming = {rank: g.comm.Irecv(one.copy(), number, BARRIER_TAG) for number, rank in enumerate(g.ranks) if number}
+    missing: list[int] = []
 
     def all_are_here() -> bool:
-        for rank in [rank for rank, request in coming.items() if request.Test()]:
-            del coming[rank]
-        return not coming
+        missing[:] = [rank for rank, request in coming.items() if not request.Test()]
+        return not missing
 
     try:
         wait_for(all_are_here, seconds, "monitored_barrier")
-    except RuntimeError:
-        for request in coming.values():
-            request.Cancel()
-        who = f"rank{'s' * (len(coming) > 1)} {', '.join(map(str, coming))} {'have' if len(coming) > 1 else 'has'}"
-        raise RuntimeError(f"monitored_barrier timed out after {seconds:g} s: {who} not called it") from None
+    except RuntimeError as error:
+        for rank in missing:
+            coming[rank].Cancel()
+        who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
+        raise RuntimeError(f"{str(error).partition(':')[0]}: {who} did not call it") from None
     for number in range(1, g.size()):
         g.comm.Send(one, number, BARRIER_TAG)

@@ -19,6 +19,8 @@ from ..tensor import Tensor
 from . import mpi, place
 from .work import Request, Work, end
 
+__all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group", "group"]
+__all__ += ["init_process_group", "is_initialized", "new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
 GRACE = 1.0  # seconds for rank 0 to show an error that all have

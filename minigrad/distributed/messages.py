@@ -7,11 +7,12 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..tensor import Tensor
-from .collectives import Group, check_tensors, inside
+from .collectives import Group, check_tensors, inside, root_of
 from .group import ProcessGroup
 from .lending import Loan
 from .work import Work
 
+__all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 MOST_TAG = 2**20
 
 
@@ -25,7 +26,7 @@ def isend(
     """
     if (g := inside(group)) is None:
         return None
-    to = _peer(g, dst, group_dst, "dst", "send to")
+    to = peer_of(g, dst, group_dst, "dst")
     _check(tensor, tag, "isend")
     request = g.carrier(tensor.array).send(Loan(tensor, g).array, to, tag)
     return g.begin("send", request, None, True, [tensor])
@@ -41,7 +42,7 @@ def irecv(
     """
     if (g := inside(group)) is None:
         return None
-    source = None if src is None and group_src is None else _peer(g, src, group_src, "src", "receive from")
+    source = None if src is None and group_src is None else peer_of(g, src, group_src, "src")
     _check(tensor, tag, "irecv")
     if g.comm is None:
         raise ValueError("there is no other rank to receive from")
@@ -70,17 +71,14 @@ def recv(
     return g.ranks[request.source]
 
 
-def _peer(g: ProcessGroup, rank: int | None, number: int | None, what: str, verb: str) -> int:
-    if (rank is None) == (number is None):
+def peer_of(g: ProcessGroup, rank: int | None, number: int | None, what: str) -> int:
+    """The same of another rank, of which one must be named. Raises ValueError: none is, or this one."""
+    peer = root_of(g, rank, number, what)
+    if rank is None and number is None:
         raise ValueError(f"give {what} or group_{what}")
-    if number is None:
-        assert rank is not None
-        number = g.number_of(rank)
-    if not 0 <= number < g.size():
-        raise ValueError(f"group_{what} is {number}, in a group of {g.size()}")
-    if number == g.number:
-        raise ValueError(f"a rank cannot {verb} itself")
-    return number
+    if peer == g.number:
+        raise ValueError("a rank cannot send to itself")
+    return peer
 
 
 def _check(tensor: Any, tag: int, name: str) -> None:

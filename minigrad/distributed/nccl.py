@@ -26,12 +26,6 @@ A_GPU_EACH = (
     "each rank of a machine needs a GPU of its own: begin with "
     "minigrad.cuda.set_device(minigrad.distributed.get_node_local_rank())"
 )
-HINTS = {
-    1: "a call of CUDA's failed, for want of memory or by an error before this one",
-    2: "a socket or shared memory failed: NCCL_SOCKET_IFNAME chooses the network; a container needs space in /dev/shm",
-    5: A_GPU_EACH,
-    6: "another rank has ended, or the network is down: look for the first error among all ranks",
-}
 Start = Callable[[Any, int], None]  # puts operations of a communicator on a stream
 
 
@@ -55,8 +49,9 @@ class Operation:
     def _check(self) -> None:
         try:
             self.comm.check_async_error()
-        except (RuntimeError, KeyError) as error:
-            raise _explained(error, f"NCCL has lost a connection in {self.name}") from error
+        except (RuntimeError, KeyError) as error:  # CuPy has no names for NCCL's newest errors
+            text = f"NCCL has lost a connection in {self.name} ({error}): look for the first error among all ranks"
+            raise RuntimeError(text) from error
 
 
 class Nccl:
@@ -159,7 +154,7 @@ class Nccl:
     # How operations run -------------------------------------------------------------------------------------
 
     def _run(self, name: str, start: Start, array: Any, peer: int = ALL) -> Operation:
-        """Begin an operation, or keep it for the batch that is open. Raises RuntimeError: NCCL refuses it."""
+        """Begin an operation, or keep it for the batch that is open."""
         number = int(array.device.id)
         self._device = number if self._device is None else self._device
         if number != self._device:
@@ -184,15 +179,12 @@ class Nccl:
         before = event(self._cupy.cuda.get_current_stream())
         for operation in operations:
             operation.stream.wait_event(before)
+        self._nccl.groupStart()
         try:
-            self._nccl.groupStart()
-            try:
-                for operation in operations:
-                    operation.start(operation.comm, operation.stream.ptr)
-            finally:  # a group that is left open would swallow the calls that follow
-                self._nccl.groupEnd()
-        except (RuntimeError, KeyError) as error:
-            raise _explained(error, f"NCCL refuses {operation.name}") from error
+            for operation in operations:
+                operation.start(operation.comm, operation.stream.ptr)
+        finally:  # a group that is left open would swallow the calls that follow
+            self._nccl.groupEnd()
         for operation in operations:
             operation.over = event(operation.stream)
 
@@ -211,19 +203,16 @@ class Nccl:
         """A communicator of all ranks, or of two: the first of them makes what NCCL calls a unique id."""
         rank, size = (self.rank, self.size) if peer == ALL else (int(self.rank > peer), 2)
         key = np.zeros(128, np.uint8)
+        if rank == 0:  # CuPy gives bytes; before its version 14, numbers from -128 to 127
+            key[:] = [number % 256 for number in self._nccl.get_unique_id()]
+        if peer != ALL:
+            self._mpi.Send(key, peer, KEY_TAG) if rank == 0 else self._mpi.Recv(key, peer, KEY_TAG)
+        elif self._mpi is not None:
+            self._mpi.Bcast(key)
         try:
-            if rank == 0:  # CuPy gives bytes; before its version 14, numbers from -128 to 127
-                key[:] = [number % 256 for number in self._nccl.get_unique_id()]
-            if peer == ALL and self._mpi is not None:
-                self._mpi.Bcast(key)
-            elif peer != ALL:
-                self._mpi.Send(key, peer, KEY_TAG) if rank == 0 else self._mpi.Recv(key, peer, KEY_TAG)
-            try:
-                return self._nccl.NcclCommunicator(size, key.tobytes(), rank)
-            except TypeError:  # CuPy 13
-                return self._nccl.NcclCommunicator(size, tuple(key.view(np.int8).tolist()), rank)
-        except (RuntimeError, KeyError) as error:
-            raise _explained(error, f"NCCL cannot connect {size} ranks") from error
+            return self._nccl.NcclCommunicator(size, key.tobytes(), rank)
+        except TypeError:  # CuPy 13
+            return self._nccl.NcclCommunicator(size, tuple(key.view(np.int8).tolist()), rank)
 
     def close(self) -> None:
         """End all connections. What is still under way is broken off."""
@@ -256,10 +245,3 @@ class Nccl:
 def _at(array: Any) -> int:
     """Where an array's memory begins."""
     return int(array.data.ptr)
-
-
-def _explained(error: Exception, what: str) -> RuntimeError:
-    """What failed, what NCCL says, and what to do. CuPy has no names for NCCL's newest errors: it raises KeyError."""
-    number = error.args[0] if isinstance(error, KeyError) else getattr(error, "status", None)
-    said = f"error {number}" if isinstance(error, KeyError) else str(error)
-    return RuntimeError(f"{what} ({said}){f': {HINTS[number]}' if number in HINTS else ''}")

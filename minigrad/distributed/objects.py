@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 from . import mpi
 from .collectives import Group, barrier, inside, root_of
 from .group import OF_FIRST, ProcessGroup, the_group
-from .messages import MOST_TAG, _peer
+from .messages import MOST_TAG, peer_of
 from .work import wait_for
 
+__all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list"]
+__all__ += ["send_object_list"]
 T = TypeVar("T")
 TAG = MOST_TAG  # above those of tensors
 
@@ -120,7 +122,7 @@ def send_object_list(
 ) -> None:
     """Send objects to a rank, which receives as many."""
     if (g := inside(group)) is not None:
-        to = _peer(g, dst, group_dst, "dst", "send to")
+        to = peer_of(g, dst, group_dst, "dst")
         wait_for(g.comm.isend(object_list, to, TAG).Test, g.seconds, "send_object_list")
 
 
@@ -137,7 +139,7 @@ def recv_object_list(
     MPI = mpi.load()
     source, status = MPI.ANY_SOURCE, MPI.Status()
     if src is not None or group_src is not None:
-        source = _peer(g, src, group_src, "src", "receive from")
+        source = peer_of(g, src, group_src, "src")
     wait_for(lambda: bool(g.comm.iprobe(source, TAG, status)), g.seconds, "recv_object_list")
     objects = g.comm.recv(None, status.source, TAG)
     sender = g.ranks[status.source]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,11 +19,11 @@ START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import
 
 
 class ProcessException(Exception):
-    """A process has failed. ``error_index`` is its number, -1 if nobody knows; ``error_pid`` is mpiexec's."""
+    """A process has failed. ``error_index`` is its number, -1 if nobody knows; ``exit_code`` is mpiexec's."""
 
-    def __init__(self, msg: str, error_index: int, pid: int) -> None:
+    def __init__(self, msg: str, error_index: int, exit_code: int) -> None:
         super().__init__(msg)
-        self.msg, self.error_index, self.error_pid = msg, error_index, pid
+        self.msg, self.error_index, self.exit_code = msg, error_index, exit_code
 
 
 class ProcessRaisedException(ProcessException):
@@ -32,18 +31,14 @@ class ProcessRaisedException(ProcessException):
 
 
 class ProcessExitedException(ProcessException):
-    """A process was killed, or has called ``sys.exit``: ``exit_code`` is mpiexec's."""
-
-    def __init__(self, msg: str, error_index: int, pid: int, exit_code: int) -> None:
-        super().__init__(msg, error_index, pid)
-        self.exit_code = exit_code
+    """A process was killed, or has called ``sys.exit``."""
 
 
 class ProcessContext:
     """The processes, for ``join=False``."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
-        self._process, self._folder = process, folder
+    def __init__(self, words: list[str], folder: tempfile.TemporaryDirectory[str]) -> None:
+        self._process, self._folder = subprocess.Popen(words), folder
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until all have ended, or one has failed: then mpiexec ends the others. Returns False if the time is
@@ -57,17 +52,16 @@ class ProcessContext:
         except subprocess.TimeoutExpired:
             return False
         except KeyboardInterrupt:
-            self._process.send_signal(signal.SIGTERM)
+            self._process.terminate()
             self._process.wait()
             raise
         texts = {int(path.stem): path.read_text() for path in Path(self._folder.name).glob("*.error")}
         self._folder.cleanup()
-        if texts:
-            number = min(texts)
-            text = f"\n\n-- Process {number} terminated with the following error:\n{texts[number]}"
-            raise ProcessRaisedException(text, number, self._process.pid)
+        for number, text in sorted(texts.items()):
+            said = f"\n\n-- Process {number} terminated with the following error:\n{text}"
+            raise ProcessRaisedException(said, number, code)
         if code:
-            raise ProcessExitedException(f"a process has failed: mpiexec says {code}", -1, self._process.pid, code)
+            raise ProcessExitedException(f"a process has failed: mpiexec says {code}", -1, code)
         return True
 
 
@@ -96,7 +90,7 @@ def spawn(
     prepared.pop("authkey", None)  # which may not be pickled
     (Path(folder.name) / "call").write_bytes(pickle.dumps(prepared) + pickle.dumps((fn, args)))
     words = [sys.executable, "-c", START.format(sys.path, folder.name)]
-    context = ProcessContext(subprocess.Popen(launch.command(words, nprocs)), folder)
+    context = ProcessContext(launch.command(words, nprocs), folder)
     if not join:
         return context
     context.join()

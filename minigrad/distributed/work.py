@@ -144,7 +144,8 @@ class Work:
 
     def get_future(self) -> Future[list[Tensor]]:
         """A future of ``results``, or of the error that the call ends with."""
-        future: Future[list[Tensor]] = Future()
+        move = lambda wait: self.wait() if wait else self.is_completed()
+        future: Future[list[Tensor]] = Future(move=move)
 
         def end() -> None:
             if self._error is None:
@@ -153,4 +154,4 @@ class Work:
                 future.set_exception(self._error)
 
         self.then(end)
-        return future.moved_by(lambda wait: self.wait() if wait else self.is_completed())
+        return future

@@ -128,7 +128,7 @@ def test_nccl_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(fake.NCCL, "get_unique_id", refuse)
     start = lambda: Nccl(NAMESPACE, None).all_reduce(full(1), "sum")
-    raises(RuntimeError, r"NCCL cannot connect 1 ranks .*a call of CUDA's failed", start)
+    raises(RuntimeError, "UNHANDLED_CUDA_ERROR", start)
     monkeypatch.setattr(fake.NCCL, "available", False)
     raises(ImportError, r"CuPy finds no NCCL, which carries tensors .*nvidia-nccl-cu12", lambda: Nccl(NAMESPACE, None))
 
@@ -145,8 +145,7 @@ def test_a_tensor_on_another_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_ranks_on_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake, "GPU", 4)
-    text = r"NCCL cannot connect 2 ranks \(.*GPU of its own: .*set_dev"
-    among(2, lambda carrier: raises(RuntimeError, text, lambda: carrier.all_reduce(full(1), "sum")))
+    among(2, lambda carrier: raises(RuntimeError, "INVALID_USAGE", lambda: carrier.all_reduce(full(1), "sum")))
 
 
 def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,8 +153,7 @@ def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     carrier, out = Nccl(NAMESPACE, None), full(0)
     with monkeypatch.context() as patch:
         patch.setattr(fake.NCCL, "NCCL_FLOAT32", 77)
-        text = r"NCCL refuses gather \(NCCL_ERROR_INVALID_ARGUMENT: .*NCCL_DEBUG=WARN"
-        raises(RuntimeError, text, lambda: carrier.gather(out, full(1), 0))
+        raises(RuntimeError, "INVALID_ARGUMENT", lambda: carrier.gather(out, full(1), 0))
     over(carrier.gather(out, full(3), 0))
     assert out.get()[0] == 3
     carrier.close()
@@ -170,7 +168,7 @@ def test_another_rank_ends() -> None:
         ready.wait(SECONDS)
         if carrier.rank == 0:
             operation = carrier.all_reduce(full(1), "sum")
-            text = r"NCCL has lost a connection in all_reduce \(error 6\): another rank has"
+            text = r"NCCL has lost a connection in all_reduce \(6\)"
             raises(RuntimeError, text, lambda: over(operation))
         else:
             carrier._channels[-1][0].abort()

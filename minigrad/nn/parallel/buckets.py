@@ -54,7 +54,9 @@ class Buckets:
         self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
     ) -> None:
         self.parameters, self.group, self._sizes = list(parameters), group, (first_bytes, most_bytes)
-        self.reduce: Callable[[Bucket], Work | None] = self._sum
+        self.reduce: Callable[[Bucket], Work | None] = lambda b: collectives.all_reduce(
+            b.flat, group=group, async_op=True
+        )
         self._written: set[int] = set()
         self._next = 0
         self._make()
@@ -70,9 +72,6 @@ class Buckets:
         if type(view) is not type(array) or view.dtype != array.dtype or view.shape != array.shape:
             return False
         return of(view).device_of(view) == of(array).device_of(array)
-
-    def _sum(self, bucket: Bucket) -> Work | None:
-        return collectives.all_reduce(bucket.flat, group=self.group, async_op=True)
 
     def begin(self) -> None:
         """Nothing is there. Buckets of parameters that were moved or converted meanwhile are made anew."""

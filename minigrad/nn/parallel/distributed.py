@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 from ...autograd import is_grad_enabled, no_grad
@@ -13,7 +14,6 @@ from ...autograd.observer import attach, detach
 from ...distributed import collectives, objects
 from ...distributed.group import ProcessGroup, the_group
 from ...functions.comparison import equal
-from ...functions.creation import tensor, zeros
 from ...tensor import Tensor
 from .buckets import Buckets, MiB
 from .one_device import Wrapper
@@ -79,8 +79,8 @@ class DistributedDataParallel(Wrapper, fields=True):
             )
         _check_equal(named, self.process_group)
         if self.init_sync:
-            _send([p for n, p in self.module.named_parameters() if n not in ignored], self.process_group)
-            _send(self._buffers_to_send, self.process_group)
+            weights = [p for n, p in self.module.named_parameters() if n not in ignored]
+            _send([*weights, *self._buffers_to_send], self.process_group)
         self._build(named)
 
     def _build(self, named: Mapping[str, Tensor]) -> None:
@@ -221,37 +221,28 @@ class Joining:
 
     def finish(self) -> None:
         """All get the weights of a rank that was last."""
-        latest: list[Any] = [None] * self.group.size()
-        objects.all_gather_object(latest, self.last, self.group)
-        others = [rank for number, rank in enumerate(latest) if rank != number]  # what those saw that ended early
-        last = others[0] if others else 0
-        _send(list(self.model.module.parameters()), self.group, last)
-        _send(self.model._buffers_to_send, self.group, last)
+        latest = self._said(self.last)
+        last = next(
+            (rank for number, rank in enumerate(latest) if rank != number), 0
+        )  # what those saw that ended early
+        _send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
 
     def _said(self, word: int) -> list[int]:
-        words = zeros(self.group.size(), dtype=tensor(0).dtype)
-        collectives.all_gather_into_tensor(words, tensor([word]), self.group)
-        return [int(each) for each in words.tolist()]
+        words = [0] * self.group.size()
+        objects.all_gather_object(words, word, self.group)
+        return words
 
 
 def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
     """Raise RuntimeError on all ranks if their parameters differ in names, shapes or dtypes."""
-    own = [(name, tuple(p.shape), str(p.dtype)) for name, p in named.items()]
-    first: list[Any] = [own]
-    objects.broadcast_object_list(first, group=group, group_src=0)
-    problem = _difference(first[0], own)
-    problems: list[Any] = [None] * group.size()
-    objects.all_gather_object(problems, problem, group)
-    for rank, text in zip(group.ranks, problems, strict=True):
-        if text is not None:
-            raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
-
-
-def _difference(first: list[Any], own: list[Any]) -> str | None:
-    for theirs, ours in zip(first, own, strict=False):
-        if theirs != ours:
-            return "parameter {} of shape {} and {} in place of {} of shape {} and {}".format(*ours, *theirs)
-    return None if len(first) == len(own) else f"{len(own)} parameters in place of {len(first)}"
+    own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
+    models: list[list[str]] = [[]] * group.size()
+    objects.all_gather_object(models, own, group)
+    for rank, model in zip(group.ranks, models, strict=True):
+        for mine, first in zip_longest(model, models[0]):
+            if mine != first:
+                text = f"parameter {mine} in place of {first}"
+                raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
 
 
 def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> None:

@@ -56,7 +56,7 @@ def check_roots_and_lists(g: ProcessGroup) -> None:
         lambda kind=kind: dist.all_to_all_single(_of(g.size(), dtype=kind), _of(g.size(), dtype=kind), group=g)
         for kind in (minigrad.float32, minigrad.int32)
     )
-    _differ(g, first, others, "all_to_all_single(float32)", "all_to_all_single(int32)")
+    _differ(g, first, others, "all_to_all(float32)", "all_to_all(int32)")
 
 
 def check_one_call_under_two_names(g: ProcessGroup) -> None:

@@ -590,7 +590,7 @@ def check_who_is_late_is_named(g: ProcessGroup) -> None:
         until((folder / "gave_up").exists, "rank 0 gives up")
     elif g.rank() == 0:
         message = raised(RuntimeError, lambda: dist.monitored_barrier(group))
-        assert message == f"monitored_barrier timed out after 0.2 s: rank {late} has not called it", message
+        assert message == f"monitored_barrier timed out after 0.2 s: rank {late} did not call it", message
         (folder / "gave_up").touch()
     else:
         raised(RuntimeError, lambda: dist.monitored_barrier(group))
