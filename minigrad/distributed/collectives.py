@@ -52,21 +52,6 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     return (number or 0) if rank is None else g.number_of(rank)
 
 
-def _compare(
-    g: ProcessGroup, call: str, tensor: Tensor, shaped: bool = True, op: Any = None, root: Rank = None
-) -> None:
-    """In the debugging mode raise RuntimeError on all ranks if they do not call the same.
-
-    Args:
-        shaped: whether the tensor has one shape on all ranks. root: its number in the group.
-    """
-    if g.compares:
-        shape = f" of shape {tuple(tensor.array.shape)}" * shaped
-        text = f"{call}({dt.of(tensor.array).name}{shape}{' on a GPU' * g.on_gpu(tensor.array)}"
-        text += f", op={getattr(op, 'value', op)}" if op is not None else ""
-        g.compare(f"{text}, root={g.ranks[root]})" if root is not None else f"{text})")
-
-
 # Of one tensor, in place --------------------------------------------------------------------------------------
 
 
@@ -98,13 +83,7 @@ def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, 
     if (g := inside(group)) is None:
         return None
     check_tensors(call, tensor)
-    root = None if at is None else root_of(g, *at)
-    _compare(g, call, tensor, op=op, root=root)
-    loan = Loan(tensor, g, op)
-    more = [each for each in (loan.op, root) if each not in ("", None)]
-    request = getattr(g.carrier(tensor.array), call)(loan.array, *more)
-    changes = root is None or (g.number == root) == (call == "reduce")
-    return g.begin(call, request, loan.back if changes else None, async_op, [tensor])
+    return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
 
 
 # Of one tensor and the parts of another ------------------------------------------------------------------------
@@ -118,7 +97,7 @@ def all_gather_into_tensor(
         return None
     check_tensors("all_gather", output_tensor, input_tensor)
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
-    return _between("all_gather", g, output_tensor, input_tensor, async_op)
+    return _run("all_gather", g, output_tensor, input_tensor, async_op)
 
 
 def reduce_scatter_tensor(
@@ -129,7 +108,7 @@ def reduce_scatter_tensor(
         return None
     check_tensors("reduce_scatter", output, input)
     _check_parts(input, output, g, "input", "output")
-    return _between("reduce_scatter", g, output, input, async_op, op=op)
+    return _run("reduce_scatter", g, output, input, async_op, op=op)
 
 
 def all_to_all_single(
@@ -153,10 +132,10 @@ def all_to_all_single(
     check_tensors("all_to_all", output, input)
     _check_dtype("all_to_all_single", output, input)
     sizes = [_elements(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes))]
-    return _between("all_to_all", g, output, input, async_op, sizes=sizes)
+    return _run("all_to_all", g, output, input, async_op, sizes=sizes)
 
 
-def _between(
+def _run(
     call: str,
     g: ProcessGroup,
     into: Tensor | None,
@@ -165,32 +144,36 @@ def _between(
     listed: Tensors | None = None,
     op: Any = None,
     root: Rank = None,
-    sizes: Sequence[Sequence[int]] | None = None,
+    sizes: Any = None,
 ) -> Work | None:
-    """A call that reads one tensor and writes another, or a list of tensors side by side in it.
+    """Begin a call that reads one tensor and writes another, perhaps the same, or a list of tensors side by side in it.
 
     Args:
-        into, own: what it writes and reads; None on ranks that are not the root. sizes: of an exchange.
+        into, own: what it writes and reads; None on ranks that are not the root.
+        root: its number in the group. sizes: elements from and to each rank, of an exchange.
     """
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
-    _compare(g, call, tensor, sizes is None, op, root)
-    loans = [None if each is None else Loan(each, g, op, into if each is own else None) for each in (into, own)]
-    more = [loans[0].op] if op is not None and loans[0] else [] if root is None else [root]
-    arrays = [None if loan is None else loan.array if sizes is None else loan.array.reshape(-1) for loan in loans]
-    request = getattr(g.carrier(tensor.array), call)(*arrays, *more, *(sizes or ()))
+    if g.compares:
+        text = dt.of(tensor.array).name + f" of shape {tuple(tensor.array.shape)}" * (sizes is None)
+        text += " on a GPU" * g.on_gpu(tensor.array) + (f", op={getattr(op, 'value', op)}" if op is not None else "")
+        g.compare(f"{call}({text}, root={g.ranks[root]})" if root is not None else f"{call}({text})")
+    out = None if into is None else Loan(into, g, op)
+    source = out if own is into else None if own is None else Loan(own, g, op, apart=into)
+    arrays = [None if loan is None else loan.array for loan in (out, source)]
+    request = g.carrier(tensor.array).begin(call, *arrays, out.op if out else "", root or 0, sizes)
 
     def finish(name: str) -> None:
-        if loans[0] is None or into is None:
-            return
-        loans[0].back(name)
-        start, flat = 0, into.array.reshape(-1)
-        for each in listed or ():
-            each.array[...] = flat[start : start + each.array.size].reshape(each.array.shape)
-            note_change(each._changes, name, "another rank")
-            start += each.array.size
+        if out is not None and into is not None:
+            out.back(name)
+            start, flat = 0, into.array.reshape(-1)
+            for each in listed or ():
+                each.array[...] = flat[start : start + each.array.size].reshape(each.array.shape)
+                note_change(each._changes, name, "another rank")
+                start += each.array.size
 
-    return g.begin(call, request, finish, async_op, listed or ([] if into is None else [into]))
+    changes = call not in ("reduce", "broadcast") or (g.number == root) == (call == "reduce")
+    return g.begin(call, request, finish if changes else None, async_op, listed or ([] if into is None else [into]))
 
 
 # Of lists of tensors -------------------------------------------------------------------------------------------
@@ -205,7 +188,7 @@ def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_
     if (g := inside(group)) is None:
         return None
     rows = _rows("all_gather", tensor_list, g, "tensor_list", tensor)
-    return _between("all_gather", g, rows, tensor, async_op, tensor_list)
+    return _run("all_gather", g, rows, tensor, async_op, tensor_list)
 
 
 def reduce_scatter(
@@ -219,7 +202,7 @@ def reduce_scatter(
     if (g := inside(group)) is None:
         return None
     rows = _rows("reduce_scatter", input_list, g, "input_list", output, filled=True)
-    return _between("reduce_scatter", g, output, rows, async_op, op=op)
+    return _run("reduce_scatter", g, output, rows, async_op, op=op)
 
 
 def gather(
@@ -235,7 +218,7 @@ def gather(
         return None
     root = root_of(g, dst, group_dst, "dst")
     rows = _rows("gather", gather_list, g, "gather_list", tensor, root=root)
-    return _between("gather", g, rows, tensor, async_op, gather_list, root=root)
+    return _run("gather", g, rows, tensor, async_op, gather_list, root=root)
 
 
 def scatter(
@@ -251,7 +234,7 @@ def scatter(
         return None
     root = root_of(g, src, group_src, "src")
     rows = _rows("scatter", scatter_list, g, "scatter_list", tensor, filled=True, root=root)
-    return _between("scatter", g, tensor, rows, async_op, root=root)
+    return _run("scatter", g, tensor, rows, async_op, root=root)
 
 
 def all_to_all(
@@ -270,7 +253,7 @@ def all_to_all(
     _check_dtype("all_to_all", *output_tensor_list, *input_tensor_list)
     whole, own = (xp(each[0].array).concatenate([t.array.reshape(-1) for t in each]) for each in lists)
     sizes = [[t.array.size for t in each] for each in lists]
-    return _between("all_to_all", g, wrap(whole), wrap(own), async_op, output_tensor_list, sizes=sizes)
+    return _run("all_to_all", g, wrap(whole), wrap(own), async_op, output_tensor_list, sizes=sizes)
 
 
 def _rows(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent import futures
-from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -85,33 +83,3 @@ class Future(Generic[T]):
                 traceback.print_exc()
 
         self._inner.add_done_callback(call)
-
-
-def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of all these futures, which is complete when they are."""
-
-    def move(wait: bool) -> None:
-        for future in futures:
-            with suppress(Exception):  # who asks for that future's value gets it
-                future.wait() if wait else future.done()
-
-    everything: Future[list[Future[Any]]] = Future(move=move)
-    lock, left = threading.Lock(), [len(futures)]
-
-    def count(_: object) -> None:
-        with lock:
-            left[0] -= 1
-            is_last = left[0] == 0
-        if is_last:
-            everything.set_result(list(futures))
-
-    for future in futures:
-        future._inner.add_done_callback(count)
-    if not futures:
-        everything.set_result([])
-    return everything
-
-
-def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
-    """Wait for all futures, and return their values. Raises the error of the first that has one."""
-    return [future.value() for future in collect_all(futures).wait()]

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..tensor import Tensor
-from .collectives import Group, check_tensors, inside, root_of
+from .collectives import Group, Rank, check_tensors, inside, root_of
 from .group import ProcessGroup
 from .lending import Loan
 from .work import Work
@@ -16,9 +16,7 @@ __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 MOST_TAG = 2**20
 
 
-def isend(
-    tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
-) -> Work | None:
+def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
     """Begin to send a tensor to another rank, which receives it under the same ``tag``.
 
     Raises:
@@ -32,9 +30,7 @@ def isend(
     return g.begin("send", request, None, True, [tensor])
 
 
-def irecv(
-    tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
-) -> Work | None:
+def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
     """Begin to receive a tensor of this shape and dtype, in place, from a rank; None for whoever sends first.
 
     Raises:
@@ -50,18 +46,14 @@ def irecv(
     return g.begin("recv", g.carrier(tensor.array).receive(loan.array, source, tag), loan.back, True, [tensor])
 
 
-def send(
-    tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
-) -> None:
+def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:
     """``isend``, and wait until the tensor may be changed again."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
-def recv(
-    tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
-) -> int:
+def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> int:
     """``irecv``, and wait. Returns the rank that sent; -1 on ranks that are not in the group."""
     work, g = irecv(tensor, src, group, tag, group_src), inside(group)
     if work is None or g is None:
@@ -71,7 +63,7 @@ def recv(
     return g.ranks[request.source]
 
 
-def peer_of(g: ProcessGroup, rank: int | None, number: int | None, what: str) -> int:
+def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     """The same of another rank, of which one must be named. Raises ValueError: none is, or this one."""
     peer = root_of(g, rank, number, what)
     if rank is None and number is None:
@@ -94,10 +86,10 @@ class P2POp:
         self,
         op: Callable[..., Any],
         tensor: Tensor,
-        peer: int | None = None,
+        peer: Rank = None,
         group: Group = None,
         tag: int = 0,
-        group_peer: int | None = None,
+        group_peer: Rank = None,
     ) -> None:
         if op not in (isend, irecv):
             raise ValueError("the op of a P2POp must be isend or irecv")

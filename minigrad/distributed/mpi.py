@@ -7,7 +7,6 @@ blocking call of one rank with a non-blocking one of another, and it is as quick
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -34,9 +33,7 @@ def load() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         install = how_to_install("distributed", "mpi4py", "mpich")
-        raise ImportError(
-            f"processes that are to work together need an MPI ({error}): {install}", name="mpi4py"
-        ) from error
+        raise ImportError(f"several ranks need an MPI ({error}): {install}", name="mpi4py") from error
     return MPI
 
 
@@ -46,10 +43,9 @@ def connect(place: Place) -> Any:
     Raises:
         ImportError: mpi4py, or an MPI, is missing. RuntimeError: MPI connects other ranks than the place says.
     """
-    MPI = load()
-    world = MPI.COMM_WORLD
-    if (world.rank, world.size) != (place.rank, place.size):
-        version = " ".join(MPI.Get_library_version().split(",")[0].split()[:3])
+    world = load().COMM_WORLD
+    if (world.rank, world.size) != place[:2]:
+        version = " ".join(load().Get_library_version().split(",")[0].split()[:3])
         raise RuntimeError(
             f"this is rank {place.rank} of {place.size}, but {version} has started {world.size} process(es): start the "
             "ranks with python -m minigrad.run, or with the mpiexec of that MPI"
@@ -72,58 +68,46 @@ def threads_here(world: Any) -> int:
 
 
 class Mpi:
-    """Collectives of one communicator, and messages.
-
-    Arrays are contiguous, and of dtypes that MPI has; ``out`` and ``parts`` have a row for each rank. Reductions are
-    "sum", "prod", "min", "max", "band", "bor" and "bxor".
-    """
+    """What one communicator carries. Arrays are contiguous, and of dtypes that MPI has."""
 
     name = "mpi"
 
     def __init__(self, comm: Any) -> None:
-        self.comm = comm
-        self.here = load().IN_PLACE
+        self.comm, self.here = comm, load().IN_PLACE
         self.ops = {
             name: getattr(load(), name.upper()) for name in ("sum", "prod", "min", "max", "band", "bor", "bxor")
         }
 
-    def all_reduce(self, array: Any, op: str) -> Request:
-        """Reduce in place."""
-        if array.nbytes <= PIECE:
-            request: Request = self.comm.Iallreduce(self.here, array, self.ops[op])
-            return request
-        flat, size = array.reshape(-1), PIECE // array.itemsize
-        pieces = (flat[start : start + size] for start in range(0, flat.size, size))
-        return Several([self.comm.Iallreduce(self.here, piece, self.ops[op]) for piece in pieces])
+    def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
+        """Begin a collective. Returns its request.
 
-    def reduce(self, array: Any, op: str, root: int) -> Any:
-        """Reduce in place, on the root alone; the others' arrays stay as they are."""
-        own, result = (self.here, array) if self.comm.rank == root else (array, None)
-        return self.comm.Ireduce(own, result, self.ops[op], root)
-
-    def broadcast(self, array: Any, root: int) -> Any:
-        """Make all arrays the root's."""
-        return self.comm.Ibcast(array, root)
-
-    def all_gather(self, out: Any, array: Any) -> Any:
-        """Put the array of each rank into its row of ``out``."""
-        return self.comm.Iallgather(array, out)
-
-    def gather(self, out: Any, array: Any, root: int) -> Any:
-        """The same, on the root alone."""
-        return self.comm.Igather(array, out, root)
-
-    def scatter(self, out: Any, parts: Any, root: int) -> Any:
-        """Give each rank its row of the root's ``parts``."""
-        return self.comm.Iscatter(parts, out, root)
-
-    def reduce_scatter(self, out: Any, parts: Any, op: str) -> Any:
-        """Reduce all ``parts``, and give each rank its row of the result."""
-        return self.comm.Ireduce_scatter_block(parts, out, self.ops[op])
-
-    def all_to_all(self, out: Any, parts: Any, received: Sequence[int], sent: Sequence[int]) -> Any:
-        """Send ``sent[r]`` elements to rank r, and receive ``received[r]`` from it; flat arrays."""
-        return self.comm.Ialltoallv([parts, list(sent)], [out, list(received)])
+        Args:
+            out, array: what is written and read, one array in calls in place. The whole has a row for each rank.
+            op: of a reduction. sizes: of an exchange, the elements from and to each rank.
+        """
+        match call:
+            case "all_reduce" if array.nbytes > PIECE:
+                flat, size = array.reshape(-1), PIECE // array.itemsize
+                pieces = [flat[start : start + size] for start in range(0, flat.size, size)]
+                return Several([self.comm.Iallreduce(self.here, piece, self.ops[op]) for piece in pieces])
+            case "all_reduce":
+                return self.comm.Iallreduce(self.here, array, self.ops[op])
+            case "reduce" if self.comm.rank == root:
+                return self.comm.Ireduce(self.here, array, self.ops[op], root)
+            case "reduce":
+                return self.comm.Ireduce(array, None, self.ops[op], root)
+            case "reduce_scatter":
+                return self.comm.Ireduce_scatter_block(array, out, self.ops[op])
+            case "broadcast":
+                return self.comm.Ibcast(array, root)
+            case "all_gather":
+                return self.comm.Iallgather(array, out)
+            case "gather":
+                return self.comm.Igather(array, out, root)
+            case "scatter":
+                return self.comm.Iscatter(array, out, root)
+        received, sent = sizes
+        return self.comm.Ialltoallv([array, list(sent)], [out, list(received)])
 
     def send(self, array: Any, to: int, tag: int) -> Any:
         """Send to one rank."""
@@ -135,19 +119,16 @@ class Mpi:
 
 
 class Received:
-    """A message on its way to this rank; ``source`` is who has sent it."""
+    """A message on its way to this rank."""
 
     def __init__(self, request: Any) -> None:
         self._request, self._status = request, load().Status()
 
     def Test(self) -> bool:
-        """Whether it is there."""
-        return bool(self._request.Test(self._status))
-
-    @property
-    def source(self) -> int:
-        """The sender's number in the group."""
-        return int(self._status.Get_source())
+        """Whether it is there; then ``source`` is the sender's number in the group."""
+        is_there = bool(self._request.Test(self._status))
+        self.source = int(self._status.Get_source()) if is_there else None
+        return is_there
 
 
 class Alone:
@@ -155,15 +136,8 @@ class Alone:
 
     name = "alone"
 
-    def all_reduce(self, *_: Any) -> Request:
-        """The array stays as it is."""
+    def begin(self, call: str, out: Any, array: Any, *_: Any) -> Request:
+        """Copy what there is."""
+        if out is not array:
+            xp(out).copyto(out.reshape(-1), array.reshape(-1))
         return Done()
-
-    reduce = broadcast = all_reduce
-
-    def all_gather(self, out: Any, array: Any, *_: Any) -> Request:
-        """Copy the one row."""
-        xp(out).copyto(out.reshape(-1), array.reshape(-1))
-        return Done()
-
-    gather = scatter = reduce_scatter = all_to_all = all_gather

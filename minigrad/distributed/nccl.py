@@ -22,10 +22,7 @@ DTYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "flo
 OPS = ("sum", "prod", "min", "max")
 ALL = -1  # in place of a peer
 KEY_TAG = 2**20 + 2  # above those of messages
-A_GPU_EACH = (
-    "each rank of a machine needs a GPU of its own: begin with "
-    "minigrad.cuda.set_device(minigrad.distributed.get_node_local_rank())"
-)
+Parts = Sequence[tuple[int, Any]]
 Start = Callable[[Any, int], None]  # puts operations of a communicator on a stream
 
 
@@ -79,77 +76,52 @@ class Nccl:
         self._channels: dict[int, tuple[Any, Any]] = {}  # communicators and streams, by peer
         self._batch: list[Operation] | None = None
 
-    # Reductions raise RuntimeError where NCCL has none of a dtype ---------------------------------------------
+    def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Operation:
+        """Begin a collective; see ``Mpi``. Raises RuntimeError: NCCL has no such reduction of this dtype."""
+        tensor = array if call.endswith("gather") else out
+        count, kind = self._moved(tensor)
+        number = self._reduction(tensor, op) if op else 0
+        starts: dict[str, Start] = {
+            "all_reduce": lambda c, s: c.allReduce(_at(array), _at(array), count, kind, number, s),
+            "reduce": lambda c, s: c.reduce(_at(array), _at(array), count, kind, number, root, s),
+            "reduce_scatter": lambda c, s: c.reduceScatter(_at(array), _at(out), count, kind, number, s),
+            "broadcast": lambda c, s: c.broadcast(_at(array), _at(array), count, kind, root, s),
+            "all_gather": lambda c, s: c.allGather(_at(array), _at(out), count, kind, s),
+            "gather": lambda c, s: self._exchange(c, s, [(root, array)], self._parts(out)),
+            "scatter": lambda c, s: self._exchange(c, s, self._parts(array), [(root, out)]),
+            "all_to_all": lambda c, s: self._exchange(c, s, self._parts(array, sizes[1]), self._parts(out, sizes[0])),
+        }
+        return self._run(call, starts[call], tensor)
 
-    def all_reduce(self, array: Any, op: str) -> Operation:
-        """Reduce in place."""
-        count, *kinds = self._reduced(array, op)
-        return self._run("all_reduce", lambda c, s: c.allReduce(_at(array), _at(array), count, *kinds, s), array)
-
-    def reduce(self, array: Any, op: str, root: int) -> Operation:
-        """The same on the root alone."""
-        count, *kinds = self._reduced(array, op)
-        return self._run("reduce", lambda c, s: c.reduce(_at(array), _at(array), count, *kinds, root, s), array)
-
-    def reduce_scatter(self, out: Any, parts: Any, op: str) -> Operation:
-        """Reduce all ``parts``, and give each rank its row of the result."""
-        count, *kinds = self._reduced(out, op)
-        return self._run("reduce_scatter", lambda c, s: c.reduceScatter(_at(parts), _at(out), count, *kinds, s), parts)
-
-    # Moving -------------------------------------------------------------------------------------------------
-
-    def broadcast(self, array: Any, root: int) -> Operation:
-        """Make all arrays the root's."""
-        count, kind = self._moved(array)
-        return self._run("broadcast", lambda c, s: c.broadcast(_at(array), _at(array), count, kind, root, s), array)
-
-    def all_gather(self, out: Any, array: Any) -> Operation:
-        """Put the array of each rank into its row of ``out``."""
-        count, kind = self._moved(array)
-        return self._run("all_gather", lambda c, s: c.allGather(_at(array), _at(out), count, kind, s), array)
-
-    def gather(self, out: Any, array: Any, root: int) -> Operation:
-        """The same on the root alone."""
-        rows = [] if out is None else list(enumerate(out.reshape(self.size, -1) if out.size else ()))
-        return self._run("gather", self._exchange([(root, array)], rows), array)
-
-    def scatter(self, out: Any, parts: Any, root: int) -> Operation:
-        """Give each rank its row of the root's ``parts``."""
-        rows = [] if parts is None else list(enumerate(parts.reshape(self.size, -1) if parts.size else ()))
-        return self._run("scatter", self._exchange(rows, [(root, out)]), out)
-
-    def all_to_all(self, out: Any, parts: Any, received: Sequence[int], sent: Sequence[int]) -> Operation:
-        """Send ``sent[r]`` elements to rank r, and receive ``received[r]`` from it; flat arrays."""
-        into, own = (list(enumerate(np.split(np.arange(sum(n)), np.cumsum(n)[:-1]))) for n in (received, sent))
-        sends, receives = (
-            [(r, a[i[0] : i[-1] + 1]) for r, i in each if i.size] for a, each in ((parts, own), (out, into))
-        )
-        return self._run("all_to_all", self._exchange(sends, receives), out)
+    def _parts(self, array: Any, sizes: Sequence[int] | None = None) -> list[tuple[int, Any]]:
+        """The ranks' parts of an array, by default equally large; none of None."""
+        if array is None:
+            return []
+        n = sizes or [array.size // self.size] * self.size
+        return [(rank, array.reshape(-1)[sum(n[:rank]) : sum(n[: rank + 1])]) for rank in range(self.size)]
 
     def send(self, array: Any, to: int, tag: int) -> Operation:
         """Send to one rank, which receives in the same order."""
-        return self._run("send", self._exchange([(self._number(to), array)], []), array, to)
+        peer = self._number(to)
+        return self._run("send", lambda c, s: self._exchange(c, s, [(peer, array)], []), array, to)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Operation:
         """Receive from one rank."""
         if source is None:
             raise ValueError("NCCL receives from a rank that is named: give src")
-        return self._run("recv", self._exchange([], [(self._number(source), array)]), array, source)
+        peer = self._number(source)
+        return self._run("recv", lambda c, s: self._exchange(c, s, [], [(peer, array)]), array, source)
 
     def _number(self, peer: int) -> int:
         """The other rank's number in the communicator: that of all in a batch, else one of two."""
         return int(peer > self.rank) if self._batch is None else peer
 
-    def _exchange(self, sends: Sequence[tuple[int, Any]], receives: Sequence[tuple[int, Any]]) -> Start:
+    def _exchange(self, comm: Any, stream: int, sends: Parts, receives: Parts) -> None:
         """Send arrays to ranks of a communicator and receive others."""
-
-        def start(comm: Any, stream: int) -> None:
-            for call, pairs in ((comm.send, sends), (comm.recv, receives)):
-                for rank, array in pairs:
-                    if array.size:
-                        call(_at(array), *self._moved(array), rank, stream)
-
-        return start
+        for call, parts in ((comm.send, sends), (comm.recv, receives)):
+            for rank, array in parts:
+                if array.size:
+                    call(_at(array), *self._moved(array), rank, stream)
 
     # How operations run -------------------------------------------------------------------------------------
 
@@ -158,10 +130,8 @@ class Nccl:
         number = int(array.device.id)
         self._device = number if self._device is None else self._device
         if number != self._device:
-            raise RuntimeError(
-                f"NCCL connects this rank's cuda:{self._device}, where the first tensor was, and a tensor is on "
-                f"cuda:{number}: move it there; {A_GPU_EACH}"
-            )
+            text = f"NCCL connects this rank's cuda:{self._device}, and a tensor is on cuda:{number}"
+            raise RuntimeError(f"{text}: begin with minigrad.cuda.set_device(distributed.get_node_local_rank())")
         with self._cupy.cuda.Device(number):
             pair = ALL if self._batch is not None else peer
             if pair not in self._channels:
@@ -231,15 +201,13 @@ class Nccl:
             return array.size, getattr(self._nccl, f"NCCL_{kind.name.upper()}")
         return array.nbytes, self._nccl.NCCL_UINT8
 
-    def _reduced(self, array: Any, op: str) -> tuple[int, int, int]:
-        """The same for a reduction, and its number. Raises RuntimeError: NCCL does not have it."""
+    def _reduction(self, array: Any, op: str) -> int:
+        """The number of a reduction. Raises RuntimeError: NCCL does not have it."""
         kind = array.dtype
         if op not in OPS or not (kind.name in DTYPES or (kind.kind == "c" and op == "sum")):
-            raise RuntimeError(
-                f"NCCL has no reduction {op!r} of {kind.name}: move the tensor to the CPU, where MPI reduces it, or "
-                "convert it"
-            )
-        return (*self._moved(array), getattr(self._nccl, f"NCCL_{op.upper()}"))
+            text = f"NCCL has no reduction {op!r} of {kind.name}"
+            raise RuntimeError(f"{text}: move the tensor to the CPU, where MPI reduces it, or convert it")
+        return int(getattr(self._nccl, f"NCCL_{op.upper()}"))
 
 
 def _at(array: Any) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import mpi
-from .collectives import Group, barrier, inside, root_of
+from .collectives import Group, Rank, barrier, inside, root_of
 from .group import OF_FIRST, ProcessGroup, the_group
 from .messages import MOST_TAG, peer_of
 from .work import wait_for
@@ -34,11 +34,7 @@ def _together(g: ProcessGroup) -> Any:
 
 
 def broadcast_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
     """Give all ranks the objects of rank ``src``, in place.
 
@@ -69,11 +65,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 
 
 def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
-    dst: int | None = None,
-    group: Group = None,
-    group_dst: int | None = None,
+    obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
     """The same on rank ``dst`` alone; the others give no list.
 
@@ -93,9 +85,9 @@ def gather_object(
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None,
+    src: Rank = None,
     group: Group = None,
-    group_src: int | None = None,
+    group_src: Rank = None,
 ) -> None:
     """Put the r-th object of the list of rank ``src`` into the first place of the output of rank r.
 
@@ -114,11 +106,7 @@ def scatter_object_list(
 
 
 def send_object_list(
-    object_list: list[Any],
-    dst: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_dst: int | None = None,
+    object_list: list[Any], dst: Rank = None, group: Group = None, device: Any = None, group_dst: Rank = None
 ) -> None:
     """Send objects to a rank, which receives as many."""
     if (g := inside(group)) is not None:
@@ -127,11 +115,7 @@ def send_object_list(
 
 
 def recv_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> int:
     """Receive objects, in place. Returns the rank that sent. Raises RuntimeError: another number of objects."""
     if (g := inside(group)) is None:

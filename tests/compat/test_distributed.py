@@ -220,19 +220,6 @@ def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
     raises(AssertionError, "not an Exception", lambda: mg.futures.Future().set_exception("text"))
 
 
-def test_futures_are_collected() -> None:
-    futures: list[Any] = [mg.futures.Future() for _ in range(3)]
-    together = mg.futures.collect_all(futures)
-    for number, future in enumerate(futures):
-        assert not together.done()
-        future.set_result(number)
-    assert together.wait() == futures and mg.futures.wait_all(futures) == [0, 1, 2]
-    assert mg.futures.wait_all([]) == []
-    broken: Any = mg.futures.Future()
-    broken.set_exception(KeyError("a"))
-    raises(KeyError, None, lambda: mg.futures.wait_all([*futures, broken]))
-
-
 # torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
 
 

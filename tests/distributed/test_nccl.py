@@ -63,11 +63,15 @@ def among(ranks: int, body: Callable[[Nccl], Any]) -> list[Any]:
 
 def over(*operations: Any) -> None:
     """Wait for operations."""
-    until(lambda: all([operation.Test() for operation in operations]), "the operations are over")
+    until(lambda: False not in [operation.Test() for operation in operations], "the operations are over")
 
 
 def full(value: complex, size: int = 3, dtype: Any = np.float32) -> Any:
     return NAMESPACE.full(size, value, dtype)
+
+
+def reduce_in(carrier: Nccl, array: Any) -> Any:
+    return carrier.begin("all_reduce", array, array, "sum", 0, None)
 
 
 @pytest.fixture
@@ -85,7 +89,7 @@ def test_streams_wait_for_each_other(held: tuple[streams.Stream, threading.Event
     carrier, array, out, seen = Nccl(NAMESPACE, None), full(1), full(0), list[float]()
     with stream:
         stream.launch_host_func(lambda _: array.fill(5), None)
-        operations = [carrier.all_reduce(array, "sum"), carrier.all_gather(out, array)]
+        operations = [reduce_in(carrier, array), carrier.begin("all_gather", out, array, "", 0, None)]
         operations[1].join()
         stream.launch_host_func(lambda _: seen.append(float(out.get()[0])), None)
     threading.Event().wait(0.05)  # time for what does not wait
@@ -127,7 +131,7 @@ def test_nccl_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> N
         raise fake.NcclError(fake.UNHANDLED)
 
     monkeypatch.setattr(fake.NCCL, "get_unique_id", refuse)
-    start = lambda: Nccl(NAMESPACE, None).all_reduce(full(1), "sum")
+    start = lambda: reduce_in(Nccl(NAMESPACE, None), full(1))
     raises(RuntimeError, "UNHANDLED_CUDA_ERROR", start)
     monkeypatch.setattr(fake.NCCL, "available", False)
     raises(ImportError, r"CuPy finds no NCCL, which carries tensors .*nvidia-nccl-cu12", lambda: Nccl(NAMESPACE, None))
@@ -135,17 +139,17 @@ def test_nccl_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_tensor_on_another_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     carrier, other = Nccl(NAMESPACE, None), Device()
-    over(carrier.all_reduce(full(1), "sum"))
+    over(reduce_in(carrier, full(1)))
     other.id = 3
     monkeypatch.setattr(StrictArray, "device", other)
-    text = r"connects this rank's cuda:0.* a tensor is on cuda:3: .*set_device"
-    raises(RuntimeError, text, lambda: carrier.broadcast(full(1), 0))
+    text = r"connects this rank's cuda:0, and a tensor is on cuda:3: .*set_device"
+    raises(RuntimeError, text, lambda: reduce_in(carrier, full(1)))
     carrier.close()
 
 
 def test_two_ranks_on_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake, "GPU", 4)
-    among(2, lambda carrier: raises(RuntimeError, "INVALID_USAGE", lambda: carrier.all_reduce(full(1), "sum")))
+    among(2, lambda carrier: raises(RuntimeError, "INVALID_USAGE", lambda: reduce_in(carrier, full(1))))
 
 
 def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,8 +157,8 @@ def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     carrier, out = Nccl(NAMESPACE, None), full(0)
     with monkeypatch.context() as patch:
         patch.setattr(fake.NCCL, "NCCL_FLOAT32", 77)
-        raises(RuntimeError, "INVALID_ARGUMENT", lambda: carrier.gather(out, full(1), 0))
-    over(carrier.gather(out, full(3), 0))
+        raises(RuntimeError, "INVALID_ARGUMENT", lambda: carrier.begin("gather", out, full(1), "", 0, None))
+    over(carrier.begin("gather", out, full(3), "", 0, None))
     assert out.get()[0] == 3
     carrier.close()
 
@@ -164,10 +168,10 @@ def test_another_rank_ends() -> None:
     ready = threading.Barrier(2)
 
     def body(carrier: Nccl) -> None:
-        over(carrier.all_reduce(full(1), "sum"))
+        over(reduce_in(carrier, full(1)))
         ready.wait(SECONDS)
         if carrier.rank == 0:
-            operation = carrier.all_reduce(full(1), "sum")
+            operation = reduce_in(carrier, full(1))
             text = r"NCCL has lost a connection in all_reduce \(6\)"
             raises(RuntimeError, text, lambda: over(operation))
         else:
@@ -180,7 +184,7 @@ def test_what_is_under_way_at_the_end(held: tuple[streams.Stream, threading.Even
     """NCCL's own end would wait for it."""
     (stream, flag), carrier = held, Nccl(NAMESPACE, None)
     with stream:
-        carrier.all_reduce(full(1), "sum")
+        reduce_in(carrier, full(1))
     carrier.close()
     flag.set()
 
@@ -200,7 +204,7 @@ def test_cupy_13(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def body(carrier: Nccl) -> float:
         array = full(1)
-        over(carrier.all_reduce(array, "sum"))
+        over(reduce_in(carrier, array))
         return float(array.get()[0])
 
     assert among(2, body) == [2, 2]
