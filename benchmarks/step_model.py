@@ -11,7 +11,6 @@ from .workloads import Work
 
 MIB, GIB = 2**20, 2**30
 FIRST_BUCKET, BUCKET = MIB, 25 * MIB  # of DistributedDataParallel
-HEADER = 30 * 8  # bytes that go round before each call, see minigrad/distributed/agreement.py
 RANKS = tuple(2**i for i in range(11))
 GOOD, HALF = 0.9, 0.5  # efficiencies
 
@@ -230,7 +229,7 @@ class Time(NamedTuple):
 
 
 def reduction(n: int, size: float, machine: Machine, network: Network | None) -> Cost:
-    """A call of minigrad.distributed: its header, then the array; inside machines, then between them.
+    """A call of minigrad.distributed, inside machines, then between them.
 
     Args:
         network: None if all ranks are on one machine, even if they are more than its cores.
@@ -238,11 +237,8 @@ def reduction(n: int, size: float, machine: Machine, network: Network | None) ->
     inside = n if network is None else min(n, machine.ranks)
     between = 1 if network is None else math.ceil(n / machine.ranks)
     cost = Cost(machine.call if n > 1 else 0.0, 0.0)
-    for each in (HEADER, size):
-        cost = cost.plus(all_reduce(inside, each, machine.inside))
-        if network is not None:
-            cost = cost.plus(all_reduce(between, each, network, machine.add))
-    return cost
+    cost = cost.plus(all_reduce(inside, size, machine.inside))
+    return cost if network is None else cost.plus(all_reduce(between, size, network, machine.add))
 
 
 def step_time(step: Step, n: int, machine: Machine, network: Network | None) -> Time:

@@ -161,8 +161,8 @@ def test_placements_can_be_written_down() -> None:
     raises(NotImplementedError, "DistributedDataParallel", lambda: tensor.distribute_tensor(mg.ones(1)))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_spawn_calls_in_processes(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="mpiexec starts the processes")
     mg.multiprocessing.spawn(_write, args=(tmp_path,), nprocs=2)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
     with pytest.raises(mg.multiprocessing.ProcessRaisedException, match="ZeroDivisionError"):
@@ -249,22 +249,16 @@ def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
 
 SPAWNED = """
 import multiprocessing
-import os
 import sys
 
 import torch
-import torch.distributed as dist
 
-def main(rank, size):
-    dist.init_process_group("gloo", rank=rank, world_size=size)
-    total = torch.tensor([1.0 + rank])
-    dist.all_reduce(total)
-    open(str(rank), "w").write(f"{torch.version.project} {total.item()}")
-    dist.destroy_process_group()
+def main(rank):
+    open(str(rank), "w").write(torch.version.project)
 
 if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[1])
-    children = [multiprocessing.Process(target=main, args=(rank, 2)) for rank in range(2)]
+    children = [multiprocessing.Process(target=main, args=(rank,)) for rank in range(2)]
     for child in children:
         child.start()
     for child in children:
@@ -275,10 +269,7 @@ if __name__ == "__main__":
 @pytest.mark.nightly
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_children_of_a_program_get_minigrad_for_torch(method: str, tmp_path: Path) -> None:
-    pytest.importorskip("mpi4py")
     path = ranks.written(SPAWNED, tmp_path)
-    words = [sys.executable, "-m", "minigrad", "compat", path, method]
-    ran = ranks.finished(ranks.begun(words, tmp_path, MASTER_ADDR="localhost", MASTER_PORT=str(ranks.free_port())))
+    ran = ranks.finished(ranks.begun([sys.executable, "-m", "minigrad", "compat", path, method], tmp_path))
     assert (ran.status, ran.err) == (0, "")
-    expected = f"{mg.version.project} 3.0"
-    assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == [expected, expected]
+    assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == [mg.version.project] * 2

@@ -16,8 +16,8 @@ from ...distributed.group import ProcessGroup, the_group
 from ...functions.comparison import equal
 from ...tensor import Tensor
 from .buckets import Buckets, MiB
+from .buckets import GradBucket as GradBucket
 from .one_device import Wrapper
-from .reducer import GradBucket as GradBucket
 from .reducer import Hook, Reducer
 
 __all__ = ["DistributedDataParallel"]
