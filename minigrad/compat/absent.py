@@ -87,9 +87,8 @@ ABSENT = _by_name(
         "ranks stand in no mesh; make groups by distributed.new_group": """
             distributed.DeviceMesh distributed.device_mesh distributed.init_device_mesh
         """,
-        "MPI connects the ranks, without a store; for objects there are distributed.broadcast_object_list and its like": """
-            distributed.*Store distributed.*rendezvous*
-        """,
+        "MPI connects ranks, without a store; for objects there are "
+        "distributed.broadcast_object_list and its like": "distributed.*Store distributed.*rendezvous*",
         "a job ends with the first rank that fails; start it with python -m minigrad.run": """
             distributed.elastic.* distributed.launcher
         """,

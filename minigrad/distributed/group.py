@@ -142,8 +142,8 @@ class ProcessGroup:
         return self.ranks.index(rank)
 
     def close(self) -> None:
-        """End the calls that are under way, and free what carries arrays."""
-        for work in self._pending:
+        """Wait for the calls that are under way, unless an error ends the program, and free what carries arrays."""
+        for work in self._pending if sys.exc_info()[0] is None else ():
             with suppress(RuntimeError):
                 work.wait()
         if self._gpu is not None:
@@ -211,8 +211,7 @@ def init_process_group(
     group.WORLD = ProcessGroup(range(there.size), there.rank, name, world, seconds)
     _groups.append(group.WORLD)
     if world is not None:
-        sys.excepthook = _ended_by_error
-        _watch_forks()
+        _watch()
         threads = mpi.threads_here(world)
         if threads_of_environment() is None:
             set_num_threads(threads)
@@ -228,25 +227,26 @@ def _checked(backend: str | None) -> str:
 
 
 @cache
-def _watch_forks() -> None:
-    """A forked process, such as a data loader's worker, is no rank."""
+def _watch() -> None:
+    """From now on, an error that ends this process ends the other ranks, which would wait for it; and a forked process,
+    such as a data loader's worker, is no rank."""
+    before, rank = sys.excepthook, place.find().rank
+
+    def end(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if is_of_first(error):  # rank 0 shows it, and ends all
+            time.sleep(GRACE)
+        else:
+            print(f"minigrad: rank {rank} ends with an error:", file=sys.stderr)
+            before(kind, error, traceback)
+        report(error)
+
+    def forget() -> None:
+        group.WORLD, sys.excepthook = None, before
+        _groups.clear()
+
+    sys.excepthook = end
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forget)
-
-
-def _forget() -> None:
-    group.WORLD, sys.excepthook = None, sys.__excepthook__
-    _groups.clear()
-
-
-def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """Show an error that ends this rank, and end the others, which would wait for it."""
-    if is_of_first(error):  # rank 0 shows it, and ends all
-        time.sleep(GRACE)
-    elif group.WORLD is not None:
-        print(f"minigrad: rank {group.WORLD.number} ends with an error:", file=sys.stderr)
-        sys.__excepthook__(kind, error, traceback)
-    report(error)
+        os.register_at_fork(after_in_child=forget)
 
 
 def is_of_first(error: BaseException) -> bool:
@@ -256,7 +256,7 @@ def is_of_first(error: BaseException) -> bool:
 
 def report(error: BaseException) -> None:
     """End the other ranks when this process ends, which it does with an error."""
-    if group.WORLD is not None and group.WORLD.comm is not None:
+    if "mpi4py.MPI" in sys.modules:
         from mpi4py.run import set_abort_status
 
         set_abort_status(error)
@@ -276,7 +276,6 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         each.close()
     if GroupMember.WORLD in ends:
         GroupMember.WORLD = None
-        sys.excepthook = sys.__excepthook__ if sys.excepthook is _ended_by_error else sys.excepthook
 
 
 def is_initialized() -> bool:
