@@ -20,7 +20,7 @@ from ..backend import xp
 from ..tensor import Tensor
 from .group import ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan
-from .work import Done, Work, wait_for
+from .work import Several, Work, wait_for
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
 __all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
@@ -327,7 +327,7 @@ def barrier(
         return None
     if g.compares:
         g.compare("barrier()")
-    work = Work("barrier", Done() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
+    work = Work("barrier", Several() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
     if async_op:
         return g.keep(work)
     work.wait(timeout)
@@ -343,11 +343,10 @@ def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wai
     if (g := inside(group)) is None or g.comm is None:
         return
     seconds, one = g.seconds if timeout is None else timeout.total_seconds(), np.zeros(1, np.uint8)
+    numbers = range(1, g.size()) if g.number == 0 else ()
+    coming = {g.ranks[number]: g.comm.Irecv(one.copy(), number, BARRIER_TAG) for number in numbers}
     if g.number > 0:
         g.comm.Isend(one, 0, BARRIER_TAG)
-        wait_for(g.comm.Irecv(one.copy(), 0, BARRIER_TAG).Test, seconds, "monitored_barrier")
-        return
-    coming = {rank: g.comm.Irecv(one.copy(), number, BARRIER_TAG) for number, rank in enumerate(g.ranks) if number}
     missing: list[int] = []
 
     def all_are_here() -> bool:
@@ -357,9 +356,6 @@ def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wai
     try:
         wait_for(all_are_here, seconds, "monitored_barrier")
     except RuntimeError as error:
-        for rank in missing:
-            coming[rank].Cancel()
         who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
         raise RuntimeError(f"{str(error).partition(':')[0]}: {who} did not call it") from None
-    for number in range(1, g.size()):
-        g.comm.Send(one, number, BARRIER_TAG)
+    wait_for(g.comm.Ibarrier().Test, seconds, "monitored_barrier")

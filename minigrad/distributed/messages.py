@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from ..tensor import Tensor
@@ -79,22 +80,20 @@ def _check(tensor: Any, tag: int, name: str) -> None:
         raise ValueError(f"a tag is a number from 0 to {MOST_TAG - 1}, not {tag}")
 
 
+@dataclass(eq=False)
 class P2POp:
     """A message for ``batch_isend_irecv``: ``isend`` or ``irecv``, a tensor, and the other rank."""
 
-    def __init__(
-        self,
-        op: Callable[..., Any],
-        tensor: Tensor,
-        peer: Rank = None,
-        group: Group = None,
-        tag: int = 0,
-        group_peer: Rank = None,
-    ) -> None:
-        if op not in (isend, irecv):
+    op: Callable[..., Any]
+    tensor: Tensor
+    peer: Rank = None
+    group: Group = None
+    tag: int = 0
+    group_peer: Rank = None
+
+    def __post_init__(self) -> None:
+        if self.op not in (isend, irecv):
             raise ValueError("the op of a P2POp must be isend or irecv")
-        self.op, self.tensor, self.peer, self.group = op, tensor, peer, group
-        self.tag, self.group_peer = tag, group_peer
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:

@@ -27,18 +27,10 @@ class Request(Protocol):
         """Whether it is complete; the call also moves it on."""
 
 
-class Done:
-    """A transfer that is complete."""
-
-    def Test(self) -> bool:
-        """True."""
-        return True
-
-
 class Several:
-    """Transfers that count as one."""
+    """Transfers that count as one; without any, it is complete."""
 
-    def __init__(self, requests: Sequence[Request]) -> None:
+    def __init__(self, requests: Sequence[Request] = ()) -> None:
         self.requests = requests
 
     def Test(self) -> bool:

@@ -71,16 +71,12 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
         self._joining: Joining | None = None
-        named, ignored = self._reduced(), self._ignored()
+        named = self._reduced()
         if not named:
-            raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
-                "gradient."
-            )
+            raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
         _check_equal(named, self.process_group)
         if self.init_sync:
-            weights = [p for n, p in self.module.named_parameters() if n not in ignored]
-            _send([*weights, *self._buffers_to_send], self.process_group)
+            _send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
         self._build(named)
 
     def _build(self, named: Mapping[str, Tensor]) -> None:
@@ -89,19 +85,18 @@ class DistributedDataParallel(Wrapper, fields=True):
         self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
         weakref.finalize(self, detach, self._reducer)  # a forward pass that nobody walks back has attached it
 
-    def _ignored(self) -> set[str]:
-        return set(getattr(self.module, "_ddp_params_and_buffers_to_ignore", ()))
+    def _named(self, kind: str) -> dict[str, Tensor]:
+        """The parameters or buffers of now that ranks share: a module may have replaced them."""
+        ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
+        return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
     @property
     def _buffers_to_send(self) -> list[Tensor]:
-        """Those of now: a module may have replaced them."""
-        ignored = self._ignored()
-        return [b for n, b in self.module.named_buffers() if n not in ignored]
+        return list(self._named("buffers").values())
 
     def _reduced(self) -> dict[str, Tensor]:
         """The parameters whose gradients are reduced."""
-        ignored = self._ignored()
-        return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in ignored}
+        return {name: p for name, p in self._named("parameters").items() if p.requires_grad}
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """``module(*inputs, **kwargs)``."""
