@@ -1,7 +1,5 @@
 """What all tests share: the devices they run on, and a fixed seed."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shlex

@@ -4,8 +4,6 @@ It works on a copy of the checkout, runs pytest with the arguments that follow, 
 that failed, or SURVIVED. The exit status is the number of survivors.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

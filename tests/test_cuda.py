@@ -1,7 +1,5 @@
 """torch.cuda's names on machines without a GPU: what PyTorch answers there, or what to install."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Commands are not run: the `--help` of the program must know every option on the 
 fails: nothing is skipped unseen. The default tier runs the README's examples and asks `minigrad` alone.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import os

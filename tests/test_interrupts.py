@@ -1,7 +1,5 @@
 """KeyboardInterrupt at many moments: whatever was switched for a while is afterwards as before."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

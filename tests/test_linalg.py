@@ -1,7 +1,5 @@
 """``torch.linalg`` against PyTorch: values, gradients, float32 kept, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

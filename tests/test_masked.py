@@ -1,7 +1,5 @@
 """torch.masked: functions of the elements under a mask."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The garbage collector is off in these tests: what only it could free (a cycle) c
 GPU it holds memory that a program needs now. What a process takes in all is measured by benchmarks/memory.py.
 """
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ derived from it; it names the op, or has PyTorch's words; every number of PyTorc
 longer by more than a line; and its traceback ends at the user's line, or one frame behind it.
 """
 
-from __future__ import annotations
-
 import builtins
 import pickle
 import re

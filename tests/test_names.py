@@ -1,7 +1,5 @@
 """The one list of names: what programs, type checkers and editors see of a function that is defined once."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """``repr``: PyTorch's, character by character."""
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np

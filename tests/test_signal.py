@@ -1,7 +1,5 @@
 """Signals: Fourier transforms, short-time ones, and the windows of ``torch.signal``, with PyTorch's numbers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """``torch.special`` names what torch has, too."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

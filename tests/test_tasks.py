@@ -1,7 +1,5 @@
 """tasks.py: what it runs, what it installs and when, and what it says where something is missing."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import subprocess

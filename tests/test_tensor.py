@@ -1,7 +1,5 @@
 """The Tensor itself: Python's protocols, attributes, ways in and out."""
 
-from __future__ import annotations
-
 import copy
 import operator
 import pickle

@@ -4,8 +4,6 @@ What all threads share is PyTorch's, too: the default generator (dropout draws f
 number of kernels' threads.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tracebacks of a user's mistake end at the user's line; the frames within the library are there on request."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """autograd.Function: users' own ops, against PyTorch's with the same source text."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable

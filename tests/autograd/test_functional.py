@@ -1,7 +1,5 @@
 """Jacobians, Hessians and their products against PyTorch's: numbers, forms, errors, gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

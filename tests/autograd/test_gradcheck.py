@@ -1,7 +1,5 @@
 """The checker itself: it accepts what is right, and tells where what is wrong is wrong."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 

@@ -1,7 +1,5 @@
 """Grad mode and anomaly mode: where they begin, and that they end whatever happens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

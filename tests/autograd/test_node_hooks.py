@@ -1,8 +1,6 @@
 """Hooks on nodes, on accumulations and on several gradients, edges to walk from and to, walks within walks, versions,
 as in PyTorch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import minigrad as mg

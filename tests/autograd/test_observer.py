@@ -1,7 +1,5 @@
 """The one way to watch: what an observer sees, in which order, and that it leaves nothing behind."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

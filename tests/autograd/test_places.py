@@ -1,7 +1,5 @@
 """Places in messages and pictures: in a notebook, a cell and its line in place of a file of the kernel's."""
 
-from __future__ import annotations
-
 import linecache
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What the tape records: of operators, functions and ``apply`` the same; rules get what they name."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Views and changes in place within the graph: as PyTorch, in programs drawn at random and in known ones."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

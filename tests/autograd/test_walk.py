@@ -1,7 +1,5 @@
 """The walk back: what it adds up, what it frees, what it refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

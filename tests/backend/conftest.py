@@ -1,7 +1,5 @@
 """Kernels are called as ``autograd.calls.apply`` calls them: 1 / 0 is silent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """OpenBLAS's number of threads: 1 inside, as before outside."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import threading

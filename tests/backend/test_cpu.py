@@ -1,7 +1,5 @@
 """The NumPy backend, and how arrays find their backend."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Batched products by cuBLAS: which arguments it gets for which operands, and TF32 by PyTorch's three switches."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

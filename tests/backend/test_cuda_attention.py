@@ -1,7 +1,5 @@
 """The attention kernels, run by the emulator: against the plain definition in float64, and difference quotients."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CUDA kernels on arrays of bfloat16: they compute in float32, and round once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

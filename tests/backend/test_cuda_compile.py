@@ -1,7 +1,5 @@
 """Every CUDA source compiles for the GPUs in use: NVIDIA's own compiler, which needs no GPU."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

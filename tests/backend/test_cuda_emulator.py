@@ -1,7 +1,5 @@
 """The emulator of CUDA kernels: it runs what is right, and reports what is wrong."""
 
-from __future__ import annotations
-
 import platform
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The CUDA kernels, run by the emulator: against the plain definitions of their ops in float64."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Devices in PyTorch's spelling."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

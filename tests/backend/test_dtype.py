@@ -1,7 +1,5 @@
 """Number formats and their promotion, as PyTorch."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 

@@ -1,7 +1,5 @@
 """Commands that install optional libraries: right for a checkout, a wheel and a notebook."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import re

@@ -1,7 +1,5 @@
 """Numbers on the CPU, from whatever holds them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A gradient that is made where it is used: ``cross_entropy`` behind ``linear``, against the same with arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

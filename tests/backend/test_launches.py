@@ -1,7 +1,5 @@
 """The counter of launches and synchronisations on the stand-in for a GPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

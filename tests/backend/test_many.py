@@ -1,8 +1,6 @@
 """Optimisers and clipping change all tensors of a group together, in compiled loops and on a GPU: against the plain
 rules in float64, and against the optimisers without these kernels."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 from typing import Any

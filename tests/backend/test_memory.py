@@ -1,7 +1,5 @@
 """The C library is told to keep freed memory, where there is one that can be told."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Callable

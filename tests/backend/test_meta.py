@@ -1,7 +1,5 @@
 """The device "meta": shapes, steps and dtypes without elements, as PyTorch's."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

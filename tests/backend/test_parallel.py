@@ -1,7 +1,5 @@
 """Blocks of rows on several threads."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

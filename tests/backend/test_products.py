@@ -1,7 +1,5 @@
 """Products of matrices on all cores: the same as NumPy's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

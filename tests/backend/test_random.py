@@ -1,7 +1,5 @@
 """Generators: repeatable, restorable, PyTorch's stream (tests/functions/test_random.py), and masks."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Storages: the bytes behind tensors, files among them, as PyTorch's."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Formats that are kept and converted, and hardly computed with: as PyTorch rounds, refuses, saves and prints them."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -1,7 +1,5 @@
 """The strict stand-in for CuPy: it refuses what CuPy refuses, and otherwise does what CuPy does."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """Decoding with the cache, without, and on PyTorch gives the same tokens; other tokens are noticed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

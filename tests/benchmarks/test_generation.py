@@ -1,7 +1,5 @@
 """minigrad and transformers write the same greedy texts; other ones are noticed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The command for a machine with a GPU, as a whole, on the stand-in for one."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

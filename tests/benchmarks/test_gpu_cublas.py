@@ -1,7 +1,5 @@
 """Products by ctypes: the arguments of cublasGemmEx, which a stand-in reads as cuBLAS does, by columns."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 from operator import attrgetter
@@ -41,9 +39,7 @@ class Library:
         assert size.value > 0
         return self._called("workspace")
 
-    def cublasGemmEx(
-        self, handle: Any, turn_a: int, turn_b: int, m: int, n: int, k: int, alpha: Any, *rest: Any
-    ) -> int:
+    def cublasGemmEx(self, _: Any, turn_a: int, turn_b: int, m: int, n: int, k: int, alpha: Any, *rest: Any) -> int:
         a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute, _ = rest
         scale = np.float64 if compute == COMPUTE["float64"] else np.float32
         for number, value in ((alpha, 1), (beta, 0)):
@@ -82,9 +78,8 @@ def test_products_in_both_orders(turned: tuple[bool, bool], precision: str, libr
     dtype = "float32" if precision == "TF32" else precision
     draw = np.random.default_rng(0)
     a, b = (draw.integers(-4, 5, shape).astype(dtype) for shape in ((3, 5), (5, 2)))
-    operands: list[Any] = [
-        wrap(np.ascontiguousarray(x.T)).T if turn else wrap(x) for x, turn in zip((a, b), turned, strict=True)
-    ]
+    both = zip((a, b), turned, strict=True)
+    operands: list[Any] = [wrap(np.ascontiguousarray(x.T)).T if turn else wrap(x) for x, turn in both]
     out = NAMESPACE.zeros((3, 2), dtype)
     Cublas(NAMESPACE).matmul(operands[0], operands[1], out, precision)
     np.testing.assert_array_equal(out.get(), a @ b)

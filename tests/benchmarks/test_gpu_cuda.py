@@ -1,7 +1,5 @@
 """The lines of ``benchmarks.gpu`` that call CUDA, with libraries that note how they are called."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -106,8 +104,7 @@ def test_each_end_of_a_test_is_written_once(tmp_path: Path) -> None:
     rows = tmp_path / "rows"
     variables = {**os.environ, "MINIGRAD_TESTS": str(rows), "PYTHONPATH": str(runner.ROOT)}
     subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, check=False)
-    ends = sorted(
-        (row["test"].partition("::")[2], row["end"]) for row in map(json.loads, rows.read_text().splitlines())
-    )
+    lines = map(json.loads, rows.read_text().splitlines())
+    ends = sorted((row["test"].partition("::")[2], row["end"]) for row in lines)
     bad = [("test_does_not_begin", "failed"), ("test_fails", "failed")]
     assert ends == [*bad, ("test_passes", "passed"), ("test_skips", "skipped")]

@@ -1,7 +1,5 @@
 """The folder for another machine: texts, and wheels for its Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

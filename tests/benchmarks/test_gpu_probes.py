@@ -1,7 +1,5 @@
 """Probes and comparisons can fail: a device that computes something else is noticed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -31,25 +29,15 @@ def test_the_stand_in_passes(place: Place) -> None:
 
 
 def test_other_results_are_noticed(place: Place) -> None:
-    rows: list[tuple[list[Any], list[Any]]] = [
-        ([1.0, 2.0], [1.0, 2.001]),
-        ([1, 2], [1, 3]),
-        ([1.0, float("nan")], [1.0, 0.0]),
-        ([1.0], [1.0, 1.0]),
-        ([1.0, 2.0], [1, 2]),
-    ]
-    for here, there in rows:
+    rows = [([1.0, 2.0], [1.0, 2.001]), ([1, 2], [1, 3]), ([1.0, float("nan")], [1.0, 0.0]), ([1.0], [1.0, 1.0])]
+    for here, there in [*rows, ([1.0, 2.0], [1, 2])]:
         with pytest.raises(AssertionError):
-            probes_arrays.compared(
-                place, lambda device, here=here, there=there: mg.tensor(here if device == "cpu" else there)
-            )
+            probes_arrays.compared(place, lambda device, a=here, b=there: mg.tensor(a if device == "cpu" else b))
 
 
 @needs_emulator
 def test_a_kernel_with_another_gradient_is_noticed(place: Place) -> None:
-    def twice(device: str, x: Any) -> Any:
-        return x * (1 if device == "cpu" else 1.001)
-
+    twice = lambda device, x: x * (1 if device == "cpu" else 1.001)
     probes_kernels.checked(place, (lambda device, x: x * 1, ((3, 4),)), "float32")
     raises(AssertionError, "differs by", lambda: probes_kernels.checked(place, (twice, ((3, 4),)), "float32"))
 

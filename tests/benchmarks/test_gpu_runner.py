@@ -1,7 +1,5 @@
 """Stages that raise, die, hang or write garbage are reported, and the next stages run."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

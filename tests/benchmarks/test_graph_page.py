@@ -1,7 +1,5 @@
 """The graphs at a small size: recorded, laid out, written and opened; and which bars are told as missed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +10,8 @@ from benchmarks import graph_page
 from benchmarks.graph_page import measure, missed, table
 from benchmarks.process import Missing
 
-GOOD: dict[str, Any] = {
-    "title": "small",
-    "nodes": 7,
-    "boxes": 5,
-    "record": 1.0,
-    "layout": 9.0,
-    "write": 1.0,
-    "megabytes": 4.9,
-    "letters": 8.5,
-    "clicks": 3,
-    "memory": 100.0,
-}
+GOOD: dict[str, Any] = {"title": "small", "nodes": 7, "boxes": 5, "record": 1.0, "layout": 9.0, "write": 1.0}
+GOOD |= {"megabytes": 4.9, "letters": 8.5, "clicks": 3, "memory": 100.0}
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 """The benchmark of Hugging Face's models: both libraries compute the same; other results are noticed."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import hugging_face

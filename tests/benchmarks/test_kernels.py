@@ -1,7 +1,5 @@
 """Kernels are called as written, give PyTorch's results at small sizes, and differences are noticed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The invented corpus, and each stage of a training on it, at a small size."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of layers: both libraries compute the same, every layer is timed, and what differs makes no table."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import kernels, layers, steps

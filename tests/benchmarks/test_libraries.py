@@ -1,7 +1,5 @@
 """Peers compute what minigrad computes, and what they lack is said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The command: its options, what it prints, and that one part's failure leaves the others."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

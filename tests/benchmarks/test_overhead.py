@@ -1,7 +1,5 @@
 """Ops on tiny tensors: the same on both libraries, alone and in a chain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

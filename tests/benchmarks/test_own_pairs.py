@@ -1,20 +1,14 @@
 """The measurement of small corpora: what it asks for is right, and what it reports is what was translated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from benchmarks import own_pairs
 
+for extra in ("tokenizers", "sacrebleu", "tqdm"):
+    pytest.importorskip(extra)
 SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--steps", "4", "--ranks", "1")
-
-
-@pytest.fixture(autouse=True)
-def _needs_extras() -> None:
-    for name in ("tokenizers", "sacrebleu", "tqdm"):
-        pytest.importorskip(name)
 
 
 def test_a_measurement(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Ranks that share a step: what the tables say, that ranks which differ make none, and small measurements."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -10,6 +8,7 @@ import pytest
 
 from benchmarks import ranks
 from benchmarks.process import Differ, Failed, Missing
+from tests.support.cases import raises
 
 PARTS = {"forward": 1.0, "backward": 2.0, "update": 0.5}
 
@@ -23,13 +22,11 @@ def test_ranks_must_end_with_the_same_weights(mode: str, monkeypatch: pytest.Mon
     if mode == "apart":
         assert ranks.measure(mode, "tiny", 2, 1.0) == {"ms": 4.0, **common}
     else:
-        with pytest.raises(Differ, match="the ranks' weights differ"):
-            ranks.measure(mode, "tiny", 2, 1.0)
+        raises(Differ, "the ranks' weights differ", lambda: ranks.measure(mode, "tiny", 2, 1.0))
 
 
 def test_a_rank_that_fails() -> None:
-    with pytest.raises(Failed, match="ended with code 3"):
-        ranks._answers([sys.executable, "-c", "raise SystemExit(3)"], 2, {})
+    raises(Failed, "ended with code 3", lambda: ranks._answers([sys.executable, "-c", "raise SystemExit(3)"], 2, {}))
     with pytest.raises(Missing, match="not installed"):
         ranks._answers([sys.executable, "-c", 'print(\'{"missing": "not installed"}\')'], 2, {})
 

@@ -1,7 +1,5 @@
 """The benchmark of sentence embeddings: minigrad and PyTorch make the same vectors; other ones are noticed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

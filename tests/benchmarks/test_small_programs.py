@@ -1,7 +1,5 @@
 """Small programs of measurements, each at a small size, and their tables."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys
@@ -11,20 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import (
-    data_parallel,
-    drawing,
-    embeddings,
-    first_run,
-    import_time,
-    logit_lens,
-    midi,
-    neighbour,
-    size,
-    steps,
-)
+from benchmarks import data_parallel, drawing, embeddings, first_run, import_time, logit_lens, midi, neighbour, size
 from benchmarks.drawing import DRAW, IMPORT, NOTHING, Worker
 from benchmarks.process import Failed
+from benchmarks.steps import LEAST
 from examples.embeddings.text import shipped
 from minigrad.music import write_midi
 from tests.support.cases import raises
@@ -130,7 +118,7 @@ def test_table_of_midi(tmp_path: Path) -> None:
 
 def test_steps_are_timed_in_both_states() -> None:
     found = neighbour.train("minigrad", "tiny", 0.001)
-    assert len(found["quiet"]) == len(found["busy"]) == neighbour.TURNS * steps.LEAST
+    assert len(found["quiet"]) == len(found["busy"]) == neighbour.TURNS * LEAST
     assert min(found["quiet"] + found["busy"]) > 0
 
 

@@ -1,7 +1,5 @@
 """The table of training steps: its figures, and that it is not made of steps that differ."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables as text, Markdown and values."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.table import Table

@@ -1,7 +1,5 @@
 """The measured models: the same on both libraries, and their products counted as they are multiplied."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad

@@ -1,7 +1,5 @@
 """The command ``minigrad`` as a whole: its commands, its help, its versions."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

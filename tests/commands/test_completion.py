@@ -1,7 +1,5 @@
 """``minigrad completion``: scripts for shells, by an optional library."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``minigrad profile`` and ``minigrad compat``: a person's program runs as if by itself."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``minigrad viz``: which picture the words on the command line ask for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

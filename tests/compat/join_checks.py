@@ -1,7 +1,5 @@
 """Checks of torch.distributed.algorithms, which each rank makes: batches that differ in number, and DDP's hooks."""
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any
 

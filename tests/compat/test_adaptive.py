@@ -1,8 +1,7 @@
 """The adaptive softmax against PyTorch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,45 +11,26 @@ import minigrad
 from minigrad import nn
 from tests.support.cases import cases, raises
 from tests.support.layer_checks import check_first_numbers
-from tests.support.parity import assert_close, ours, torch
-from tests.support.twins import compare_gradients, pair, twinned
+from tests.support.parity import ours
+from tests.support.twins import check_twins
 
 rng = np.random.default_rng(0)
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "two clusters": lambda n: n.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0),
     "one cluster, a bias": lambda n: n.AdaptiveLogSoftmaxWithLoss(8, 10, [4], head_bias=True),
 }
-TARGETS: dict[str, Any] = {
-    "of all clusters": [0, 9, 4, 3, 6, 2, 5],
-    "of the head": [0, 1, 2, 0, 1, 2, 0],
-    "of a cluster": [9, 8, 7, 9, 8, 7, 9],
-}
+OF_ALL_CLUSTERS, OF_THE_HEAD, OF_A_CLUSTER = [0, 9, 4, 3, 6, 2, 5], [0, 1, 2, 0, 1, 2, 0], [9, 8, 7, 9, 8, 7, 9]
 
 
 @cases("name", MAKERS)
-@cases("targets", TARGETS)
-def test_agrees_with_torch(name: str, targets: str, device: str) -> None:
-    mine, other = twinned(MAKERS[name](nn), MAKERS[name](torch.nn), device)
-    assert repr(mine) == repr(other)
-    x, tx = pair(rng.standard_normal((7, 8)), device, True)
-    t, tt = pair(np.array(TARGETS[targets]), device)
-    found, expected = mine(x, t), other(tx, tt)
-    assert_close(found.output, expected.output)
-    assert_close(found.loss, expected.loss)
-    found.loss.backward()
-    expected.loss.backward()
-    assert_close(x.grad, tx.grad)
-    compare_gradients(mine, other)
-    assert_close(mine.log_prob(x), other.log_prob(tx))
-    assert_close(mine.predict(x), other.predict(tx))
+@cases("targets", [OF_ALL_CLUSTERS, OF_THE_HEAD, OF_A_CLUSTER])
+def test_agrees_with_torch(name: str, targets: list[int], device: str) -> None:
+    x, all_of = rng.standard_normal((7, 8)), lambda t, layer, x, y: [*layer(x, y), layer.log_prob(x), layer.predict(x)]
+    check_twins(MAKERS[name], x, np.array(targets), device=device, call=all_of)
 
 
 def test_one_sample(device: str) -> None:
-    mine, other = twinned(MAKERS["two clusters"](nn), MAKERS["two clusters"](torch.nn), device)
-    (x, tx), (t, tt) = pair(rng.standard_normal(8), device), pair(np.array(7), device)
-    found, expected = mine(x, t), other(tx, tt)
-    assert_close(found.output, expected.output)
-    assert_close(found.loss, expected.loss)
+    check_twins(MAKERS["two clusters"], rng.standard_normal(8), np.array(7), device=device)
 
 
 def test_second_order(device: str) -> None:
@@ -76,8 +56,7 @@ def test_begins_again() -> None:
 
 def test_errors() -> None:
     for cutoffs, text in (([], "length larger than 0"), ([3, 3], "unique"), ([3, 10], "unique"), ([0], "unique")):
-        with pytest.raises(ValueError, match=text):
-            nn.AdaptiveLogSoftmaxWithLoss(5, 10, cutoffs)
+        raises(ValueError, text, partial(nn.AdaptiveLogSoftmaxWithLoss, 5, 10, cutoffs))
     layer = MAKERS["two clusters"](nn)
     with pytest.raises(RuntimeError, match=r"\[0, 9\], but values in range \[1, 10\]"):
         layer(minigrad.ones(2, 8), minigrad.tensor([1, 10]))

@@ -1,7 +1,5 @@
 """`import torch` gives minigrad: by a call, within a `with`, and in a program run by `minigrad compat`."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import pickle
@@ -205,10 +203,9 @@ def in_a_folder(folder: Path, files: dict[str, str], program: str) -> str:
         (folder / name).write_text(text)
     hidden = "class NoTorch:\n    def find_spec(self, name, path=None, target=None):\n"
     hidden += "        if name == 'torch' and 'torch/part.py' not in FILES: raise ModuleNotFoundError(name=name)\n"
-    begin = (
-        f"import sys; sys.path.insert(0, '.'); FILES = {sorted(files)}\n{hidden}sys.meta_path.insert(0, NoTorch())\n"
-    )
-    return python("-c", begin + "from minigrad.compat import as_torch\nimport minigrad\n" + program, cwd=folder)
+    begin = f"import sys; sys.path.insert(0, '.'); FILES = {sorted(files)}\n{hidden}"
+    begin += "sys.meta_path.insert(0, NoTorch())\nfrom minigrad.compat import as_torch\nimport minigrad\n"
+    return python("-c", begin + program, cwd=folder)
 
 
 @pytest.mark.parametrize("real", [False, True])

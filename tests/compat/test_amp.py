@@ -1,9 +1,8 @@
 """GradScaler scales, skips and grows as PyTorch's, with one look at the device a step."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,7 @@ def test_a_scale_stays_within_float32() -> None:
 
 def test_a_scale_is_not_lost_in_float16() -> None:
     scaler = amp.GradScaler("cpu")
-    loss = mg.tensor(0.5, dtype=mg.float16)
-    assert scaler.scale(loss).item() == 0.5 * 65536
+    assert scaler.scale(mg.tensor(0.5, dtype=mg.float16)).item() == 0.5 * 65536
     scaled = scaler.scale([mg.ones(2), (mg.ones(1),)])
     assert type(scaled) is list and type(scaled[1]) is tuple and scaled[1][0].item() == 65536
     raises(ValueError, "Tensor", lambda: scaler.scale(3.0))
@@ -83,8 +81,7 @@ def test_mistakes_are_named() -> None:
     raises(AssertionError, "inf checks", scaler.update)
     weight.grad = mg.ones(1)
     for early in (scaler.unscale_, scaler.step):
-        with pytest.raises(AssertionError, match="never called"):
-            early(optimizer)
+        raises(AssertionError, "never called", partial(early, optimizer))
     assert weight.item() == weight.grad.item() == 1
     weight.grad = None
     scaler.scale(weight)
@@ -187,11 +184,9 @@ def test_one_look_at_the_device_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(weights[2].tolist(), [-0.2, -0.25])
 
 
-def test_gradients_of_float16_are_refused() -> None:
-    for t in (mg, torch):
-        weight = t.ones(2, dtype=t.float16).requires_grad_()
-        weight.grad = t.ones(2, dtype=t.float16)
-        with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients"):
-            scaler = t.amp.GradScaler("cpu")
-            scaler.scale(t.ones(1))
-            scaler.unscale_(t.optim.SGD([weight], lr=0.1))
+def test_gradients_of_float16_are_refused(t: Any) -> None:
+    weight, scaler = t.ones(2, dtype=t.float16).requires_grad_(), t.amp.GradScaler("cpu")
+    weight.grad = t.ones(2, dtype=t.float16)
+    scaler.scale(t.ones(1))
+    optimizer = t.optim.SGD([weight], lr=0.1)
+    raises(ValueError, "Attempting to unscale FP16 gradients", lambda: scaler.unscale_(optimizer))

@@ -1,7 +1,5 @@
 """What is wrong raises an exception of PyTorch's type, and what only looks wrong gives PyTorch's result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

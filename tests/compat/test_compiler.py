@@ -1,7 +1,5 @@
 """compile, torch.compiler, torch._dynamo, torch.jit and what is refused: harmless, or clear."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

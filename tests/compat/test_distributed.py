@@ -1,9 +1,8 @@
 """torch.distributed's names: in a world of one, which needs nothing installed, and where they lead."""
 
-from __future__ import annotations
-
 import functools
 import importlib
+import operator
 import os
 import sys
 import threading
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 
 import minigrad as mg
 import minigrad.distributed as dist
@@ -34,8 +34,7 @@ def world() -> Iterator[None]:
 def test_before_it_begins() -> None:
     assert dist.is_available() and not dist.is_initialized()
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
-        with pytest.raises(ValueError, match="has not been initialized"):
-            ask()
+        raises(ValueError, "has not been initialized", ask)
     raises(AssertionError, None, dist.destroy_process_group)
     raises(ValueError, "no rank 1 in a world of 1", lambda: dist.init_process_group("gloo", world_size=1, rank=1))
     assert not dist.is_initialized()
@@ -166,15 +165,11 @@ def test_spawn_calls_in_processes(tmp_path: Path) -> None:
     mg.multiprocessing.spawn(_write, args=(tmp_path,), nprocs=2)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
     with pytest.raises(mg.multiprocessing.ProcessRaisedException, match="ZeroDivisionError"):
-        mg.multiprocessing.spawn(_divide, nprocs=1)
+        mg.multiprocessing.spawn(operator.truediv, args=(0,), nprocs=1)
 
 
 def _write(number: int, folder: Path) -> None:
     (folder / str(number)).touch()
-
-
-def _divide(number: int) -> None:
-    number / 0
 
 
 def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +209,7 @@ def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
     future.add_done_callback(lambda done: done.value())
     future.set_exception(KeyError("a"))
     for each in (future, following):
-        with pytest.raises(KeyError):
-            each.wait()
+        raises(KeyError, None, each.wait)
     assert caught.wait() == "caught" and "KeyError" in capsys.readouterr().err
     raises(AssertionError, "not an Exception", lambda: mg.futures.Future().set_exception("text"))
 
@@ -224,8 +218,6 @@ def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_state_dicts_with_options() -> None:
-    from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
-
     model = mg.nn.Linear(2, 2)
     model.bias.requires_grad_(False)
     assert list(get_model_state_dict(model)) == ["weight", "bias"]
@@ -237,8 +229,6 @@ def test_state_dicts_with_options() -> None:
 
 @pytest.mark.usefixtures("world")
 def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
-    from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
-
     model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(2, 2))
     options = StateDictOptions(full_state_dict=True, cpu_offload=True, broadcast_from_rank0=True)
     state = {name: mg.ones_like(value) for name, value in get_model_state_dict(model, options=options).items()}

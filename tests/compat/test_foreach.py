@@ -1,7 +1,5 @@
 """Functions of each tensor of a list."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import minigrad
@@ -90,7 +88,3 @@ def test_groups_by_device_and_dtype() -> None:
         )
         assert module._has_foreach_support(params, params[0].device)
     assert groups[0] == groups[1]
-
-
-def test_the_attribute_of_a_device() -> None:
-    assert minigrad.has_mps is False

@@ -1,12 +1,9 @@
 """Channels last in memory: dropout draws in that order, and the layers before it keep it, as in PyTorch."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +14,7 @@ from minigrad.backend import dtype
 from minigrad.ops.op import Watch
 from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
+from tests.support.layer_checks import dropout_of_pytorch as dropout_of_pytorch
 
 PROGRAM = """
 import torch
@@ -111,15 +109,7 @@ t.empty_like(x).bernoulli_(t.full_like(x, 0.4))
 """
 
 
-@pytest.fixture
-def pytorchs_stream() -> Iterator[None]:
-    before = minigrad.get_dropout_stream()
-    minigrad.set_dropout_stream("pytorch")
-    yield
-    minigrad.set_dropout_stream(before)
-
-
-@pytest.mark.usefixtures("pytorchs_stream")
+@pytest.mark.usefixtures("dropout_of_pytorch")
 @cases("layout", split(LAYOUTS))
 @cases("draw", split(DRAWS))
 def test_random_numbers_are_drawn_in_the_order_of_memory(layout: str, draw: str) -> None:

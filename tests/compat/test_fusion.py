@@ -1,7 +1,5 @@
 """A batch norm that becomes a part of the layer before it: weights as PyTorch's, and the same results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

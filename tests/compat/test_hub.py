@@ -1,7 +1,5 @@
 """torch.hub: downloaded weights, without code."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,10 +1,9 @@
 """Names that PyTorch keeps for itself and libraries call nevertheless, against PyTorch's; arrays by DLPack."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,10 +42,8 @@ def test_utilities() -> None:
         flat = utils._flatten_dense_tensors(tensors)
         back = utils._unflatten_dense_tensors(flat, tensors)
         index = utils._get_device_index("cuda:1"), utils._get_device_index(3)
-        with pytest.raises(ValueError, match="Expected a non cpu device"):
-            utils._get_device_index("cpu")
-        with pytest.raises(ValueError, match="with a specified index"):
-            utils._get_device_index("cuda")
+        raises(ValueError, "Expected a non cpu device", partial(utils._get_device_index, "cpu"))
+        raises(ValueError, "with a specified index", partial(utils._get_device_index, "cuda"))
         cpu = utils._get_device_index(t.device("cpu"), allow_cpu=True)
         results.append([flat.tolist(), [b.tolist() for b in back], index, cpu, utils._element_size(t.float64)])
         assert utils._get_device_module("cuda") is t.cuda and t.get_device_module("cuda:0") is t.cuda
@@ -62,8 +59,7 @@ def test_dlpack() -> None:
     assert array[0] == 7 and minigrad.from_dlpack(array, copy=True).data_ptr() != tensor.data_ptr()
     assert np.from_dlpack(tensor).tolist() == [7, 1, 2]
     dlpack: Any = importlib.import_module("minigrad.utils.dlpack")
-    again = dlpack.from_dlpack(dlpack.to_dlpack(tensor))
-    assert again.data_ptr() == tensor.data_ptr()
+    assert dlpack.from_dlpack(dlpack.to_dlpack(tensor)).data_ptr() == tensor.data_ptr()
     raises(BufferError, r"tensor\.detach", lambda: np.from_dlpack(minigrad.ones(2, requires_grad=True)))
 
 
@@ -182,8 +178,7 @@ def test_softmax_of_what_a_mask_leaves(kind: int | None, shape: tuple[int, ...])
         results.append((out, out if leaf.grad is None else leaf.grad))
     for a, b in zip(*results, strict=True):
         assert_close(a, b)
-    nothing = minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True]))
-    assert nothing.tolist() == [0, 0]
+    assert minigrad._masked_softmax(minigrad.ones(2), minigrad.tensor([True, True])).tolist() == [0, 0]
 
 
 def test_response_norm_across_maps() -> None:

@@ -1,7 +1,5 @@
 """Join and hooks on 2 ranks, at night on 1 and 4: the checks of ``join_checks.py``; and their names."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest
@@ -13,11 +11,8 @@ from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
 CASES = [pytest.param(2, check, id=check) for check in checks(program, 2)]
-CASES += [
-    pytest.param(n, check, id=f"{check} of {n}", marks=pytest.mark.nightly)
-    for n in (1, 4)
-    for check in checks(program, n)
-]
+AT_NIGHT = [(n, check) for n in (1, 4) for check in checks(program, n)]
+CASES += [pytest.param(*case, id="{1} of {0}".format(*case), marks=pytest.mark.nightly) for case in AT_NIGHT]
 
 
 @pytest.mark.parametrize(("ranks", "check"), CASES)

@@ -1,7 +1,5 @@
 """Operators that programs register: the same numbers and gradients as PyTorch's."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every name that two or more of the scanned programs use is provided, with the keywords that they pass."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect
@@ -174,12 +172,8 @@ def test_no_ops_are_functions_with_a_name_and_a_reason(place: str, reason: str, 
 
 
 NEAREST = [("nn.functional.sofmax", "nn.functional.softmax"), ("nn.Lineer", "nn.Linear"), ("nn.softmax", "nn.Softmax")]
-NEAREST += [
-    ("nn.one_hot", "nn.functional.one_hot"),
-    ("optim.adamw_", "optim.adamw"),
-    ("amp.GradScalar", "amp.GradScaler"),
-]
-NEAREST += [("backends.cudnn.nonesuch", ""), ("xyzzy", "")]
+NEAREST += [("nn.one_hot", "nn.functional.one_hot"), ("optim.adamw_", "optim.adamw"), ("xyzzy", "")]
+NEAREST += [("amp.GradScalar", "amp.GradScaler"), ("backends.cudnn.nonesuch", "")]
 
 
 @cases("path, near", NEAREST)

@@ -1,7 +1,5 @@
 """Functions of PyTorch's core by their own names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -57,10 +55,8 @@ def test_running_statistics_move() -> None:
 @cases("expression", split(CALLS))
 def test_results(expression: str) -> None:
     arrays = {"x": X, "row": ROW, "rows": ROWS, "experts": EXPERTS}
-    results = []
-    for t, make in ((minigrad, ours), (torch, theirs)):
-        results.append(evaluate(expression, t=t, ends=ends, **{name: make(array) for name, array in arrays.items()}))
-    for a, b in zip(*map(listed, results), strict=True):
+    both = ((t, {name: make(a) for name, a in arrays.items()}) for t, make in ((minigrad, ours), (torch, theirs)))
+    for a, b in zip(*(listed(evaluate(expression, t=t, ends=ends, **names)) for t, names in both), strict=True):
         assert_close(a, b, 1e-5 if "grouped_mm" in expression else 1e-10)  # which PyTorch has in float32
 
 

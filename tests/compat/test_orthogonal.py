@@ -1,7 +1,5 @@
 """Orthogonal weights: each map, for matrices of all forms, in training, assigned and removed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.both import agree, numbers, refuse

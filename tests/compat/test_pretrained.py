@@ -1,7 +1,5 @@
 """Files of pretrained models: safetensors' and transformers' readers and writers for PyTorch, on minigrad."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

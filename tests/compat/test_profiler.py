@@ -1,7 +1,5 @@
 """``torch.autograd.profiler``, and programs that profile themselves with PyTorch's names."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -45,9 +43,8 @@ with torch.profiler.profile(schedule=plan, on_trace_ready=tensorboard_trace_hand
 def test_a_program_that_profiles_itself(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     command = [sys.executable, "-m", "minigrad", "compat", "program.py"]
-    ran = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=False, text=True, capture_output=True
-    )
+    env = {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(command, cwd=tmp_path, env=env, check=False, text=True, capture_output=True)
     assert ran.returncode == 0, ran.stderr
     for name in ("model_inference", "inner", "linear", "LinearBackward0", "[[2, 3], [3, 3], [3]]", "add"):
         assert name in ran.stdout

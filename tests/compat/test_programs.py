@@ -4,8 +4,6 @@ What they print is compared: words and whole numbers must be equal, other number
 ``test_ddp_programs.py`` runs those beside the folder ``printed``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """torch.nn.utils.prune: each method on both libraries, one after another, removed, saved and copied."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle
@@ -33,11 +31,8 @@ def layer(t: Any) -> Any:
 
 def parts(linear: Any) -> list[Any]:
     """All that pruning changes."""
-    names = [
-        sorted(linear._parameters),
-        sorted(linear._buffers),
-        [type(h).__name__ for h in linear._forward_pre_hooks.values()],
-    ]
+    hooks = [type(hook).__name__ for hook in linear._forward_pre_hooks.values()]
+    names = [sorted(linear._parameters), sorted(linear._buffers), hooks]
     return [*names, linear.weight.detach(), *(b for _, b in sorted(linear.named_buffers()))]
 
 
@@ -74,10 +69,8 @@ def test_scores_in_place_of_the_parameter() -> None:
 @cases("shape", [(3, 4), (2, 3, 4), (2, 3, 2, 2)])
 def test_masks_of_every_axis(shape: tuple[int, ...]) -> None:
     def program(t: Any, scores: Any) -> Any:
-        mask, results = t.ones(shape), []
-        for dim in range(-len(shape), len(shape)):
-            results.append(pruning(t).LnStructured(1, 2, dim).compute_mask(scores.detach(), mask))
-        return results
+        methods = [pruning(t).LnStructured(1, 2, dim) for dim in range(-len(shape), len(shape))]
+        return [method.compute_mask(scores.detach(), t.ones(shape)) for method in methods]
 
     agree(program, numbers(*shape), gradient=False)
 

@@ -1,7 +1,5 @@
 """torch.testing.assert_close, autograd.Variable, and types for annotations."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``python -m minigrad.run`` and plain mpiexec: what ranks get, and how it ends when one of them does."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """NCCL as a carrier: on the stand-in, with ranks as threads, and on a GPU where there is one."""
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A process's place, from what its environment and its program say."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """The checks of ``programs``, which compare each function with NumPy: by one rank, and by several that MPI connects."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad.distributed as dist

@@ -1,7 +1,5 @@
 """``spawn``: functions in several processes, and how they end."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

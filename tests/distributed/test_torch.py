@@ -1,7 +1,5 @@
 """One program under PyTorch's gloo, and under minigrad in PyTorch's place: both find the same."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Worlds that begin, end and begin again. ``programs`` has the checks of worlds that live."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """All distributions against PyTorch: the same draws from a seed, probabilities, gradients, errors."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Distributions at the edges of their parameters: samples stay in the support, and values are PyTorch's or better."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The Kullback-Leibler divergence against PyTorch's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transforms and the constraints that they lead to, against PyTorch."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The examples in docstrings: they run, and print what they say; the names that programs use most have one."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import re

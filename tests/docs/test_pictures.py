@@ -1,7 +1,5 @@
 """The pictures of the docs: their scripts make them of what models compute, whole and small."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``python -m tests.ecosystem``: the package's docstring says how it is called."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Compares the results of the two sides."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ unpacked, and links files from there: the second environment with the same packa
 uv does not read pip's settings; PyTorch's CPU build often lies where only these lead. So they are handed on.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,14 +3,12 @@
 python -m tests.ecosystem.report
 """
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from .architectures import results as architectures
+from .architectures.results import cell
 from .table import HERE, libraries
 from .trial import RIGHT, Trial
 
@@ -57,7 +55,7 @@ def page() -> str:
     left = [name for name in rows if name not in right]
     if left:
         parts.append("\n## What does not run, and why\n\n| library | reason | what is seen |\n|---|---|---|")
-        parts += [f"| {name} | {_cell(libraries()[name].differs)} | {_cell(rows[name]['why'])} |" for name in left]
+        parts += [f"| {name} | {cell(libraries()[name].differs)} | {cell(rows[name]['why'])} |" for name in left]
     if architectures.FILE.exists():
         parts.append("\n" + architectures.section(json.loads(architectures.FILE.read_text(encoding="utf-8"))))
     return "\n".join(parts).rstrip() + "\n"
@@ -66,16 +64,9 @@ def page() -> str:
 def _row(name: str, row: dict[str, Any]) -> str:
     difference = f"{row['difference']:.1e}" if row["difference"] else "0"
     theirs, ours = (f"{seconds:.2f}" if seconds else "" for seconds in row["seconds"])
-    example = f"[{libraries()[name].example}](../{_relative(libraries()[name].program)})"
+    file = libraries()[name].program.relative_to(HERE.parents[1]).as_posix()
+    example = f"[{libraries()[name].example}](../{file})"
     return f"| {name} | {row['version']} | {example} | {row['verdict']} | {difference} | {theirs} | {ours} |"
-
-
-def _relative(path: Path) -> str:
-    return path.relative_to(HERE.parents[1]).as_posix()
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def write() -> None:

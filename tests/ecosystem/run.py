@@ -10,8 +10,6 @@ The results are a safetensors file: numbers and tensors by name, and as its meta
 (strings, single ints, dtypes) and the seconds that ``run()`` took. Nothing is pickled.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The table of libraries: ``libraries.toml``, and for each row an example in ``libraries/``."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """A library's trial: its example on both sides, each in a process of its own, and the verdict."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

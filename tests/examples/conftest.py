@@ -1,24 +1,25 @@
 """What the tests of examples share: a browser, and how a program refuses a command."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 
 import pytest
 
-from tests.support.browser import browser, open_file  # noqa: F401  # fixtures
+from tests.support.browser import browser, open_file, opened  # noqa: F401  # fixtures
 
 
 @pytest.fixture
-def refused(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Callable[[list[str], str], None]:
-    """A command of the program ``cli`` of the test's module ends with one line that says why."""
+def refused(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
+    """A command of the module's program, ``cli``, ends with 1 and a line that says why, or with 2 after its usage."""
 
-    def check(command: list[str], message: str) -> None:
+    def check(command: list[str], message: str, status: int = 1) -> None:
         capsys.readouterr()
-        assert request.module.cli.main(command) == 1
+        try:
+            ended = request.module.cli.main(command)
+        except SystemExit as stop:
+            ended = stop.code
         lines = capsys.readouterr().err.strip().splitlines()
-        assert len(lines) == 1 and lines[0].startswith("error: "), lines
-        assert re.search(message, lines[0]), lines[0]
+        assert ended == status and (status == 2 or (len(lines) == 1 and lines[0].startswith("error: "))), lines
+        assert re.search(message, lines[-1]), lines[-1]
 
     return check

@@ -1,7 +1,5 @@
 """The table of variants: what is trained with which options, what is left alone, and what a stop leaves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -85,11 +83,8 @@ def test_each_variant_is_trained_and_measured_once(
     assert main([*options, "--data", "DIR"]) == 0
     assert program.runs == ALL
     common = ["train", "--preset", "multi30k", "--steps", "7", "--data", "DIR"]
-    more = {
-        "as-it-is": [],
-        "dropout-0.1": ["--dropout", "0.1"],
-        "two-vocabularies": ["--no-joint", "--vocabulary", "60"],
-    }
+    more = {"as-it-is": [], "dropout-0.1": ["--dropout", "0.1"]}
+    more["two-vocabularies"] = ["--no-joint", "--vocabulary", "60"]
     runs = [[*common, *options, "--run", str(tmp_path / "runs" / name)] for name, options in more.items()]
     assert program.calls == runs
     out = capsys.readouterr().out
@@ -156,9 +151,7 @@ def test_train_knows_the_options_of_each_variant() -> None:
         assert read == preset("multi30k").changed(settings), name
 
 
-def test_what_cannot_be_done(
-    options: list[str], program: Program, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_refusals(options: list[str], program: Program, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, message in (
         (["--only", "x"], "no variant 'x'; there are: 'as it is', 'dropout 0.1'"),
         (["--variants", "nowhere.toml"], "nowhere.toml"),

@@ -1,7 +1,5 @@
 """The engine of a hundred lines against the library's own, on a transformer's decoder block."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,7 @@
 """Text and tokens of a language model: there and back, the windows of batches, the loss of a text."""
 
-from __future__ import annotations
-
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from examples.gpt.tokens import Bytes, Characters, Subwords, Tokens, Writer, dec
 from minigrad.models.gpt2 import GPT2, Config
 from minigrad.nn import functional as F
 from minigrad.programs.validation import pieces, score_windows
+from tests.support.cases import raises
 
 
 def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0) -> Windows:
@@ -51,12 +51,9 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
         (b"abc\xff", "is not text in UTF-8 .byte 0xff at 3.. .*--tokenizer bytes"),
     ):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            text.read(DataSettings(str(path)))
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        text.read(DataSettings(str(tmp_path / "none.txt")))
-    with pytest.raises(ValueError, match="is a folder"):
-        text.read(DataSettings(str(tmp_path)))
+        raises(ValueError, message, lambda: text.read(DataSettings(str(path))))
+    raises(FileNotFoundError, "there is no file", lambda: text.read(DataSettings(str(tmp_path / "none.txt"))))
+    raises(ValueError, "is a folder", lambda: text.read(DataSettings(str(tmp_path))))
 
 
 def test_targets_are_the_next_tokens() -> None:
@@ -80,8 +77,7 @@ def test_an_epoch_reads_the_text_once() -> None:
 def test_a_text_of_one_window_is_enough() -> None:
     (batch,) = windows(tokens=7, batch=4).epoch(0)
     assert batch.tokens.tolist() == [[0, 1, 2, 3, 4, 5]]
-    with pytest.raises(ValueError, match="6 tokens to learn from, and a window needs 7"):
-        windows(tokens=6)
+    raises(ValueError, "6 tokens to learn from, and a window needs 7", lambda: windows(tokens=6))
 
 
 def test_each_token_is_predicted_once() -> None:
@@ -189,8 +185,7 @@ WRONG: list[dict[str, Any]] = [
 def test_descriptions_of_nothing() -> None:
     pytest.importorskip("tokenizers")
     for state in WRONG:
-        with pytest.raises(ValueError, match="tokenizer"):
-            tokens.from_dict(state)
+        raises(ValueError, "tokenizer", partial(tokens.from_dict, state))
     sound = json.loads(learned("subwords").library().to_str())
     slow = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     for changed in ({"pre_tokenizer": slow}, {"normalizer": {"type": "NFC"}}, {"decoder": None}):
@@ -200,5 +195,4 @@ def test_descriptions_of_nothing() -> None:
 
 def test_a_vocabulary_beyond_memory() -> None:
     """The library makes room for all of it, or ends the program."""
-    with pytest.raises(ValueError, match=r"^a vocabulary of 1,000,000,000 tokens is too large"):
-        Subwords.train("a text", 10**9)
+    raises(ValueError, r"^a vocabulary of 1,000,000,000 tokens is too large", lambda: Subwords.train("a text", 10**9))

@@ -1,7 +1,5 @@
 """The transforms of functions give PyTorch's numbers, nested and within autograd."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

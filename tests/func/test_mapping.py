@@ -1,7 +1,5 @@
 """vmap is a loop over slices, with PyTorch's ways to say which."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

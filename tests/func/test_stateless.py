@@ -1,7 +1,5 @@
 """functional_call: tensors in every place where a module may have one, and the module as before afterwards."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Complex tensors: arithmetic with gradients as PyTorch defines them, and a clear refusal of what has no meaning."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

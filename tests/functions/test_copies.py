@@ -1,7 +1,5 @@
 """Copies of views: the view's values and gradients, in new memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

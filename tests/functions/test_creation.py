@@ -1,7 +1,5 @@
 """New tensors: shapes, dtypes and random streams, as PyTorch."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """New tensors on a device are made there, and are those of the CPU."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,8 +1,6 @@
 """Factors of what is added, ``alpha`` and ``beta``, keep the dtype: of integers they lose their fraction, of bools they
 are bools. And sums that end in an index, of all dtypes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

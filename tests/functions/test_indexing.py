@@ -1,7 +1,5 @@
 """Indexing in all its forms, as PyTorch: what comes out, what goes in, and the gradients of both."""
 
-from __future__ import annotations
-
 import math
 import random
 from math import isqrt

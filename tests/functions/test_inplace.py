@@ -1,7 +1,5 @@
 """Changes in place inside the graph: values and gradients as PyTorch's; values alone are in test_names.py."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from itertools import product

@@ -1,8 +1,6 @@
 """Every method that changes a tensor in place writes to its memory, however that lies: transposed, in steps, a slice of
 something larger. The result is the one of a contiguous tensor, and PyTorch's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

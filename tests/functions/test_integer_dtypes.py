@@ -1,7 +1,5 @@
 """Integers that nobody gave a dtype are int64, also where NumPy's own are int32, as in WebAssembly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Functions and methods take their arguments by the names that PyTorch's schemas have for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

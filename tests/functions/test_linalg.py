@@ -1,7 +1,5 @@
 """Products: einsum in all its forms, and shapes that do not fit. (Gradients: tests/ops.)"""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad

@@ -1,7 +1,5 @@
 """PyTorch's names and keywords as programs write them, in both libraries."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.cases import each

@@ -1,7 +1,5 @@
 """Functions of each element: operands of every kind, dtypes as PyTorch promotes them, and errors."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 from typing import Any

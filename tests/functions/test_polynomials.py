@@ -1,7 +1,5 @@
 """Orthogonal polynomials, against PyTorch's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

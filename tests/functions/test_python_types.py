@@ -1,7 +1,5 @@
 """Python's ``float``, ``complex``, ``int`` and ``bool`` as dtypes: float64, complex128, int64 and bool."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any

@@ -1,7 +1,5 @@
 """From one seed, PyTorch's numbers: every way to draw, alone and mixed, and the stream's position."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -45,6 +43,9 @@ t.randn(17,dtype=t.float64) ; t.randn(17,dtype=t.float16) ; t.randn(31) ; t.rand
 t.randn(31,dtype=t.float16) ; t.randn(32) ; t.randn(32,dtype=t.float64) ; t.randn(32,dtype=t.float16)
 t.randn(100,dtype=t.float64) ; t.randn(100,dtype=t.float16) ; t.randperm(0) ; t.randperm(30000) ; t.randperm(100000)
 (t.manual_seed(2**31),t.rand(4))[1] ; (t.manual_seed(2**32+5),t.randn(20))[1]
+t.cat([b for _ in range(2) for b in t.utils.data.DataLoader(t.arange(23),batch_size=4,shuffle=True)])
+[[i for part in t.utils.data.random_split(range(20),[12,8]) for i in part.indices] for _ in range(2)]
+[t.distributions.Categorical(logits=t.arange(5.0)).sample((30,)) for _ in range(2)]
 """
 
 

@@ -1,7 +1,5 @@
 """Reductions: axes in every form, dtypes of results, named tuples, errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

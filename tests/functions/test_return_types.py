@@ -1,7 +1,5 @@
 """Tuples with named elements."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

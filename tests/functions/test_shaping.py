@@ -1,7 +1,5 @@
 """Shapes: every form the arguments may take, and errors. (Values and gradients: tests/ops.)"""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

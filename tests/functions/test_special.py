@@ -1,7 +1,5 @@
 """Special functions: their values at the edges, float32 kept, and gradients where PyTorch has few digits."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

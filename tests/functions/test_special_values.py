@@ -1,8 +1,6 @@
 """NaN, infinities and ends of intervals: values, indices and gradients are PyTorch's; powers are C's, where PyTorch
 takes a root."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

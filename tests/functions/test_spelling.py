@@ -1,7 +1,5 @@
 """``out=``: results are written to tensors that are there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Order and frequency against PyTorch: values, indices, gradients, dtypes, NaN, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Typed constructors of old: sizes or values, types as dtypes, and the default type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Views that are written to: parts of complex numbers, memory read as another dtype, and whose views they are."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

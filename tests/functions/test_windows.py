@@ -1,7 +1,5 @@
 """Windows, against PyTorch's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

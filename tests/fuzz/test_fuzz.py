@@ -1,7 +1,5 @@
 """The attacks of ``python -m fuzz``, some cases of each; and that they notice what they look for."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import random

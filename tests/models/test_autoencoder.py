@@ -1,7 +1,5 @@
 """Autoencoders: gradients, noise, PyTorch's numbers, one batch learned by heart, and what a code of two keeps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

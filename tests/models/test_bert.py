@@ -1,7 +1,5 @@
 """BERT and its heads beside the transformers library's, from its files and back: the same numbers and gradients."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The four readers of small images: sizes, gradients, PyTorch's numbers, learning by heart, resuming."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Continuing prompts with a cache gives what the model gives without one, alone and in a batch."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad as mg

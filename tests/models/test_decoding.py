@@ -1,7 +1,5 @@
 """Decoding with what can be kept: the beams of the plain way, which is the definition, and no graph."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """What a user calls first: a model that continues texts and tokens, by each of the searches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """GPT-2 beside the transformers library's, from its files and back: the same numbers, gradients and texts."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The models' own sources, run by PyTorch with the same weights: the same numbers and gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every language model must do: each property for all of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The layers that transformers share."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad as mg

@@ -1,8 +1,6 @@
 """The Music Transformer: against the paper's sums written as loops, local attention against a mask, the cache against
 none, learning, resuming."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Folders that cannot be a model: one clear message each, and nothing has changed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import warnings

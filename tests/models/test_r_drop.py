@@ -1,7 +1,5 @@
 """R-Drop against its formula in float64, and its gradient by finite differences."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

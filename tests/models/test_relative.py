@@ -1,7 +1,5 @@
 """Scores by distance: the skew against the definition, gradients, and the memory that each takes."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 

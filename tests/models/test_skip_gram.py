@@ -1,7 +1,5 @@
 """Skip-gram against its equations: the loss, the noise, the words that are left out, the windows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The transformer: what it has beyond what test_translation.py asks of every translation model."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

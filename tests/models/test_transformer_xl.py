@@ -1,8 +1,6 @@
 """Transformer-XL: against the paper's sums written as loops and the former model of transformers; segments against the
 whole text, the cache against none, learning, resuming."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every translation model must do, the transformer and those that it replaced: each property for all of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Generation on the stand-in for a GPU: the host waits once a token, whatever the search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

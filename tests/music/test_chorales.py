@@ -1,7 +1,5 @@
 """The grid of chorales: Bach's own make the round trip; a person's melody is put on it; other files are refused."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path
@@ -68,8 +66,7 @@ def test_voices_are_tracks() -> None:
     placed = [Note(60, 80, 0.0, 0.25, 0), Note(50, 80, 0.0, 0.25, 3)]
     assert grid_of(placed, tempo=60).tolist() == [[60, -1, -1, 50]]
     many = [Note(60 + i, 80, 0.0, 0.25, i) for i in range(5)]
-    with pytest.raises(ValueError, match="5 tracks: a grid has four voices"):
-        grid_of(many)
+    raises(ValueError, "5 tracks: a grid has four voices", lambda: grid_of(many))
     assert grid_of(many, tempo=60, melody=True).tolist() == [[64, -1, -1, -1]]
 
 
@@ -111,12 +108,10 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
     ]
     for content, message in wrong:
         path.write_text(json.dumps(content))
-        with pytest.raises(ValueError, match=rf"x\.json.*{message}"):
-            read_chorales(path)
+        raises(ValueError, rf"x\.json.*{message}", lambda: read_chorales(path))
     for data in (b"", b"\xff\xfe{", b'{"train": ', b"[" * 100_000, b'{"train": ' + b"9" * 10_000 + b"}"):
         path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"x\.json is no JSON"):
-            read_chorales(path)
+        raises(ValueError, r"x\.json is no JSON", lambda: read_chorales(path))
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

@@ -1,18 +1,18 @@
 """MIDI files: every kind that there is, hostile ones, and what another library reads in them."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys
 import tracemalloc
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minigrad.music import Note, Song, read_midi, write_midi
+from tests.support.cases import raises
 from tests.support.midi import PERFORMANCES, midi, off, on, pedal, tempo, track, variable
 
 mido = pytest.importorskip("mido")
@@ -93,8 +93,7 @@ def test_drums_are_left_out(read: Any) -> None:
     drums = track((0, on(38, 64, 9)), (480, off(38, 9)), (0, on(38, 64, 9)), (480, on(38, 0, 9)))
     song = read(midi(drums, track((0, on(60)), (480, off(60)))))
     assert brief(song) == [(60, 0.0, 0.5)] and song.drums == 2
-    with pytest.raises(ValueError, match=r"file.mid: it has drums alone \(channel 10, 2 notes\)"):
-        read(midi(drums))
+    raises(ValueError, r"file.mid: it has drums alone \(channel 10, 2 notes\)", lambda: read(midi(drums)))
 
 
 def test_a_file_may_be_silent(read: Any) -> None:
@@ -243,10 +242,8 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "nothing begins or ends"),
     ]
     for arguments, message in wrong:
-        with pytest.raises(ValueError, match=message):
-            write_midi(path, **arguments)
-    with pytest.raises(FileNotFoundError, match="folder"):
-        write_midi(tmp_path / "none" / "x.mid", [fine])
+        raises(ValueError, message, partial(write_midi, path, **arguments))
+    raises(FileNotFoundError, "folder", lambda: write_midi(tmp_path / "none" / "x.mid", [fine]))
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
@@ -310,16 +307,14 @@ def test_a_meta_message_that_makes_no_sense_costs_no_note(read: Any) -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no such file.*none\.mid"):
-        read_midi(tmp_path / "none.mid")
+    raises(FileNotFoundError, r"no such file.*none\.mid", lambda: read_midi(tmp_path / "none.mid"))
     places = [tmp_path, Path("/dev/zero")]
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.mid")
         places.append(tmp_path / "pipe.mid")
     for place in places:
         if place.exists():
-            with pytest.raises(ValueError, match=f"{place} is a folder, a device or a pipe"):
-                read_midi(place)
+            raises(ValueError, f"{place} is a folder, a device or a pipe", partial(read_midi, place))
 
 
 def test_a_gigabyte_is_not_read(tmp_path: Path) -> None:
@@ -328,8 +323,7 @@ def test_a_gigabyte_is_not_read(tmp_path: Path) -> None:
         file.write(TUNE)
         file.truncate(1 << 30)  # zeros that take no room
     tracemalloc.start()
-    with pytest.raises(ValueError, match=r"huge\.mid is larger than 2 MiB"):
-        read_midi(path)
+    raises(ValueError, r"huge\.mid is larger than 2 MiB", lambda: read_midi(path))
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
 
@@ -353,5 +347,4 @@ def test_without_mido_the_message_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "mido", None)
     (tmp_path / "x.mid").write_bytes(TUNE)
     for call in (lambda: read_midi(tmp_path / "x.mid"), lambda: write_midi(tmp_path / "y.mid", [])):
-        with pytest.raises(ImportError, match=r"pip install mido"):
-            call()
+        raises(ImportError, r"pip install mido", call)

@@ -1,7 +1,6 @@
 """What a note may be, in other keys and at other speeds."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from minigrad.music import Note, stretched, transposed
 from minigrad.music.notes import checked, ordered
+from tests.support.cases import raises
 
 
 def test_notes_are_ordered_by_onset_pitch_and_track() -> None:
@@ -44,14 +44,11 @@ NOTES = [Note(60, 80, 0.5, 1.0, 2), Note(127, 1, 1.0, 4.0)]
 def test_transposed() -> None:
     assert transposed(NOTES, -3) == [Note(57, 80, 0.5, 1.0, 2), Note(124, 1, 1.0, 4.0)]
     assert transposed(NOTES, 0) == NOTES
-    with pytest.raises(ValueError, match="pitch 127 moved by 1 semitones is 128"):
-        transposed(NOTES, 1)
-    with pytest.raises(ValueError, match=r"pitch 60 .* -1"):
-        transposed(NOTES, -61)
+    raises(ValueError, "pitch 127 moved by 1 semitones is 128", lambda: transposed(NOTES, 1))
+    raises(ValueError, r"pitch 60 .* -1", lambda: transposed(NOTES, -61))
 
 
 def test_stretched() -> None:
     assert stretched(NOTES, 1.5) == [Note(60, 80, 0.75, 1.5, 2), Note(127, 1, 1.5, 6.0)]
     for factor in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="positive factor"):
-            stretched(NOTES, factor)
+        raises(ValueError, "positive factor", partial(stretched, NOTES, factor))

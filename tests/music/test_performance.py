@@ -1,8 +1,7 @@
 """Events: the lectures' own sequence, round trips up to the grid, and whatever a model may write."""
 
-from __future__ import annotations
-
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from minigrad.music import EVENTS, Note, decode, encode, name, parse, read_midi, write_midi
 from minigrad.music.performance import LONGEST_OPEN
+from tests.support.cases import raises
 from tests.support.midi import PERFORMANCES
 
 LECTURES = (
@@ -75,10 +75,8 @@ def test_what_is_no_event_is_refused() -> None:
         assert len(str(error.value)) < 200
     wrong: list[Any] = [[388], [-1], [1.5], [[1]], ["x"]]
     for ids in wrong:
-        with pytest.raises(ValueError, match="event"):
-            decode(ids)
-    with pytest.raises(ValueError, match="24 hours"):
-        encode([Note(60, 80, 1e9, 1e9 + 1)])
+        raises(ValueError, "event", partial(decode, ids))
+    raises(ValueError, "24 hours", lambda: encode([Note(60, 80, 1e9, 1e9 + 1)]))
 
 
 def test_velocities_are_set_where_their_bin_changes() -> None:

@@ -1,7 +1,5 @@
 """Sound, by the synthesisers that are installed; and what is said where there is none."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import wave
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 from minigrad.music import Note, synthesis, write_midi, write_wav
+from tests.support.cases import raises
 
 pytest.importorskip("mido")
 NOTES = [Note(60, 100, 0.5, 1.5), Note(64, 100, 1.0, 2.0)]
@@ -52,14 +51,11 @@ def test_a_program_that_fails_or_hangs(tune: Path, tmp_path: Path, monkeypatch: 
     target.write_text("old")
     fake = script(tmp_path / "fake", "print('no such instrument', file=sys.stderr)\nsys.exit(3)")
     monkeypatch.setattr(shutil, "which", lambda name: fake if name == "timidity" else None)
-    with pytest.raises(RuntimeError, match=r"fake could not play .*tune\.mid: no such instrument"):
-        write_wav(target, tune)
+    raises(RuntimeError, r"fake could not play .*tune\.mid: no such instrument", lambda: write_wav(target, tune))
     script(tmp_path / "fake", "")
-    with pytest.raises(RuntimeError, match="it ended with 0"):
-        write_wav(target, tune)
+    raises(RuntimeError, "it ended with 0", lambda: write_wav(target, tune))
     script(tmp_path / "fake", "time.sleep(60)")
-    with pytest.raises(TimeoutError, match=r"longer than 0\.3 s"):
-        write_wav(target, tune, seconds=0.3)
+    raises(TimeoutError, r"longer than 0\.3 s", lambda: write_wav(target, tune, seconds=0.3))
     assert target.read_text() == "old"
     script(tmp_path / "fake", "open(target, 'wb').write(bytes(100))")
     assert write_wav(target, tune).read_bytes() == bytes(100)
@@ -69,15 +65,11 @@ def test_what_is_missing(tune: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("SOUNDFONT", raising=False)
     monkeypatch.setattr(synthesis, "FOLDERS", (str(tmp_path / "none"),))
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(RuntimeError, match="apt install fluidsynth timgm6mb-soundfont"):
-        write_wav(tmp_path / "x.wav", tune)
+    raises(RuntimeError, "apt install fluidsynth timgm6mb-soundfont", lambda: write_wav(tmp_path / "x.wav", tune))
     monkeypatch.setattr(shutil, "which", lambda name: name if name == "fluidsynth" else None)
-    with pytest.raises(RuntimeError, match=r"no soundfont.*SOUNDFONT"):
-        write_wav(tmp_path / "x.wav", tune)
-    with pytest.raises(FileNotFoundError, match=r"no such file.*none\.mid"):
-        write_wav(tmp_path / "x.wav", tmp_path / "none.mid")
-    with pytest.raises(FileNotFoundError, match="no such folder"):
-        write_wav(tmp_path / "none" / "x.wav", tune)
+    raises(RuntimeError, r"no soundfont.*SOUNDFONT", lambda: write_wav(tmp_path / "x.wav", tune))
+    raises(FileNotFoundError, r"no such file.*none\.mid", lambda: write_wav(tmp_path / "x.wav", tmp_path / "none.mid"))
+    raises(FileNotFoundError, "no such folder", lambda: write_wav(tmp_path / "none" / "x.wav", tune))
 
 
 def test_soundfonts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,5 +82,4 @@ def test_soundfonts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUNDFONT", str(tmp_path / "b.sf2"))
     assert synthesis.soundfont() == tmp_path / "b.sf2"
     monkeypatch.setenv("SOUNDFONT", str(tmp_path / "d.sf2"))
-    with pytest.raises(FileNotFoundError, match="SOUNDFONT"):
-        synthesis.soundfont()
+    raises(FileNotFoundError, "SOUNDFONT", synthesis.soundfont)

@@ -7,8 +7,6 @@ The steps are in ``steps/``. They see the installed package alone; optional libr
 them, so that those before it show what works without, and what is said where one is missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

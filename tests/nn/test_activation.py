@@ -1,7 +1,5 @@
 """Activations against PyTorch in float64: layers, functions, in place, random slopes, errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

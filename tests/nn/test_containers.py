@@ -1,7 +1,5 @@
 """Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict, Identity."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from typing import Any
 

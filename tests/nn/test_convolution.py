@@ -1,7 +1,5 @@
 """Convolutions against PyTorch: layers, functions, first numbers, errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The CTC loss against PyTorch and against all paths counted one by one."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

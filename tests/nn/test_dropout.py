@@ -1,7 +1,5 @@
 """Dropout of elements and of channels, and for SELU; with PyTorch's stream, as PyTorch's from the same seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Embeddings and bags of them: rows that are shortened, gradients by frequency, tables as given, one-hot vectors."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Hooks of modules: around forward, when gradients pass, at registration; PyTorch's calls in its order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

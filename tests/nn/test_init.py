@@ -1,7 +1,5 @@
 """Initial values: PyTorch's numbers from PyTorch's seed."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

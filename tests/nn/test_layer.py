@@ -1,7 +1,5 @@
 """Layers that declare their fields."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

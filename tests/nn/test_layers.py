@@ -1,7 +1,5 @@
 """Layers and their functions against PyTorch in float64: results, gradients, dtypes, errors."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

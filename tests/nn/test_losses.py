@@ -1,7 +1,5 @@
 """Losses against PyTorch in float64: every reduction, weights, ignored targets, shapes, errors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

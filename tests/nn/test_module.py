@@ -1,7 +1,5 @@
 """Module: registration, attributes, walking, hooks, modes, copies."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """MultiheadAttention with PyTorch's arguments and PyTorch's numbers, weights and gradients included."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

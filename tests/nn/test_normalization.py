@@ -1,7 +1,5 @@
 """Normalisation against PyTorch: training, evaluation, running statistics, errors."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Packed and padded sequences as PyTorch's, alone and through recurrent layers."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

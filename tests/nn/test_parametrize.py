@@ -1,7 +1,5 @@
 """Parametrized tensors; weight and spectral normalisation in both forms, with PyTorch's keys and draws."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

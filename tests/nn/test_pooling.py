@@ -1,7 +1,5 @@
 """Pooling against PyTorch: values, indices, gradients, windows that hang over, ties, NaN, errors."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Positional encodings: the papers' formulas, layouts, offsets, distances, errors."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """RNN, LSTM, GRU and their cells with PyTorch's arguments, PyTorch's numbers and PyTorch's messages."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Calls that both libraries refuse, with the same kind of error and the same words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """F.scaled_dot_product_attention against PyTorch, and against what attention means."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

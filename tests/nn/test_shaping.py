@@ -1,7 +1,5 @@
 """Layers that put elements elsewhere, or more of them there, against PyTorch: shuffles, padding, sizes, grids."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from typing import Any

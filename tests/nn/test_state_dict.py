@@ -1,7 +1,5 @@
 """State dicts: names, sharing, loading, and errors that change nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transformer and its blocks from PyTorch's own state dict: results, all gradients, and 20 steps of Adam."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clipping, vectors of parameters, modules without values and with other values."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

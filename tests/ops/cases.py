@@ -7,8 +7,6 @@ array (of ints or bools: without a gradient). ``theirs`` says it in torch where 
 gives the cases of an op; ``test_rules.py`` fails where an op with a gradient has none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """bfloat16, with the package ml_dtypes: ops computed in float32 and rounded, against PyTorch."""
 
-from __future__ import annotations
-
 import operator
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Rules where a formula has 0/0, 0·∞ or ∞−∞: each gives the limit, in all orders. ``tests/peers/extremes.py`` looks for
 more of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -3,8 +3,6 @@
 The reference is the same function of the same numbers in float32, rounded once.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

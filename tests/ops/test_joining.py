@@ -1,7 +1,5 @@
 """The way back through slices: pieces that lie side by side are put together without a copy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Sums over millions of float32 numbers keep their digits: where NumPy or a loop would add one after the other, blocks
 are added. Each result, and each gradient of a norm, is compared with float64's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The gradient 1 shows a mask: what comes back is exactly 0. The test takes every 
 a new op as soon as it has one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial

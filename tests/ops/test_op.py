@@ -1,7 +1,5 @@
 """Ops of the library and ops of a program: names and kernels."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every gradient rule against PyTorch, finite differences, other dtypes, layouts and extreme values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Derivatives of all orders of each smooth function of one number, against mpmath: at 0, where a rule that divides
 by x has a constant in place of its value, and near it, where the quotient loses its digits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

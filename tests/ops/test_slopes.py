@@ -1,7 +1,5 @@
 """The check of gradients along directions: it takes right ones, and no others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

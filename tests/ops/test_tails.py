@@ -1,8 +1,6 @@
 """Values and slopes far out, against mpmath: where y rounds to 1, or p to q, 1 - y and p - q are tiny, but not 0. All
 kernels keep their digits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

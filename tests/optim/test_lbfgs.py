@@ -1,7 +1,5 @@
 """L-BFGS against PyTorch: the same losses in the same places, with and without a line search."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

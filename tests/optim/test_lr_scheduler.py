@@ -1,7 +1,5 @@
 """Schedules against their closed form and against PyTorch, step by step."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import warnings

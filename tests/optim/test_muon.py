@@ -1,7 +1,5 @@
 """Muon against PyTorch, which rounds its iteration to bfloat16; and with AdamW for what are no matrices."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Optimisers against PyTorch over 20 steps; groups, state, errors."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

@@ -1,7 +1,5 @@
 """Averaged weights against PyTorch's."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ZeroRedundancyOptimizer on 1 and 3 ranks: the checks of ``zero_checks.py``."""
 
-from __future__ import annotations
-
 import pytest
 
 from minigrad import nn, optim

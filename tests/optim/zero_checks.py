@@ -1,7 +1,5 @@
 """Checks of ZeroRedundancyOptimizer, which each rank makes: weights and states against those of one optimiser."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

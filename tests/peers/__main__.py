@@ -7,8 +7,6 @@ walk of our own through all gradient rules; all by default. Prints what differs 
 ``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where something does not fit ``left.toml``.
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from collections import Counter

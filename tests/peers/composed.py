@@ -1,7 +1,5 @@
 """Functions of both libraries that are made of several gradient rules: ``extremes.py`` walks them beside the rules."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from operator import attrgetter
@@ -39,11 +37,11 @@ def functions() -> Iterator[Case]:
     for name in BINARY.split():
         yield _case(name, ELEMENT, ELEMENT)
     for name in LOSSES.split():
-        yield _case(
-            name, ELEMENT, ELEMENT, of=lambda t, x, y, f=name: getattr(t.nn.functional, f)(x, y, reduction="none")
-        )
+        loss = lambda t, *xs, f=name: getattr(t.nn.functional, f)(*xs, reduction="none")
+        yield _case(name, ELEMENT, ELEMENT, of=loss)
     yield _case("binary_cross_entropy", ELEMENT, ELEMENT, of=_binary_cross_entropy)
-    yield _case("gaussian_nll_loss", ELEMENT, ELEMENT, ELEMENT, of=_gaussian_nll_loss)
+    of_variance = lambda t, x, y, v: t.nn.functional.gaussian_nll_loss(x, y, v.abs(), reduction="none")
+    yield _case("gaussian_nll_loss", ELEMENT, ELEMENT, ELEMENT, of=of_variance)
     for name in OF_ROWS.split():
         yield _case(name, ROWS, of=lambda t, x, f=name: attrgetter(f)(t)(x, dim=1))
     for p in NORMS:
@@ -67,7 +65,3 @@ def _case(name: str, *inputs: Any, of: Any = None) -> Case:
 def _binary_cross_entropy(t: Any, x: Any, y: Any) -> Any:
     """Of probabilities, and targets that need no gradient."""
     return t.nn.functional.binary_cross_entropy(x.clamp(0, 1), y.detach().clamp(0, 1), reduction="none")
-
-
-def _gaussian_nll_loss(t: Any, x: Any, y: Any, variance: Any) -> Any:
-    return t.nn.functional.gaussian_nll_loss(x, y, variance.abs(), reduction="none")

@@ -4,8 +4,6 @@ The database of operators has for each inputs that are errors. Those that PyTorc
 a counterpart (sparse tensors, say), are left out.
 """
 
-from __future__ import annotations
-
 import linecache
 import warnings
 from collections import Counter

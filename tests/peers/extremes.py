@@ -9,8 +9,6 @@ differ, many digits decide (``references.py``). Differences that have a reason a
 Not compared: the gradient of a value that is NaN; and PyTorch's NaN where there is no function in many digits.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Gradients in PyTorch and here: those of results, and those of these gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -89,13 +87,10 @@ def _is_right(again: Callable[[], Any], leaves: list[torch.Tensor]) -> bool:
 def of_every_argument(sample: Any) -> Iterator[bool]:
     """Let arguments of a sample require gradients: all floats; those that PyTorch's tests differentiate; these and one
     more, for each. Yields whether it is all."""
-    floats = [x for x in tensors((sample.input, sample.args, sample.kwargs)) if _is_leaf(x)]
+    both = (x for x in tensors((sample.input, sample.args, sample.kwargs)) if isinstance(x, torch.Tensor))
+    floats = [x for x in both if x.is_leaf and x.is_floating_point()]
     usual = [x for x in floats if x.requires_grad]
     for chosen in (floats, usual, *([*usual, x] for x in floats if not x.requires_grad)):
         for x in floats:
             x.requires_grad_(any(x is some for some in chosen))
         yield chosen is floats
-
-
-def _is_leaf(x: Any) -> bool:
-    return isinstance(x, torch.Tensor) and x.is_leaf and x.is_floating_point()

@@ -4,8 +4,6 @@
 one that is listed and agrees, and on a row that stands for nothing in the database.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase

@@ -5,8 +5,6 @@ in evaluation, results, the gradients of inputs and parameters, and buffers are 
 what PyTorch's refuses.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

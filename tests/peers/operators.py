@@ -4,8 +4,6 @@ PyTorch's own tests draw from it (``torch.testing._internal``): for each operato
 must refuse. A *name* here is a function, an alias, a method or an in-place method of the database.
 """
 
-from __future__ import annotations
-
 import types
 import warnings
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Each is run with each of its options, with and without each of its schedules, on
 parameters, states and rates must agree after every step. It must also refuse what PyTorch's refuses.
 """
 
-from __future__ import annotations
-
 import types
 import warnings
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 1e-330 stands for 0 and 1e320 for infinity, so that a value at one of them is the limit there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from inspect import signature

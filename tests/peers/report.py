@@ -1,7 +1,5 @@
 """What became of the names of a database, and how many of them agree."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -73,13 +71,6 @@ def counts(done: list[Report]) -> dict[str, int]:
     """How many names there are, and what became of them; a name counts once, whatever its variants."""
     found = list(by_name(done).values())
     missing, agree = found.count("missing"), found.count("agrees")
-    return {
-        "names": len(found),
-        "variants": len(done),
-        "samples": sum(r.samples for r in done),
-        "provided": len(found) - missing,
-        "agree": agree,
-        "different": found.count("different"),
-        "skipped": found.count("skipped"),
-        "missing": missing,
-    }
+    numbers = {"names": len(found), "variants": len(done), "samples": sum(r.samples for r in done)}
+    numbers |= {"provided": len(found) - missing, "agree": agree, "different": found.count("different")}
+    return {**numbers, "skipped": found.count("skipped"), "missing": missing}

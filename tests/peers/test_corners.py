@@ -1,7 +1,5 @@
 """Corners in which minigrad once differed from PyTorch without an error: each agrees now, with its gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

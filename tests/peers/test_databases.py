@@ -1,7 +1,5 @@
 """PyTorch's databases of operators, modules and optimisers: minigrad agrees, but for what ``left.toml`` lists."""
 
-from __future__ import annotations
-
 import importlib
 import tomllib
 from pathlib import Path

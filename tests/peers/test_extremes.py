@@ -1,8 +1,6 @@
 """Rules at extreme values agree with PyTorch or with many digits: a sample. ``python -m tests.peers.extremes`` walks
 through all."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Samples of PyTorch's databases for minigrad: the same values, dtypes and functions."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a profile writes down: which events, how they lie within each other, and what each is told."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter, OrderedDict
 from typing import Any

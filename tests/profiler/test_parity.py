@@ -1,7 +1,5 @@
 """The same program under ``torch.profiler`` and under ours."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections import Counter

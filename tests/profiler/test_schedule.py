@@ -1,7 +1,5 @@
 """When a profile records: schedules, steps, what is called with a finished trace, and misuse."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

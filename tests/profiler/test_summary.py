@@ -1,7 +1,5 @@
 """``minigrad.summary`` against counts by hand, and what it leaves as it was."""
 
-from __future__ import annotations
-
 import html
 from collections import OrderedDict
 from typing import Any

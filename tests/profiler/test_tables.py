@@ -1,7 +1,5 @@
 """The tables: by name, by module, by op."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """The files: a Chrome trace, and stacks for flame graphs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

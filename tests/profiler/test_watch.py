@@ -1,7 +1,5 @@
 """While no profile is on, nothing is in place; while one is, results are what they are without."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tensors of a batch on a device: one copy moves them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import minigrad as mg

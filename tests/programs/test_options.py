@@ -1,7 +1,5 @@
 """Options that are numbers, or devices."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What programs make of the settings of their updates: groups of parameters, and rates."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad as mg

@@ -1,7 +1,5 @@
 """Windows of several sequences, which programs that train causal models share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

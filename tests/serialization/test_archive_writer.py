@@ -1,7 +1,5 @@
 """Files for PyTorch: what it reads of ours, what they look like inside, and which path gets which form."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import pickletools

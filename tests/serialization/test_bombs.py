@@ -1,7 +1,5 @@
 """Small files that describe huge values: none hangs, fills the memory or ends the process, in any place."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

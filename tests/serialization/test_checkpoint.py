@@ -1,7 +1,5 @@
 """PyTorch's checkpoints, zip archives and what came before: read as PyTorch reads them, running nothing."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import pickle

@@ -1,7 +1,5 @@
 """A training that one library began and saved goes on in the other, with the losses that it would have had."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

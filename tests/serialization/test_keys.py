@@ -1,7 +1,5 @@
 """Keys of dicts and members of sets that a file may have, and those that would take for ever."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Pickles made to do harm: nothing they name is called, and none takes the machine's memory or stack."""
 
-from __future__ import annotations
-
 import enum
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Views of one memory are views of one memory again: in every form of file, on every device, and in deep copies."""
 
-from __future__ import annotations
-
 import copy
 import io
 from collections.abc import Callable

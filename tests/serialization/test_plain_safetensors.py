@@ -1,7 +1,5 @@
 """What is written without the package safetensors is what the package writes, to the byte."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

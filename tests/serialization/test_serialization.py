@@ -1,7 +1,5 @@
 """save and load: every kind of value, sharing, safetensors of other programs, and all that can go wrong."""
 
-from __future__ import annotations
-
 import argparse
 import copy
 import dataclasses

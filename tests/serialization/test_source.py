@@ -1,7 +1,5 @@
 """Files are replaced in one step, also where another program has them open for a moment."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A stream is left behind the object that was read from it."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """One program on both libraries: results, dtypes and gradients are compared, or the errors are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

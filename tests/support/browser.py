@@ -1,10 +1,9 @@
 """Saved pages in a real browser, without a network: a fixture for tests.
 
-A conftest.py names ``browser`` and ``open_file`` once, for all tests of its folder (as tests/viz/conftest.py
-does). Where Playwright or Chromium is missing, the tests that ask for them are skipped with the reason.
+A conftest.py names ``browser``, ``open_file`` and ``opened`` once, for all tests of its folder (as
+tests/viz/conftest.py does). Where Playwright or Chromium is missing, the tests that ask for them are skipped with the
+reason.
 """
-
-from __future__ import annotations
 
 import re
 import shutil
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-__all__ = ["browser", "contrast", "open_file", "texts", "wait_for"]
+__all__ = ["browser", "contrast", "open_file", "opened", "texts", "wait_for"]
 
 NEEDED = "playwright drives the browser: pip install playwright"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -77,6 +76,18 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert not wrong, wrong
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """Opens a file, or what can be saved as one, and waits until the module's ``READY``, a selector, is there."""
+
+    def open_page(shown: Any, **options: Any) -> Any:
+        page = open_file(shown if isinstance(shown, Path) else shown.save(tmp_path / "opened.html"), **options)
+        page.wait_for_selector(request.module.READY)
+        return page
+
+    return open_page
 
 
 def texts(page: Any, selector: str) -> list[str]:

@@ -1,7 +1,5 @@
 """Tables within one test: all rows run, and those that fail are listed; errors that must be raised, one a line."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

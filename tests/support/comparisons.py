@@ -1,7 +1,5 @@
 """Which tests compare with PyTorch: where it is missing, pytest leaves them out when it collects."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import inspect

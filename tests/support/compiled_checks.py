@@ -4,8 +4,6 @@ The definition is the op itself, as for NumPy's kernels (``plain_checks.py``): n
 float32's own rounding is four orders below it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

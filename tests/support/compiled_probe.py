@@ -1,7 +1,5 @@
 """Loops that show how loops are called. They are compiled by the test that asks for them (``compiled``)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

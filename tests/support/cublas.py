@@ -3,8 +3,6 @@
 Matrices lie by columns, as in Fortran. Arguments that cuBLAS refuses or leaves undefined are refused here.
 """
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

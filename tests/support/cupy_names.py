@@ -3,8 +3,6 @@
 python -m tests.support.cupy_names      (where CuPy can be imported; it needs no GPU)
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import textwrap

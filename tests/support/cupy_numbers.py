@@ -4,8 +4,6 @@ CuPy compiles its own kernels and ours with ``-ftz=true``: of float32 and comple
 normal one is read and written as 0. What lies in memory stays as it is, copies keep it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ of ```python that begins with ">>>" is a session, as in doctest. A page gets a p
 examples register, seed or set does not reach other tests.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

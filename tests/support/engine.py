@@ -1,7 +1,5 @@
 """All that the library is made of while a program runs, to find out whether something has replaced a part."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import sys

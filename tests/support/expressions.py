@@ -1,7 +1,5 @@
 """A line of a program, said to both libraries: their values, or the kinds of their errors, must be equal."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

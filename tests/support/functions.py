@@ -1,7 +1,5 @@
 """Functions as a user writes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from minigrad.autograd import Function

@@ -1,7 +1,5 @@
 """Compute graphs made by hand, for tests of their pictures: no engine is needed. And what must hold of a graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,9 +39,8 @@ class Builder:
         rule = Source(f"{op}.gradient(x=lambda g, x: g * x)", "minigrad/ops/made_up.py", 12)
         forward = Source(f"def {op}(x): ...", "minigrad/ops/made_up.py", 7)
         self.graph.ops.setdefault(op, OpInfo(op, f"{op} of x", forward, {"x": rule}))
-        made = Node(
-            number, "op", op, name or op, module, "train.py:3", f"{name or 'y'} = {op}(x)", value=of or value(8, 8)
-        )
+        code = f"{name or 'y'} = {op}(x)"
+        made = Node(number, "op", op, name or op, module, "train.py:3", code, value=of or value(8, 8))
         made.forward_seconds, made.backward_seconds = 1e-5 * (1 + number % 7), 3e-5 * (1 + number % 5)
         made.saved = [Saved("x", 256, inputs[0])] if inputs else []
         self._add(made)
@@ -101,13 +98,8 @@ def transformer(layers: int = 12, backward: bool = True, listed: bool = False, k
     """
     make = Builder(backward=backward)
     make.graph.title = "GPT"
-    for path, what in (
-        ("", "GPT"),
-        ("wte", "Embedding"),
-        ("wpe", "Embedding"),
-        ("norm", "LayerNorm"),
-        ("head", "Linear"),
-    ):
+    kinds = {"": "GPT", "wte": "Embedding", "wpe": "Embedding", "norm": "LayerNorm", "head": "Linear"}
+    for path, what in kinds.items():
         make.module(path, what)
     if listed:
         make.module("blocks", "ModuleList")
@@ -139,9 +131,8 @@ def _block(make: Builder, path: str, x: int, mask: int, kind: str) -> int:
     inner = norm("norm1", x)
     q, k, v = (linear(f"attention.{each}", inner) for each in ("query", "key", "value"))
     scores = make.op("matmul", f"{path}.attention", q, make.op("transpose", f"{path}.attention", k), name="scores")
-    weights = make.op(
-        "softmax", f"{path}.attention", make.op("where", f"{path}.attention", scores, mask), name="weights"
-    )
+    masked = make.op("where", f"{path}.attention", scores, mask)
+    weights = make.op("softmax", f"{path}.attention", masked, name="weights")
     heads = make.op("matmul", f"{path}.attention", weights, v, name="heads")
     x = make.op("add", path, x, linear("attention.out", heads))
     make.module(f"{path}.mlp", "MLP", "mlp")

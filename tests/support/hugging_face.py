@@ -1,7 +1,5 @@
 """Small models of the transformers library with random weights, to compare with; PyTorch runs them."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from pathlib import Path
@@ -14,17 +12,9 @@ import minigrad as mg
 MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
 needs_transformers = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 
-SMALL_GPT2 = dict(
-    vocab_size=31,
-    n_positions=16,
-    n_embd=12,
-    n_head=3,
-    n_layer=2,
-    **dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0),
-    **dict.fromkeys(("bos_token_id", "eos_token_id")),
-    pad_token_id=0,
-    attn_implementation="eager",
-)
+SMALL_GPT2 = {"vocab_size": 31, "n_positions": 16, "n_embd": 12, "n_head": 3, "n_layer": 2, "pad_token_id": 0}
+SMALL_GPT2 |= dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
+SMALL_GPT2 |= {"bos_token_id": None, "eos_token_id": None, "attn_implementation": "eager"}
 
 
 def published(kind: str, configuration: str, **sizes: Any) -> Any:

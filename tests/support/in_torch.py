@@ -1,7 +1,5 @@
 """A model's own source, run by PyTorch: its imports of minigrad's names that PyTorch has become PyTorch's."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from importlib import import_module

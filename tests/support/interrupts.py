@@ -4,8 +4,6 @@ As a program, ``python -m tests.support.interrupts mlp`` interrupts a step of tr
 not as before; ``threads`` in place of ``mlp`` interrupts the threads of kernels.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import sys
@@ -118,10 +116,8 @@ def interrupt_threads() -> None:
     assert parallel._crew is not None
     ended = list(parallel._crew.members)
     for member in ended:
-        raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(member.ident or 0), ctypes.py_object(EOFError)
-        )
-        assert raised == 1
+        number = ctypes.c_ulong(member.ident or 0)
+        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(EOFError)) == 1
         member.call()
         member.join(60)
     for _ in range(parallel.LOOKS):

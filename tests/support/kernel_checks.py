@@ -1,7 +1,5 @@
 """What the tests of the CUDA kernels share: run a kernel (emulated or on a GPU), check its gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ several for some (a sort, a variance); they are rare, and counted as one. A sync
 wait for the device: reading a number, copying an array to the host, a result whose shape depends on values.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager

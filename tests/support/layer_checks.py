@@ -1,7 +1,5 @@
 """One layer in both libraries: state dict, results, gradients of both orders, repr, first numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

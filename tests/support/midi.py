@@ -1,7 +1,5 @@
 """MIDI files byte by byte, as the standard has them, so that tests may write what no library would."""
 
-from __future__ import annotations
-
 import os
 import struct
 from pathlib import Path

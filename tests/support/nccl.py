@@ -388,19 +388,10 @@ def combined(calls: list[list[Operation]]) -> list[Any]:
         return [[array.tobytes()] for array in results[first.name]()]
 
 
-NCCL: Any = SimpleNamespace(
-    available=True,
-    NcclCommunicator=NcclCommunicator,
-    NcclError=NcclError,
-    get_unique_id=get_unique_id,
-    groupStart=groupStart,
-    groupEnd=groupEnd,
-    **{f"NCCL_{name}": number for number, name in enumerate(NAMES)},
-    NCCL_SUM=0,
-    NCCL_PROD=1,
-    NCCL_MAX=2,
-    NCCL_MIN=3,
-)
+_NUMBERS = {f"NCCL_{name}": number for number, name in enumerate(NAMES)}
+_NUMBERS |= {"NCCL_SUM": 0, "NCCL_PROD": 1, "NCCL_MAX": 2, "NCCL_MIN": 3}
+NCCL: Any = SimpleNamespace(available=True, NcclCommunicator=NcclCommunicator, NcclError=NcclError, **_NUMBERS)
+NCCL.get_unique_id, NCCL.groupStart, NCCL.groupEnd = get_unique_id, groupStart, groupEnd
 CUDA: Any = SimpleNamespace(
     Device=streams.on, Event=streams.Event, Stream=streams.Stream, get_current_stream=streams.get_current_stream
 )

@@ -1,8 +1,6 @@
 """Programs that import transformers with minigrad in PyTorch's place: in a process of their own, as an installed
 PyTorch is not to be touched, and a library is imported once in a process."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -14,9 +12,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-needs_transformers = pytest.mark.skipif(
-    importlib.util.find_spec("transformers") is None, reason="not installed: transformers"
-)
+MISSING = importlib.util.find_spec("transformers") is None
+needs_transformers = pytest.mark.skipif(MISSING, reason="not installed: transformers")
 
 
 def printed(program: str, *arguments: object, folder: Path) -> Any:

@@ -1,7 +1,5 @@
 """A fixture for tests of several ranks."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The same numbers in minigrad and in PyTorch, and what they are expected to agree to."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """A CPU kernel against the plain definition of its op: values, gradients, layouts, threads."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ A program says what it found with ``tell``. A module of checks, functions named 
 whole in one launch for each number of ranks; its outcomes are tests by the checks' names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -115,16 +113,9 @@ def free_port() -> int:
 
 def begun(command: Sequence[str | Path], folder: Path, **extra: str) -> subprocess.Popen[str]:
     """A process of a session of its own, so that ``finished`` can end all of it."""
-    return subprocess.Popen(
-        [str(word) for word in command],
-        cwd=folder,
-        env=environment(**{FOLDER: str(folder), **extra}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    env = environment(**{FOLDER: str(folder), **extra})
+    return subprocess.Popen([*map(str, command)], cwd=folder, env=env, start_new_session=True, **pipes)
 
 
 def finished(process: subprocess.Popen[str], seconds: float = SECONDS) -> Ran:
@@ -158,11 +149,9 @@ def run(program: str | Path, ranks: int, folder: Path, *arguments: str, seconds:
     return finished(begun(launcher(ranks, written(program, folder), *arguments), folder, **extra), seconds)
 
 
-def told(
-    program: str | Path, ranks: int, folder: Path, *arguments: str, seconds: float = SECONDS, **extra: str
-) -> list[Any]:
+def told(program: str | Path, ranks: int, folder: Path, *arguments: str, **options: Any) -> list[Any]:
     """The same; what each rank has told. It must end without an error."""
-    ran = run(program, ranks, folder, *arguments, seconds=seconds, **extra)
+    ran = run(program, ranks, folder, *arguments, **options)
     assert ran.status == 0, f"status {ran.status}\n{ran.out}\n{ran.err}"
     return answers(ranks, folder)
 

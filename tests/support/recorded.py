@@ -1,7 +1,5 @@
 """Graphs of the cases that all ops are tested on, compared with the engine's own numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -49,11 +47,7 @@ def recorded(case: Case, device: str) -> Graph:
     result = one(case.ours(minigrad, *given))
     wanted = {i: t for i, t in enumerate(given) if t.requires_grad}
     expected = grad(result, list(wanted.values()), minigrad.ones_like(result), allow_unused=True)
-
-    def call(*xs: Any) -> Any:
-        return one(case.ours(minigrad, *xs))
-
-    graph = record(call, given)
+    graph = record(lambda *xs: one(case.ours(minigrad, *xs)), given)
     if result.output_nr == 0:  # of several results, a node shows the first
         same(graph.nodes[graph.output].value, result)
     for i, gradient in zip(wanted, expected, strict=True):

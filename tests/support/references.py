@@ -1,7 +1,5 @@
 """Functions of one number in mpmath, by the names of the ops that compute them, and their derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

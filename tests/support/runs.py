@@ -1,7 +1,5 @@
 """What a program's run has written: weights, which may be the same to the bit, and the losses of evaluations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import minigrad as mg

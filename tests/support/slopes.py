@@ -4,8 +4,6 @@ A gradient with a wrong element gives another slope along nearly every direction
 element, by a pass through the function for each: hundreds of times the work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Items of stages that go wrong, for the tests of ``benchmarks.gpu``."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -8,8 +8,6 @@ the device "strict" known::
     strict.install(emulate=False)    # no kernels: the plain definitions run
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable

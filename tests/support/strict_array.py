@@ -150,10 +150,8 @@ class StrictArray:
 
     @property
     def flags(self) -> Any:
-        flags = self._array.flags
-        return SimpleNamespace(
-            c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=self._base is None
-        )
+        c, f = self._array.flags.c_contiguous, self._array.flags.f_contiguous
+        return SimpleNamespace(c_contiguous=c, f_contiguous=f, owndata=self._base is None)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -269,9 +267,8 @@ def _index(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """An index as NumPy takes it. CuPy converts NumPy arrays and lists here, and no integer in them is out of range:
     they count round the axis."""
     whole = index if isinstance(index, tuple) else (index,)
-    parts = [
-        i._array if isinstance(i, StrictArray) else np.asarray(i) if i.__class__ is list and i else i for i in whole
-    ]
+    arrays = (i._array if isinstance(i, StrictArray) else i for i in whole)
+    parts = [np.asarray(i) if i.__class__ is list and i else i for i in arrays]
     used = [i.ndim if _is_mask(i) else i is not None and i is not Ellipsis for i in parts]
     axis = 0
     for n, part in enumerate(parts):
@@ -353,18 +350,9 @@ def _plain_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 _OPERATORS = _words("add and floordiv lshift matmul mod mul or pow rshift sub truediv xor")
-_INPLACE = {
-    "iadd": np.add,
-    "isub": np.subtract,
-    "imul": np.multiply,
-    "itruediv": np.true_divide,
-    "ipow": np.power,
-    "ifloordiv": FORMULAS["floor_divide"],
-    "imod": FORMULAS["remainder"],
-    "iand": np.bitwise_and,
-    "ior": np.bitwise_or,
-    "ixor": np.bitwise_xor,
-}
+_INPLACE = {"iadd": np.add, "isub": np.subtract, "imul": np.multiply, "itruediv": np.true_divide, "ipow": np.power}
+_INPLACE |= {"ifloordiv": FORMULAS["floor_divide"], "imod": FORMULAS["remainder"]}
+_INPLACE |= {"iand": np.bitwise_and, "ior": np.bitwise_or, "ixor": np.bitwise_xor}
 _METHODS = {  # by the parameters of CuPy's
     "": "conj nonzero transpose",
     "axis": "argsort sort squeeze",

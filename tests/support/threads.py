@@ -1,7 +1,5 @@
 """Calls side by side in threads of the program."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Steps of training whose result can be compared to the bit; as a program it prints a digest of them."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 from typing import Any
@@ -33,24 +31,11 @@ class Model(nn.Module):
         return F.linear_cross_entropy(out, self.head.weight, following, linear_bias=self.head.bias)
 
 
-SMALL = {  # of numbers that decide what is shared among threads, wherever a module has one
-    "BLOCK_BYTES": 1 << 12,
-    "SERIAL_BYTES": 1 << 9,
-    "TINY_BYTES": 1 << 8,
-    "SMALL": 1 << 9,
-    "LARGE": 1 << 10,
-    "PART": 1 << 8,
-    "LEAST": 4,
-    "LEAST_ROWS": 16,
-    "CHUNK_BYTES": 1 << 12,
-}
-MODULES = [
-    parallel,
-    products,
-    elementwise,
-    importlib.import_module("minigrad.nn.functional.linear"),
-    *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(kernels.NUMPY_NAMES)),
-]
+# Of numbers that decide what is shared among threads, wherever a module has one.
+SMALL = {"BLOCK_BYTES": 1 << 12, "SERIAL_BYTES": 1 << 9, "TINY_BYTES": 1 << 8, "SMALL": 1 << 9, "LARGE": 1 << 10}
+SMALL |= {"PART": 1 << 8, "LEAST": 4, "LEAST_ROWS": 16, "CHUNK_BYTES": 1 << 12}
+MODULES = [parallel, products, elementwise, importlib.import_module("minigrad.nn.functional.linear")]
+MODULES += [importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(kernels.NUMPY_NAMES)]
 
 
 def cut_small(patch: pytest.MonkeyPatch) -> None:

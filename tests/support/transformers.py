@@ -1,7 +1,5 @@
 """The translator of minigrad/models/transformer.py, so small that all its numbers can be shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import minigrad

@@ -75,7 +75,8 @@ class Reversing:
         return Translation(" ".join(words), text, found[0].score, found, notes)
 
     def attention(self, source: str, target: str) -> Attention:
-        names = [[*_pieces(text), "⟨end⟩"] for text in (source, target)]
+        pieces = lambda text: [word[i : i + 4] for word in text.split() for i in range(0, len(word), 4)]
+        names = [[*pieces(text), "⟨end⟩"] for text in (source, target)]
         shape = (self.layers, self.heads, len(names[1]), len(names[0]))
         random = np.random.default_rng(zlib.crc32(f"{source}|{target}".encode())).exponential(size=shape) ** 3
         return Attention(*names, (random / random.sum(-1, keepdims=True)).astype(np.float32))
@@ -95,10 +96,6 @@ class Drawn(NamedTuple):
     def html(self) -> str:
         body = f"<p>{html.escape(self.translation.text)}, {len(self.translation.beam)}</p>"
         return f"<!doctype html><title>waiting</title>{body}<script>document.title = 'drawn ' + self.origin</script>"
-
-
-def _pieces(text: str) -> list[str]:
-    return [word[i : i + 4] for word in text.split() for i in range(0, len(word), 4)]
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """A module of ours and PyTorch's, with the same values: their results and gradients side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ Layers, optimiser, clipping and schedule are those of the preset. Only text, voc
 the emulator of CUDA kernels takes seconds; they do not change the number of launches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """Batches by tokens: every pair once, none too large, little padding, a place that can be gone back to."""
 
-from __future__ import annotations
-
 from itertools import islice, pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading corpora: every layout that is offered, and every way in which a file can be wrong."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 import shlex

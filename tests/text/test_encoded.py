@@ -1,7 +1,5 @@
 """Encoded pairs: what the tokenizers give, from memory and from files, and files that are wrong."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Greedy, sampling and beam search over a decoder whose sentences can all be enumerated."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Lines that stay on disk: the same as those of a file read whole, in little memory, whatever is in them."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 import random

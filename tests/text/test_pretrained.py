@@ -1,7 +1,5 @@
 """Tokenizers of published folders give the ids that the transformers library gives, on texts of every kind."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Choosing by minimum Bayes risk: against the definition, and where it must not change anything."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Scores of translations: BLEU by its formula, chrF by hand, and Multi30k's own tokens."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import math

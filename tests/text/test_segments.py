@@ -1,7 +1,5 @@
 """Segments: each row goes on where it ended, a place that can be gone back to; the memory that goes with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Subword dropout: its distribution is the paper's, and a draw depends on seed, text and number alone."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 

@@ -1,7 +1,5 @@
 """Subwords: the text comes back, the same texts give the same vocabulary, and bad input gets a clear word."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

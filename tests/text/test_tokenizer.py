@@ -1,7 +1,5 @@
 """Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back; two as one."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """WordPiece: what is learned is the same every time, and reads as BERT's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A disk that fails: every operation on files that a training does can be counted, and can fail."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small training with all that makes resuming hard, as a function."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 python -m tests.training.shared_updates FOLDER [NAME=VALUE ...]
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import signal

@@ -1,7 +1,5 @@
 """Averages of weights, by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Batches as functions of the epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Disks that are full, folders that cannot be written to, and files that are not what they should be."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

@@ -1,7 +1,5 @@
 """Signals to a training and to the processes that it has forked."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

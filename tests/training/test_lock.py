@@ -1,7 +1,5 @@
 """The lock of a run's folder."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

@@ -1,7 +1,5 @@
 """The log: whole lines, cut where it is told, and never in the way."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """On a GPU the loss and the norm of an update are looked at when the next one has been launched."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

@@ -1,7 +1,5 @@
 """The updates of presets on the stand-in for a GPU: how many kernels they launch, and that they never wait."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

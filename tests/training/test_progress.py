@@ -1,7 +1,5 @@
 """What a training shows on stderr."""
 
-from __future__ import annotations
-
 import errno
 import io
 import math

@@ -1,7 +1,5 @@
 """Several ranks for one training: the updates of one process, exact resuming, and what can go wrong."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

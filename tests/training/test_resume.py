@@ -1,7 +1,5 @@
 """A run that is killed, at any moment and as often as it likes, ends as one that never was."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

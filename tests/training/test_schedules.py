@@ -1,7 +1,5 @@
 """Learning rates at known places."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

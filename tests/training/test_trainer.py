@@ -1,7 +1,5 @@
 """The loop: when it does what, and what it must not disturb."""
 
-from __future__ import annotations
-
 import ast
 import errno
 import math

@@ -1,7 +1,5 @@
 """One update: what it does is PyTorch's usual lines, and several small batches are one large one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,6 @@
 """The models that the translator may train: from settings to a file and back, and what it shows of them."""
 
-from __future__ import annotations
-
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from minigrad.translate import run
 from minigrad.translate.architectures import ARCHITECTURES, build, check_memory, restored
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Hypothesis, Translation, Translator
+from tests.support.cases import raises
 
 WORDS = WordTokenizer.train(["i like cats they like dogs"])
 BOTH = TokenizerPair(WORDS, WORDS)
@@ -44,8 +44,7 @@ def test_attention_is_shown_where_there_is_some(name: str, tmp_path: Path) -> No
     translation = Translation("i like cats", beam[0].text, -1.0, beam)
     if name in ("rnn", "lstm", "gru"):
         for show in (shown.look, shown.linked, lambda t: shown.attention(t.source, t.text)):
-            with pytest.raises(ValueError, match="this model has no attention"):
-                show(translation)
+            raises(ValueError, "this model has no attention", partial(show, translation))
         return
     view = shown.look(translation)
     assert [len(view.candidate(i).attentions[-1].rows) for i in range(2)] == [4, 2]
@@ -70,8 +69,7 @@ def test_a_file_that_claims_something_else() -> None:
             with pytest.raises(ValueError, match=message):
                 restored(name, model.config.as_dict() | change, model.state_dict())
     gru, transformer = translator("gru").model, translator("transformer").model
-    with pytest.raises(ValueError, match="which there is not"):
-        restored("transformer", gru.config.as_dict(), gru.state_dict())
+    raises(ValueError, "which there is not", lambda: restored("transformer", gru.config.as_dict(), gru.state_dict()))
     with pytest.raises(ValueError, match="its weights are not of the sizes"):
         restored("gru", gru.config.as_dict(), transformer.state_dict())
 

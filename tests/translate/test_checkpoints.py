@@ -1,7 +1,5 @@
 """A checkpoint of the translator that is damaged or hostile: refused at once, in a line that names the file."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json
@@ -17,15 +15,11 @@ import minigrad as mg
 from minigrad.commands import cli
 from minigrad.training import read_checkpoint
 
+for extra in ("tqdm", "tokenizers", "sacrebleu"):
+    pytest.importorskip(extra)
 SMALL = {"layers": 1, "d-model": 16, "d-ff": 32, "heads": 2, "vocabulary": 80, "batch-tokens": 100, "warm-up": 1}
 SMALL |= {"steps": 2, "ranks": 1}
 Change = Callable[[dict[str, Any]], Any]
-
-
-@pytest.fixture(autouse=True)
-def _needs_extras() -> None:
-    for module in ("tqdm", "tokenizers", "sacrebleu"):
-        pytest.importorskip(module)
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +153,7 @@ WRONG: dict[str, list[Change]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "every", [pytest.param(1, marks=pytest.mark.nightly, id="all"), pytest.param(4, id="a quarter")]
-)
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.nightly, id="all"), pytest.param(4, id="quarter")])
 def test_a_training_cannot_go_on_from_what_makes_no_sense(command: list[str], every: int, capsys: Any) -> None:
     last = run_of(command) / "last.safetensors"
     whole = last.read_bytes()

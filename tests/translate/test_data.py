@@ -1,7 +1,5 @@
 """Batches: the same whenever they are made, every pair in them, and words forgotten as the settings say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,12 @@ from minigrad.translate import data
 from minigrad.translate.data import Batch, PairBatches
 from minigrad.translate.settings import Settings
 
+pytest.importorskip("tokenizers")
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "longer", "longest", "words"]
 TRAIN = Pairs(
     [" ".join(WORDS[(i * k) % 8] for k in range(1, 2 + i % 5)) for i in range(60)],
     [" ".join(WORDS[(i + k) % 8] for k in range(1, 2 + i % 4)) for i in range(60)],
 )
-
-
-@pytest.fixture(autouse=True)
-def _needs_extras() -> None:
-    pytest.importorskip("tokenizers")
 
 
 def made(folder: Path, **changes: Any) -> PairBatches:
@@ -67,8 +61,7 @@ def test_subword_dropout_cuts_words_otherwise_but_says_the_same(tmp_path: Path) 
     text = data.tokenizers_for(TRAIN, Settings().changed({"vocabulary": 60, "data": ("x",)}).data).target
     said = [text.decode(row) for batch in batches.epoch(0) for row in batch.target[:, 1:].tolist()]
     assert sorted(said) == sorted(TRAIN.target)
-    lengths = [sum(batch.target.shape[0] for batch in batches.epoch(n)) for n in (0, 1)]
-    assert lengths == [60, 60]
+    assert [sum(batch.target.shape[0] for batch in batches.epoch(n)) for n in (0, 1)] == [60, 60]
     tokens = [sum(int((batch.target != PAD).sum()) for batch in batches.epoch(n)) for n in (0, 1)]
     assert tokens[0] > sum(len(batches.encoded[i][1]) for i in range(60))
 

@@ -1,16 +1,12 @@
 """The English to Italian corpus as a data set: splits, what is held out, tokens, bad input."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, pairwise
-
-import pytest
 
 from minigrad.text import WordTokenizer
 from minigrad.translate import english_italian
@@ -20,6 +16,7 @@ from minigrad.translate.english_italian.corpus import LONGEST, MAX_SIZES, split_
 from minigrad.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
 from minigrad.translate.english_italian.phrases import PRONOUNS, noun_phrase
 from minigrad.translate.english_italian.rules.reasons import because
+from tests.support.cases import raises
 
 SPLITS = ("train", "validation", "test")
 
@@ -32,16 +29,6 @@ def corpus() -> dict[str, list[Pair]]:
 @cache
 def big_test_split() -> list[Pair]:
     return load("test", size=5_000, seed=1)
-
-
-@cache
-def training_words() -> tuple[Counter[str], Counter[str]]:
-    """How often each token of either side is in the training split."""
-    pairs = corpus()["train"]
-    return (
-        Counter(token for pair in pairs for token in tokenize(pair.source)),
-        Counter(token for pair in pairs for token in tokenize(pair.target)),
-    )
 
 
 def everything() -> list[Pair]:
@@ -81,19 +68,11 @@ def test_the_seed_alone_decides_what_the_corpus_has() -> None:
     assert ran.stdout == f"{load(size=200, seed=1)}\n"
 
 
-def held_out_qualities() -> list[tuple[str, str, str]]:
-    """(adjective, singular, plural) of every noun and adjective that only the test split joins."""
-    return [
-        (adjective.english, noun.english, noun.english_plural)
-        for noun in NOUNS.values()
-        for adjective in adjectives(noun)
-        if split_of_link(noun.name, adjective.english) == "test"
-    ]
-
-
 def test_no_training_sentence_joins_a_held_out_noun_and_adjective() -> None:
     """By the English text: "red shoes", "the shoes are too red", "shoes because they are red"."""
-    qualities = held_out_qualities()
+    both = ((noun, adjective.english) for noun in NOUNS.values() for adjective in adjectives(noun))
+    known = [(noun, adjective) for noun, adjective in both if split_of_link(noun.name, adjective) == "test"]
+    qualities = [(adjective, noun.english, noun.english_plural) for noun, adjective in known]
     assert len(qualities) >= 15
     joined = {split: noun_adjective_pairs(pairs) for split, pairs in corpus().items()}
     joined["test"] |= noun_adjective_pairs(big_test_split())
@@ -137,7 +116,8 @@ def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
 
 def test_the_vocabulary_is_large_and_each_word_is_often_in_training() -> None:
     """Those of the lexicon and of the test split as well."""
-    source, target = training_words()
+    sides = ([getattr(pair, side) for pair in corpus()["train"]] for side in ("source", "target"))
+    source, target = (Counter(token for text in texts for token in tokenize(text)) for texts in sides)
     words = {n for noun in NOUNS.values() for n in (noun.english, noun.english_plural)}
     words |= {*ADJECTIVES, *(verb.base.split()[0] for verb in VERBS.values())}
     assert words - {""} <= source.keys() and len(source) >= 400 and len(target) >= 800
@@ -205,11 +185,9 @@ def test_normalize() -> None:
 def test_sizes_and_splits_that_there_are_not() -> None:
     for split in SPLITS:
         for size in (MAX_SIZES[split] + 1, -1):
-            with pytest.raises(ValueError, match="is not between 0 and"):
-                load(split, size=size)
+            raises(ValueError, "is not between 0 and", partial(load, split, size=size))
     assert load(size=0) == []
-    with pytest.raises(ValueError, match="no split 'dev'; there are train, validation, test"):
-        load("dev")
+    raises(ValueError, "no split 'dev'; there are train, validation, test", lambda: load("dev"))
 
 
 def test_its_tokenizer_takes_what_people_type() -> None:

@@ -4,8 +4,6 @@ Nothing here uses the lexicon or the morphology of the grammar under test: the g
 written down a second time, and each checker is first shown mistakes that it must find.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import pairwise
@@ -91,14 +89,9 @@ def onset(word: str) -> str:
 
 def italian_errors(text: str) -> list[str]:
     """Every mistake of agreement, article, elision or preposition found in an Italian sentence."""
-    return [
-        *before_nouns(words_of(text)),
-        *after_nouns(words_of(text)),
-        *possessives(words_of(text)),
-        *predicates(text),
-        *participles(text),
-        *loose_pieces(text),
-    ]
+    words = words_of(text)
+    of_words = [*before_nouns(words), *after_nouns(words), *possessives(words)]
+    return [*of_words, *predicates(text), *participles(text), *loose_pieces(text)]
 
 
 def before_nouns(words: list[str]) -> list[str]:
@@ -119,11 +112,8 @@ def before_nouns(words: list[str]) -> list[str]:
 
 def after_nouns(words: list[str]) -> list[str]:
     """An adjective right after its noun agrees with it."""
-    return [
-        f"{one} {two}"
-        for one, two in pairwise(words)
-        if one in FEATURES and two in ADJECTIVES and not FEATURES[one] & ADJECTIVES[two]
-    ]
+    both = ((one, two) for one, two in pairwise(words) if one in FEATURES and two in ADJECTIVES)
+    return [f"{one} {two}" for one, two in both if not FEATURES[one] & ADJECTIVES[two]]
 
 
 def possessives(words: list[str]) -> list[str]:

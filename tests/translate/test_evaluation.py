@@ -1,7 +1,5 @@
 """The report on translations: counts, scores, lengths, the worst sentences; and what it says of bad input."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import NamedTuple

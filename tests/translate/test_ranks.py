@@ -1,7 +1,5 @@
 """The translator trained by two ranks: ``train --ranks 2``, and under a real mpiexec."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The server of the page: what it answers, whom it refuses, and how it starts and ends."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -30,6 +28,7 @@ from minigrad.translate.serve.server import MOST_CLIENTS
 from minigrad.translate.serve.words import units
 from minigrad.translate.settings import preset
 from minigrad.translate.translator import Translator
+from tests.support.cases import raises
 from tests.support.ranks import begun, finished, until
 from tests.support.translator import Reversing, served
 
@@ -64,9 +63,7 @@ def connected(server: Server) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.server_port), timeout=60)
 
 
-def ask(
-    server: Server, method: str, path: str, body: bytes | None = None, headers: dict[str, str | None] | None = None
-) -> Answer:
+def ask(server: Server, method: str, path: str, body: bytes | None = None, headers: Any = None) -> Answer:
     """One request, with a browser's headers unless others (or none: None) are given."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     sent: dict[str, str | None] = {"Host": f"127.0.0.1:{server.server_port}"}
@@ -138,16 +135,9 @@ def test_what_model_it_is_and_how_it_chooses(server: Server) -> None:
 def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
     answer = post(server, "/translate", text="one  two zebra", beam=2)
     assert answer.status == 200 and answer.json["seconds"] >= 0
-    assert answer.json["sentences"] == [
-        {
-            "line": 0,
-            "source": "one two zebra",
-            "text": "zebra two one",
-            "score": -0.5,
-            "beam": [{"text": "zebra two one", "score": -0.5}, {"text": "zebra two one 1", "score": -1.5}],
-            "notes": ["the model has never seen: zebra"],
-        }
-    ]
+    first, second = {"text": "zebra two one", "score": -0.5}, {"text": "zebra two one 1", "score": -1.5}
+    about = {"line": 0, "source": "one two zebra", "notes": ["the model has never seen: zebra"]}
+    assert answer.json["sentences"] == [{**about, **first, "beam": [first, second]}]
 
 
 def test_a_text_is_translated_sentence_by_sentence(server: Server) -> None:
@@ -235,20 +225,12 @@ def test_bodies_that_are_refused(server: Server) -> None:
 def test_other_addresses_and_methods(server: Server) -> None:
     for path in ("/none", "/../server.py", "/page/page.html", "/page.css/", "/%2e%2e/api.py"):
         assert ask(server, "GET", path).status == ask(server, "POST", path, b"{}").status == 404, path
-    rows = [
-        ("GET", "/translate", "POST"),
-        ("HEAD", "/attention", "POST"),
-        ("PUT", "/translate", "POST"),
-        ("OPTIONS", "/translate", "POST"),
-        ("POST", "/", "GET, HEAD"),
-        ("DELETE", "/about", "GET, HEAD"),
-        ("PATCH", "/page.js", "GET, HEAD"),
-        ("POST", "/linked", "GET"),
-        ("HEAD", "/linked?text=one", "GET"),
-    ]
-    for method, path, allowed in rows:
-        answer = ask(server, method, path, b"{}" if method == "POST" else None)
-        assert (answer.status, answer.headers["Allow"]) == (405, allowed), (method, path)
+    rows = {"POST": "GET /translate; HEAD /attention; PUT /translate; OPTIONS /translate"}
+    rows |= {"GET, HEAD": "POST /; DELETE /about; PATCH /page.js", "GET": "POST /linked; HEAD /linked?text=one"}
+    for allowed, requests in rows.items():
+        for method, path in map(str.split, requests.split("; ")):
+            answer = ask(server, method, path, b"{}" if method == "POST" else None)
+            assert (answer.status, answer.headers["Allow"]) == (405, allowed), (method, path)
     assert "error" in ask(server, "NONESUCH", "/").json
 
 
@@ -398,13 +380,11 @@ def test_whose_request_has_come_is_not_given_up(server: Server) -> None:
 
 def test_addresses_that_cannot_be_served(server: Server) -> None:
     port = server.server_port
-    with pytest.raises(OSError, match=rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0"):
-        serve(Reversing(), port)
+    raises(OSError, rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
     for wrong in (-1, 65536):
         with pytest.raises(ValueError, match=f"no port {wrong}"):
             serve(Reversing(), wrong)
-    with pytest.raises(OSError, match=r"cannot listen on 192\.0\.2\.1, port 0"):
-        serve(Reversing(), 0, "192.0.2.1")
+    raises(OSError, r"cannot listen on 192\.0\.2\.1, port 0", lambda: serve(Reversing(), 0, "192.0.2.1"))
 
 
 def test_it_says_where_it_is_and_ctrl_c_ends_it(tmp_path: Path) -> None:
@@ -482,15 +462,15 @@ def test_tokens_find_their_words() -> None:
 
 
 def test_with_a_model(server: Server) -> None:
-    translator = small_translator()
-    server.translator = translator
+    words = WordTokenizer(["A", "cat", "sat", "sat.", "sat!", "it"])
+    model = Transformer(Config(len(words), 8, 2, 2, 16, 0.0, 32)).eval()  # untrained
+    translator = server.translator = Translator(model, TokenizerPair(words, words), preset("toy"))
     answer = post(server, "/translate", text="A cat sat. A zebra sat!", beam=3)
     assert answer.status == 200
     (first, second) = answer.json["sentences"]
     (wanted,) = translator.translate([first["source"]], beam=3)
-    assert [(h["text"], h["score"]) for h in first["beam"]] == [
-        (h.text, pytest.approx(h.score, abs=1e-4)) for h in wanted.beam
-    ]
+    expected = [(h.text, pytest.approx(h.score, abs=1e-4)) for h in wanted.beam]
+    assert [(h["text"], h["score"]) for h in first["beam"]] == expected
     assert first["text"] == wanted.text and "zebra" in second["notes"][0]
     for one in (first, second):
         seen = post(server, "/attention", source=one["source"], target=one["text"])
@@ -506,10 +486,3 @@ def test_with_a_model(server: Server) -> None:
 
     linked = ask(server, "GET", "/linked?text=A+cat+sat.&beam=2")
     assert linked.status == 200 and b"new Linked(" in linked.body
-
-
-def small_translator() -> Translator:
-    """An untrained one, of six words."""
-    words = WordTokenizer(["A", "cat", "sat", "sat.", "sat!", "it"])
-    model = Transformer(Config(len(words), 8, 2, 2, 16, 0.0, 32)).eval()
-    return Translator(model, TokenizerPair(words, words), preset("toy"))

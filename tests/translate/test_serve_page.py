@@ -1,7 +1,5 @@
 """The page in a real browser, without a network: what a person types, presses, points at and sees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings: presets with everything written out, files and what can be wrong with them, the command line."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path
@@ -13,6 +11,7 @@ from minigrad.commands.cli import parser
 from minigrad.translate import cli, settings
 from minigrad.translate.settings import FIELDS, FREE, PRESETS, Settings
 from minigrad.translate.suited import suited
+from tests.support.cases import raises
 
 
 def test_presets_have_every_setting_written_out() -> None:
@@ -77,8 +76,7 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message) as caught:
             settings.read(path)
         assert str(path) in str(caught.value)
-    with pytest.raises(ValueError, match="no preset 'huge'; there are base, multi30k, multi30k-gru, toy"):
-        settings.preset("huge")
+    raises(ValueError, "no preset 'huge'; there are base, multi30k, multi30k-gru, toy", lambda: settings.preset("huge"))
 
 
 def test_each_number_has_a_limit_and_the_free_settings_may_change_in_a_training_that_goes_on() -> None:
@@ -115,8 +113,7 @@ def test_pairs_alone_have_settings_that_suit_them(tmp_path: Path) -> None:
     options = parser().parse_args(["train", "--data", str(table)])
     assert cli.run_folder(options, found).as_posix() == "runs/pairs"
     assert found == suited(values) and found.training.steps < Settings().training.steps
-    with pytest.raises(FileNotFoundError, match="there is no"):
-        given("--data", str(tmp_path / "none.tsv"))
+    raises(FileNotFoundError, "there is no", lambda: given("--data", str(tmp_path / "none.tsv")))
 
 
 def test_every_setting_is_an_option(tmp_path: Path) -> None:
@@ -135,12 +132,8 @@ def test_every_setting_is_an_option(tmp_path: Path) -> None:
 
 
 def test_languages_of_files(tmp_path: Path) -> None:
-    rows: list[tuple[tuple[str, ...], tuple[str, str]]] = [
-        (("a.en.gz", "b.fr"), ("en", "fr")),
-        (("a.tsv",), ("source", "target")),
-        (("a.txt", "b.txt"), ("source", "target")),
-        (("x/train", "x/train2"), ("source", "target")),
-    ]
+    unnamed = [("a.tsv",), ("a.txt", "b.txt"), ("x/train", "x/train2")]
+    rows = [(("a.en.gz", "b.fr"), ("en", "fr")), *((paths, ("source", "target")) for paths in unnamed)]
     for data, languages in rows:
         chosen = given("--preset", "base", "--data", *data)
         assert (chosen.data.source, chosen.data.target) == languages

@@ -1,7 +1,5 @@
 """Before a training: the settings that suit pairs alone, and what is said of a corpus."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

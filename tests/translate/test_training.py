@@ -1,7 +1,5 @@
 """What a training is made of, from its settings: the model, the optimiser, the loss."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from dataclasses import replace

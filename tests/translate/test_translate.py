@@ -1,7 +1,5 @@
 """The translator as a person runs it: training, stopping, killing, translating, and what can be wrong."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import json
@@ -29,8 +27,10 @@ from minigrad.text.tokenizer import EOS
 from minigrad.training import lock, read_checkpoint
 from minigrad.translate import data
 from minigrad.translate.translator import Translator
-from tests.support.cases import cases
+from tests.support.cases import cases, programs
 
+for extra in ("tqdm", "tokenizers", "sacrebleu"):
+    pytest.importorskip(extra)
 ROOT = Path(__file__).parents[2]
 WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "quattro", "cat": "gatto", "dog": "cane", "and": "e"}
 Say = Callable[..., Any]
@@ -38,12 +38,6 @@ SMALL = (
     "--layers 1 --d-model 16 --d-ff 32 --heads 2 --vocabulary 80 --batch-tokens 100 --accumulate 1 --ranks 1 "
     "--average 3 --optimizer adamw --schedule inverse_sqrt --warm-up 5 --evaluate-every 10 --snapshot-every 5"
 )
-
-
-@pytest.fixture(autouse=True)
-def _needs_extras() -> None:
-    for module in ("tqdm", "tokenizers", "sacrebleu"):
-        pytest.importorskip(module)
 
 
 @pytest.fixture(scope="module")
@@ -147,9 +141,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "noise" else [pytest.mark.nightly]) for name in OPTIONS]
-)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.nightly] * (n != "noise")) for n in OPTIONS])
 def test_the_same_command_goes_on(table: Path, name: str, monkeypatch: pytest.MonkeyPatch, say: Say) -> None:
     """Ctrl-C in the middle of an update of the second epoch, and the command again: the same to the bit."""
     command = arguments(table, "--steps", "24", *OPTIONS[name].split())
@@ -310,9 +302,7 @@ def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> No
         ("one", ">/dev/full", 1, 0, "error: "),
     ],
 )
-def test_streams_that_are_closed_or_full(
-    trained: list[str], sentences: str, streams: str, status: int, out: int, err: str
-) -> None:
+def test_broken_streams(trained: list[str], sentences: str, streams: str, status: int, out: int, err: str) -> None:
     ran = shell(f"translate {sentences} {' '.join(trained)} --beam 1 {streams}")
     assert ran.returncode == status and len(ran.stdout.splitlines()) == out and "note:" not in ran.stdout
     assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
@@ -466,11 +456,8 @@ def test_bad_corpora(tmp_path: Path, fails: Say) -> None:
 
 def test_options(capsys: pytest.CaptureFixture[str], table: Path, fails: Say) -> None:
     commands = [(0, [command.name, "--help"]) for command in cli.COMMANDS]
-    for status, words in (
-        *commands,
-        (2, ["train", "--steps", "x"]),
-        (2, ["train", "--preset", "toy", "--config", "x.toml"]),
-    ):
+    wrong = [(2, ["train", "--steps", "x"]), (2, ["train", "--preset", "toy", "--config", "x.toml"])]
+    for status, words in commands + wrong:
         with pytest.raises(SystemExit) as stop:
             cli.main(words)
         assert stop.value.code == status, words
@@ -486,26 +473,18 @@ def test_options(capsys: pytest.CaptureFixture[str], table: Path, fails: Say) ->
         fails(message, *words)
 
 
-IMPOSSIBLE = (
-    "--data none.tsv",
-    "--schedule cosine --warm-up 50",
-    "--device gpu",
-    "--device cuda:99",
-    "--vocabulary 5",
-    "--longest 1",
-    "--positions 2",
-    "--ranks 2 --accumulate 1",
-    "--tokenizer words --subword-dropout 0.1",
-    "--position-encoding rotary --d-model 6",
-    "--layers 1000000 --d-model 512",
-)
+IMPOSSIBLE = """
+--data none.tsv; --schedule cosine --warm-up 50; --device gpu; --device cuda:99; --vocabulary 5; --longest 1;
+--positions 2; --ranks 2 --accumulate 1; --tokenizer words --subword-dropout 0.1;
+--position-encoding rotary --d-model 6; --layers 1000000 --d-model 512
+"""
 
 
 def test_a_start_that_is_refused_touches_nothing(
     table: Path, trained: list[str], say: Say, fails: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(table)
-    for i, wrong in enumerate(IMPOSSIBLE):
+    for i, wrong in enumerate(programs(IMPOSSIBLE)):
         fresh = ["--fresh"] if i % 4 else []
         say(*arguments(table, "--steps", "10", *fresh, *wrong.split()), status=1)
         assert contents(table) == before, wrong

@@ -1,7 +1,5 @@
 """A translator: it searches as its settings ask, and shows examples of what it has learned."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 
@@ -39,9 +37,8 @@ class Sure:
 def test_the_beam_finds_what_is_likeliest() -> None:
     """With early stopping, the first two that end are the result, however unlikely they are."""
     words = WordTokenizer(list(THREE))
-    translator = Translator(
-        Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32)), TokenizerPair(words, words), preset("toy")
-    )
+    model = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32))
+    translator = Translator(model, TokenizerPair(words, words), preset("toy"))
     translator.model.begin = lambda source, cached=True: Sure(len(source))  # type: ignore[method-assign,assignment,return-value]
     found = {}
     for early, beam in product((False, True), (1, 2)):

@@ -3,8 +3,6 @@
 It runs, too. ``test_user_types.py`` starts the program and the checkers.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What type checkers and editors say of a user's program, with minigrad found as an installed package is."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

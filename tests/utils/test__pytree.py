@@ -1,7 +1,5 @@
 """Nested values taken apart and put together, as PyTorch does."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The progress bar: on stderr, after a while, and only where tqdm is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

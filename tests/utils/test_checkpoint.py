@@ -1,7 +1,5 @@
 """Checkpointing changes memory, and nothing else."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 

@@ -1,10 +1,8 @@
 """What the tests of pictures share: a browser that opens the files they save, and when it does."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support.browser import browser, open_file  # noqa: F401  # fixtures
+from tests.support.browser import browser, open_file, opened  # noqa: F401  # fixtures
 
 # A browser is for the night, but for a look at each kind of page.
 IN_THE_DEFAULT_TIER = {

@@ -1,7 +1,5 @@
 """What all pages share, in Chromium: the wheel scrolls what is around a picture, and "?" tells the shortcuts."""
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 from tests.support.browser import texts, wait_for
 
-WINDOW = {"width": 900, "height": 700}
+WINDOW, READY = {"width": 900, "height": 700}, "[data-state=done]"
 
 
 @pytest.fixture
@@ -26,7 +24,7 @@ def notebook(open_file: Any, tmp_path: Path) -> Any:
     page = open_file(file, viewport=WINDOW)
     page.evaluate("scrollTo(0, 1900)")
     inner = page.query_selector("iframe").content_frame()
-    inner.wait_for_selector("[data-state=done]")
+    inner.wait_for_selector(READY)
     page.mouse.move(450, 400)
     return page, inner
 
@@ -70,9 +68,8 @@ def test_after_a_click_into_the_picture_it_zooms_until_a_click_outside(notebook:
     assert scale(inner) == before
 
 
-def test_shortcuts_stand_on_the_page(open_file: Any, tmp_path: Path) -> None:
-    page = open_file(view(graphs.small()).save(tmp_path / "graph.html"), viewport=WINDOW)
-    page.wait_for_selector("[data-state=done]")
+def test_shortcuts_stand_on_the_page(opened: Any) -> None:
+    page = opened(view(graphs.small()), viewport=WINDOW)
     assert page.is_hidden("#shortcuts")
     page.keyboard.press("?")
     assert "search" in texts(page, "#shortcuts td") and texts(page, "#shortcuts tr:first-child kbd") == ["/"]

@@ -1,7 +1,5 @@
 """SVG as PNG and PDF: what survives, what is refused, and which letters are missing."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from functools import partial

@@ -1,12 +1,9 @@
 """Words near each other: cosines and components by their definitions; the page, pointed at and searched."""
 
-from __future__ import annotations
-
 import base64
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -120,21 +117,14 @@ def test_the_picture_names_what_there_is_room_for() -> None:
     assert len(lines) == 3 and "word5" in [node.text for node in one.iter()]
 
 
-@pytest.fixture
-def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    def open_view(view: Any, **options: Any) -> Any:
-        page = open_file(view.save(tmp_path / "a.html"), **options)
-        page.wait_for_selector("#embedding canvas")
-        wait_for(page, "embedding.view")
-        return page
-
-    return open_view
+READY = "#embedding canvas"
 
 
 def test_search_choose_and_follow(opened: Callable[..., Any]) -> None:
     names = [HTML, "</script><script>alert(1)</script>", "x" * 10_000, *NAMES[3:]]
     view = embedding(WEIGHTS, names, neighbours=5, title=HTML)
     page = opened(view)
+    wait_for(page, "embedding.view")
     assert page.inner_text("h1") == HTML and page.title() == HTML
     page.fill("input[type=search]", "WORD3")
     assert texts(page, "aside li .name") == ["word3", *(f"word3{i}" for i in range(10))]
@@ -152,6 +142,7 @@ def test_search_choose_and_follow(opened: Callable[..., Any]) -> None:
 
 def test_pointing_and_clicking_on_the_map(opened: Callable[..., Any]) -> None:
     page = opened(embedding(WEIGHTS, NAMES, neighbours=5), color_scheme="dark")
+    wait_for(page, "embedding.view")
     box = page.locator("canvas").bounding_box()
     far = int(np.argmax(np.linalg.norm(embedding(WEIGHTS).points, axis=1)))
     x, y = page.evaluate(f"embedding.place({far})")

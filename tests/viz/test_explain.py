@@ -1,7 +1,5 @@
 """Explanations: the chain of rules in text, its numbers, and what it says where there are none."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any

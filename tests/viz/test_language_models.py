@@ -1,7 +1,5 @@
 """Attention of the language models, in one line each: GPT-2, BERT with a head, Transformer-XL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

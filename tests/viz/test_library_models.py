@@ -2,8 +2,6 @@
 explanation, trace, table and profile. What they say is the library's: its names of modules, its lines, its
 attention."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -120,15 +118,10 @@ def test_names_and_attention_are_those_of_the_model(kind: str, attention: str, s
     assert max(said["distances"], default=0) < 1e-6
 
 
-@pytest.mark.parametrize(
-    "kind, page, text",
-    [
-        ("gpt2", "graph", "GPT2LMHeadModel"),
-        ("t5", "attention", "Cross-attention"),
-        ("llama", "playback", "Backward of LlamaForCausalLM"),
-        ("bert", "linked", "BertModel"),
-    ],
-)
+PAGES = [("gpt2", "graph", "GPT2LMHeadModel"), ("t5", "attention", "Cross-attention"), ("bert", "linked", "BertModel")]
+
+
+@pytest.mark.parametrize("kind, page, text", [*PAGES, ("llama", "playback", "Backward of LlamaForCausalLM")])
 def test_pages_open(kind: str, page: str, text: str, shown: Any, open_file: Callable[..., Any]) -> None:
     """No error on the console (``open_file`` looks), and the model is named."""
     _, folder = shown(kind, dict(EACH)[kind])

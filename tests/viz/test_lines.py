@@ -1,7 +1,5 @@
 """Charts of lines: numbers become places, gaps stay gaps, names stand apart."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import numpy as np

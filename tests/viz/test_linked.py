@@ -1,7 +1,5 @@
 """Attention and graph on one page: what leads from one to the other, in a real browser, offline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,13 +1,10 @@
 """Distributions by layer: by their definitions, what counts as right, what is refused; the page in a browser."""
 
-from __future__ import annotations
-
 import base64
 import re
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -250,14 +247,7 @@ def large() -> LogitLens:
     return LogitLens(numbers, tuple(f"t{i}" for i in range(1000)), targets, str, 50257)
 
 
-@pytest.fixture
-def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    def open_view(view: LogitLens, **options: Any) -> Any:
-        page = open_file(view.save(tmp_path / "a.html"), **options)
-        page.wait_for_selector("#lens .cell")
-        return page
-
-    return open_view
+READY = "#lens .cell"
 
 
 def point(page: Any, row: int, position: int, click: bool = False) -> None:

@@ -3,8 +3,6 @@
 ``python -m benchmarks.drawing`` measures what this asserts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pages: what a user named is text, nothing is asked for, what was given arrives; colours can be read."""
 
-from __future__ import annotations
-
 import html
 import json
 import math
@@ -22,17 +20,8 @@ from minigrad.viz.vector import label
 from tests.support.browser import contrast, wait_for
 from tests.support.cases import raises
 
-EVIL = [
-    "</script><script>alert(1)</script>",
-    "<!--<script>",
-    "]]>",
-    "\"quoted\" & 'single'",
-    "a\u2028b\u2029c\nd\0e",
-    "👩‍👩‍👧 naïve \u202e",
-    "half \ud83d of a pair",
-    "x" * 10_000,
-    "<img src=x onerror=alert(2)>",
-]
+EVIL = ["</script><script>alert(1)</script>", "<!--<script>", "]]>", "\"quoted\" & 'single'", "x" * 10_000]
+EVIL += ["a\u2028b\u2029c\nd\0e", "👩‍👩‍👧 naïve \u202e", "half \ud83d of a pair", "<img src=x onerror=alert(2)>"]
 ASSETS = Path(page_module.__file__).parent / "assets"
 LETTERS = "async () => (await viz.data()).names.map((text) => [...text].map((c) => c.codePointAt(0)))"
 

@@ -1,7 +1,5 @@
 """Piano rolls: the notes and arcs that a page holds, what is refused, and the vector picture."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from functools import partial

@@ -1,12 +1,9 @@
 """The backward pass played step by step: its order, its numbers and its sums are the engine's."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -24,7 +21,7 @@ from tests.support.cases import raises
 from tests.support.functions import Nothing
 
 SVG = "{http://www.w3.org/2000/svg}"
-WIDE = {"width": 1300, "height": 900}
+WIDE, READY = {"width": 1300, "height": 900}, "[data-ready]"
 
 
 class Net(nn.Module):
@@ -92,8 +89,7 @@ def test_sums_run_up_in_order(net: Net) -> None:
             np.testing.assert_array_equal(np.array(d.total.table, np.float32), sums[key])
             assert d.target < step.node  # what is read is older
     assert {d.of for step in played.steps for d in step.deliveries if nodes[d.target].name == "h"} == {2}
-    multiple = [d for step in played.steps for d in step.deliveries if d.of == 3 or d.of == 2]
-    assert len(multiple) >= 4
+    assert len([d for step in played.steps for d in step.deliveries if d.of in (2, 3)]) >= 4
 
 
 def test_what_cannot_be_played() -> None:
@@ -213,16 +209,9 @@ def test_a_picture_of_each_step(net: Net) -> None:
     assert first not in folded.svg(1) and first in folded.svg()  # a step within a closed box opens it
 
 
-@pytest.fixture
-def saved(net: Net, tmp_path: Path) -> tuple[Any, Path]:
+def test_step_by_step(opened: Callable[..., Any], net: Net) -> None:
     played = playback(net, torch.randn(2, 3))
-    return played, played.save(tmp_path / "page.html")
-
-
-def test_step_by_step(open_file: Callable[..., Any], saved: Any) -> None:
-    played, file = saved
-    page = open_file(file, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+    page = opened(played, viewport=WIDE)
     rows = "rows => rows.map(row => [...row.cells].map(cell => Number(cell.title)))"
     for number, step in enumerate(played.steps, 1):
         page.keyboard.press("ArrowRight")
@@ -255,10 +244,9 @@ def test_step_by_step(open_file: Callable[..., Any], saved: Any) -> None:
     assert page.inner_text("#at") == f"step {len(played) - 1} of {len(played)}"
 
 
-def test_controls_list_links_and_the_end(open_file: Callable[..., Any], saved: Any, net: Net) -> None:
-    played, file = saved
-    page = open_file(file, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+def test_controls_list_links_and_the_end(opened: Callable[..., Any], net: Net) -> None:
+    played = playback(net, torch.randn(2, 3))
+    page = opened(played, viewport=WIDE)
     page.keyboard.press("End")
     assert page.inner_text("#at") == "the end" and page.is_disabled("#on")
     assert sorted(texts(page, "#leaves .name")) == sorted(path for path, _ in net.named_parameters())

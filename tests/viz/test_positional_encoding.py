@@ -1,13 +1,10 @@
 """Positions to look at: the layer's own numbers, in the page, in the picture, and under the pointer."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,7 +19,7 @@ from tests.support.cases import raises
 
 HTML = '<img src=x onerror="alert(1)">'
 EVIL = [HTML, "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000, '"quoted"', " "]
-WORDS = ["My", "friends", "like", "tomatoes"]
+WORDS, READY = ["My", "friends", "like", "tomatoes"], ".positional td"
 
 
 def test_the_numbers_are_the_layers() -> None:
@@ -91,10 +88,9 @@ def told(page: Any) -> str:
     return " ".join(page.inner_text(".told").split())
 
 
-def test_pointing_at_the_heat_map(open_file: Callable[..., Any], tmp_path: Path) -> None:
+def test_pointing_at_the_heat_map(opened: Callable[..., Any]) -> None:
     view = positional_encoding(6, 8, EVIL)
-    page = open_file(view.save(tmp_path / "a.html"))
-    page.wait_for_selector(".positional td")
+    page = opened(view)
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
     box = page.locator(".positional canvas").bounding_box()
     for row, column in ((2, 3), (3, 0), (0, 7)):
@@ -111,10 +107,9 @@ def test_pointing_at_the_heat_map(open_file: Callable[..., Any], tmp_path: Path)
     assert told(page).startswith("position 0 (") and "dimension 7: cos(0 / 10000" in told(page)
 
 
-def test_the_table_has_the_numbers(open_file: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_table_has_the_numbers(opened: Callable[..., Any]) -> None:
     view = positional_encoding(20, 24)
-    page = open_file(view.save(tmp_path / "a.html"), color_scheme="dark")
-    page.wait_for_selector(".positional td")
+    page = opened(view, color_scheme="dark")
     shown = np.array([float(t.replace("−", "-")) for t in texts(page, ".positional td")]).reshape(12, 16)
     np.testing.assert_allclose(shown, view.values[:12, :16], atol=5.1e-5)
     page.locator(".pair").fill("11")

@@ -1,7 +1,5 @@
 """Texts of ids, by lists, functions and tokenizers; and texts that can be drawn."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

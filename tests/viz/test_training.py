@@ -1,7 +1,5 @@
 """Curves of trainings: what is read of a log, its arithmetic, weights over the snapshots, and the picture."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math
@@ -43,14 +41,8 @@ def evaluation(step: int, best: bool, **metrics: float) -> dict[str, Any]:
     return {"step": step, "epoch": 0, "evaluation": metrics, "best": best, "tokens": 100 * step, "seconds": seconds}
 
 
-LOG = [
-    entry(1),
-    entry(2),
-    evaluation(2, True, bleu=10.5, loss=3.0),
-    entry(3),
-    evaluation(3, False, bleu=9.0, loss=3.5),
-    entry(4),
-]
+LOG = [entry(1), entry(2), evaluation(2, True, bleu=10.5, loss=3.0), entry(3)]
+LOG += [evaluation(3, False, bleu=9.0, loss=3.5), entry(4)]
 
 
 def write(folder: Path, entries: list[Any], end: str = "\n") -> Path:
@@ -74,12 +66,9 @@ def test_a_run_of_the_library(tmp_path: Path) -> None:
         assert [s.name for s in run.series if not s.evaluated] == trained
         loss = series(run, "loss")
         assert loss.values.tolist() == [5.0, 2.5, 5 / 3, 1.25]
-        assert {name: places.tolist() for name, places in loss.places.items()} == {
-            "step": [1, 2, 3, 4],
-            "epoch": [0, 0, 0, 1],
-            "seconds": [2, 4, 6, 8],
-            "tokens": [100, 200, 300, 400],
-        }
+        expected = {"step": [1, 2, 3, 4], "epoch": [0, 0, 0, 1], "seconds": [2, 4, 6, 8]}
+        expected["tokens"] = [100, 200, 300, 400]
+        assert {name: places.tolist() for name, places in loss.places.items()} == expected
         bleu = series(run, "bleu", True)
         assert bleu.values.tolist() == [10.5, 9.0] and bleu.best == (0,) and bleu.places["step"].tolist() == [2, 3]
     (run,) = read_runs([[evaluation(5, True, bleu=2.0), evaluation(1, True, bleu=1.0)]])  # is sorted
@@ -354,7 +343,7 @@ def test_what_is_no_picture() -> None:
         raises(error, message, partial(training, LOG, snapshots=snapshots))
 
 
-WIDE = {"width": 1400, "height": 900}
+WIDE, READY = {"width": 1400, "height": 900}, "[data-ready]"
 
 
 @pytest.fixture
@@ -377,9 +366,8 @@ def at_step(page: Any, chart: str, part: float) -> None:
     page.mouse.move(box["x"] + 46 + part * (box["width"] - 52), box["y"] + 60)
 
 
-def test_reading_exact_values(open_file: Callable[..., Any], saved: Path) -> None:
-    page = open_file(saved, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+def test_reading_exact_values(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport=WIDE)
     charts = ["loss", "bleu", "learning rate", "gradient norm", "tokens per second"]
     assert texts(page, ".chart h2") == charts
     assert values(page, "loss") == ["1.25", "3.5", "2"]
@@ -393,11 +381,10 @@ def test_reading_exact_values(open_file: Callable[..., Any], saved: Path) -> Non
     assert title == f"{EVIL}, training, step 2: 3"
 
 
-def test_axis_smoothing_and_logarithm(open_file: Callable[..., Any], tmp_path: Path) -> None:
+def test_axis_smoothing_and_logarithm(opened: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     log = [entry(i, loss=float(v)) for i, v in enumerate(rng.uniform(1, 2, 400), 1)]
-    page = open_file(training(log).save(tmp_path / "a.html"), viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+    page = opened(training(log), viewport=WIDE)
     front = '[data-chart="loss"] .line'
     raw = page.get_attribute(front, "d")
     assert page.locator('[data-chart="loss"] .raw').count() == 0
@@ -417,9 +404,8 @@ def test_axis_smoothing_and_logarithm(open_file: Callable[..., Any], tmp_path: P
     assert {"minutes", "10"} <= set(page.locator('[data-chart="loss"] .tick').all_text_contents())
 
 
-def test_runs_are_toggled_and_ranges_zoomed(open_file: Callable[..., Any], saved: Path) -> None:
-    page = open_file(saved, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+def test_runs_are_toggled_and_ranges_zoomed(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport=WIDE)
     assert texts(page, ".run")[0] == "one" and "<script>" in texts(page, ".run")[1]
     page.click(".run >> nth=1")
     assert values(page, "loss") == ["1.25", "3.5"]
@@ -436,9 +422,8 @@ def test_runs_are_toggled_and_ranges_zoomed(open_file: Callable[..., Any], saved
     assert page.is_disabled("#whole") and "NaN" not in page.inner_html("#charts")
 
 
-def test_weights_follow_the_step(open_file: Callable[..., Any], saved: Path) -> None:
-    page = open_file(saved, viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+def test_weights_follow_the_step(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport=WIDE)
     assert texts(page, "#snapshots h2")[0] == "weights of one" and page.inner_text("#at-step") == "step 3"
     assert texts(page, ".row .number")[1] == f"{math.sqrt(5) * 3:.4g}"
     assert texts(page, ".row .name")[0] == "layer.weight" and "<script>" in texts(page, ".row .name")[1]
@@ -460,7 +445,7 @@ def test_weights_follow_the_step(open_file: Callable[..., Any], saved: Path) -> 
     page.wait_for_selector("#at-step:text-is('step 3')")
 
 
-def test_pictures_and_arrays_follow_the_step(open_file: Callable[..., Any], tmp_path: Path) -> None:
+def test_pictures_and_arrays_follow_the_step(opened: Callable[..., Any], tmp_path: Path) -> None:
     model, x = nn.Linear(2, 1), torch.ones(1, 2)
 
     def graph(step: int, state: dict[str, torch.Tensor]) -> Any:
@@ -471,8 +456,7 @@ def test_pictures_and_arrays_follow_the_step(open_file: Callable[..., Any], tmp_
     array = np.array([[[0.25, -1.0]], [[0.5, 1.0]]])
     given = {"graph": graph, EVIL: {2: array, 4: array * 2}}
     view = viz.training(trained(tmp_path / "run", states), snapshots=given, weights=False)
-    page = open_file(view.save(tmp_path / "a.html"), viewport=WIDE)
-    page.wait_for_selector("[data-ready]")
+    page = opened(view, viewport=WIDE)
     source = page.get_attribute("#frame img", "src")
     assert all(f">{text}<" in unquote(source) for text in ("Linear", "weight"))
     page.click("#back")
@@ -486,9 +470,8 @@ def test_pictures_and_arrays_follow_the_step(open_file: Callable[..., Any], tmp_
     assert page.inner_text("#frame .told") == "1: row 0, column 0: 1"
 
 
-def test_it_is_saved_as_a_picture_and_fits_the_window(open_file: Callable[..., Any], saved: Path) -> None:
-    page = open_file(saved, viewport={"width": 380, "height": 700})
-    page.wait_for_selector("[data-ready]")
+def test_it_is_saved_as_a_picture_and_fits_the_window(opened: Callable[..., Any], saved: Path) -> None:
+    page = opened(saved, viewport={"width": 380, "height": 700})
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     with page.expect_download() as download:
         page.click("#save")

@@ -1,7 +1,5 @@
 """SVG pictures: well-formed whatever the text, and PNG images inside them that hold the pixels."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import numpy as np

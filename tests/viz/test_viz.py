@@ -1,7 +1,5 @@
 """What the package offers, what it says of itself, and what works without its extra."""
 
-from __future__ import annotations
-
 import math
 import pkgutil
 import re
@@ -109,20 +107,16 @@ def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
 
 
 def test_what_a_picture_takes_can_be_given_to_save(tmp_path: Path) -> None:
-    view = viz.embedding(np.eye(3), ["a", "b", "c"])
+    view = MADE["embedding"]()
     path = view.save(tmp_path / "b.svg", "b")
     assert path.read_text(encoding="utf-8") == view.svg("b") != view.svg()
-
-
-def table() -> View:
-    return viz.embedding(np.eye(3), ["a", "b", "c"])
 
 
 def test_a_script_shows_it_in_the_browser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda uri: not opened.append(uri))
     monkeypatch.setenv("DISPLAY", ":0")
-    view = table()
+    view = MADE["embedding"]()
     view.show()
     file = Path(url2pathname(urlsplit(opened[0]).path))
     assert file.read_text(encoding="utf-8") == view.html() and capsys.readouterr().out == ""
@@ -140,7 +134,7 @@ def test_without_a_browser_it_says_where_the_page_is(
         monkeypatch.delenv(name, raising=False)
     if display:
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    table().show()
+    MADE["embedding"]().show()
     assert len(asked) == display  # a browser of the terminal is not opened
     told = capsys.readouterr().out
     file = Path(told.removeprefix("There is no browser here to show it in. The page is ").partition(";")[0])
@@ -154,7 +148,7 @@ def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> 
     display = SimpleNamespace(display=shown.append)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    view = table()
+    view = MADE["embedding"]()
     view.show()
     assert shown == [view]
     shell.kernel = None  # a terminal
@@ -163,7 +157,7 @@ def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_large_drawing_is_not_kept_beside_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view_module, "MOST_DRAWN", 100)
-    assert "image/svg+xml" not in table()._repr_mimebundle_()
+    assert "image/svg+xml" not in MADE["embedding"]()._repr_mimebundle_()
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])

@@ -1,7 +1,5 @@
 """The built site, once for all tests, and a page of it in Chromium that may ask its own server alone."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

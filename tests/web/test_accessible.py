@@ -1,7 +1,5 @@
 """The pages for people who use a keyboard, a screen reader, or a narrow screen: axe-core's rules, focus, names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """A build replaces the site once all of it stands, and not before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Blocks of the documents run where they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

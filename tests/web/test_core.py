@@ -1,7 +1,5 @@
 """The library in WebAssembly: a part of its own tests runs in the browser's Python, in Node."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """npm and Node.js: what is missing or fails is told in a sentence, and nothing is installed twice."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files that the browser gets: Python's in tar files, and all named after their content in a manifest."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

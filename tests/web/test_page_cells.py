@@ -1,7 +1,5 @@
 """What runs below the buttons of a page, here in CPython: programs, what they print and show, errors, completion."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

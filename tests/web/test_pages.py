@@ -3,8 +3,6 @@
 Those of the whole site need npm and MkDocs (web/requirements.txt), and are skipped without them.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import json

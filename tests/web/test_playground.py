@@ -1,7 +1,5 @@
 """The playground: examples, panels, links, what is taken along, and numbers of a graph that are changed by hand."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whatever a program does, it reaches neither the page, nor what the browser keeps for the site, nor another host."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The playground's programs, which run here as well; and what esbuild is given."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The server that shows the site: its headers, its types, and that it gives no file of another folder."""
 
-from __future__ import annotations
-
 import http.client
 import sys
 import threading

@@ -1,7 +1,5 @@
 """The translator in the page: its answers are those of the package, up to the rounding of its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The functions of compiled loops against float64, over all exponents, by the kernels that are nothing but them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops: what they are given, that each block is done once whoever does it, and that their threads harm nobody."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import struct

@@ -1,7 +1,5 @@
 """The cache of compiled loops: found, made once, made anew where it is damaged, and done without where it cannot be."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Small arrays are to be cut into many blocks."""
 
-from __future__ import annotations
-
 import pytest
 
 from minigrad.backend import parallel

@@ -1,7 +1,5 @@
 """The compiled convolution, and the transposed one, against their plain definitions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The CPU kernel ``linear`` against its plain definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The CPU kernel ``linear_cross_entropy`` against its plain definition."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Compiled kernels of rows and elements against their ops in float64. (Larger ones have a file of their own.)"""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

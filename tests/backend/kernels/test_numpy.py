@@ -1,7 +1,5 @@
 """NumPy's kernels of rows and elements against their plain definitions. (Larger ones have a file of their own.)"""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The kernels ``rnn``, ``gru`` and ``lstm``, of NumPy and compiled, against their plain definitions."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

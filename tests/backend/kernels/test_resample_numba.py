@@ -1,7 +1,5 @@
 """The compiled resampling of an axis against its plain definition."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minigrad.backend.taps import Taps

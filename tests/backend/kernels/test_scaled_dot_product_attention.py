@@ -1,7 +1,5 @@
 """The kernels ``scaled_dot_product_attention``, of NumPy and compiled, against the plain definition."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

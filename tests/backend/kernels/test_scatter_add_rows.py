@@ -1,7 +1,5 @@
 """The sum of rows by index, by NumPy's kernel and the compiled one, against np.add.at in float64."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

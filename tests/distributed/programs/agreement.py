@@ -1,7 +1,5 @@
 """Checks of the debugging mode: all ranks hear who calls what where their calls differ, and the group goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

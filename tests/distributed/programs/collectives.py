@@ -1,7 +1,5 @@
 """Checks of every collective against NumPy, which each rank makes with the numbers of all."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import os

@@ -1,7 +1,5 @@
 """All checks under one name each, for a single launch: ``check_MODULE_NAME``."""
 
-from __future__ import annotations
-
 from tests.distributed.programs import agreement, collectives, functional, messages, nccl, objects
 from tests.support.ranks import at_least, checks
 

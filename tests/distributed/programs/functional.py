@@ -1,7 +1,5 @@
 """Checks of collectives that gradients flow through, against the same computation in one process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import minigrad

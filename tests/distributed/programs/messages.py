@@ -1,7 +1,5 @@
 """Checks of messages between two ranks."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of NCCL under the public names, on the stand-in for a GPU: every collective against NumPy."""
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any
 

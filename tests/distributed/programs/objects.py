@@ -1,7 +1,5 @@
 """Checks of collectives of Python objects."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Run the architectures: a line for each as it is done, a table of results in the folder, and how many hold."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

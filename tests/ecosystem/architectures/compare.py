@@ -6,8 +6,6 @@ is added: some gradients are sums that cancel to 0, and hold only rounding. Loss
 and other integers: equal.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

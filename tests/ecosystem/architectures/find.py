@@ -1,7 +1,5 @@
 """Which architectures transformers has: model types, and for each the class with the most specific head."""
 
-from __future__ import annotations
-
 from typing import Any
 
 # The first of these mappings that has a type says its class: tasks that exercise most of a model come first.

@@ -1,7 +1,5 @@
 """Small random inputs of a model, by what its ``forward`` asks for: several, of which the first that runs is taken."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ the loss that the model itself returns among them, of the mean squared differenc
 do: the square of what was normalised is constant, and its gradient rounding.) So every output has a part in gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,14 +48,8 @@ def loss_and_outputs(model: Any, tensors: Arrays) -> tuple[Any, list[tuple[str, 
     outputs = list(flatten("", model(**tensors, **uncached)))
     parts = [value for _, value in outputs if value.is_floating_point() and value.numel()]
     kept = [torch.where((part.abs() < HUGE), part, torch.zeros_like(part)) for part in parts if part.requires_grad]
-    return sum((part - _target(part)).pow(2).mean() for part in kept), outputs
-
-
-def _target(part: Any) -> Any:
-    """Numbers between -1 and 1, of a part's shape and dtype."""
-    import torch
-
-    return torch.tensor(np.cos(np.arange(part.numel())).reshape(part.shape), dtype=part.dtype)
+    fixed = [torch.tensor(np.cos(np.arange(p.numel())).reshape(p.shape), dtype=p.dtype) for p in kept]  # from -1 to 1
+    return sum((part - target).pow(2).mean() for part, target in zip(kept, fixed, strict=True)), outputs
 
 
 def flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:

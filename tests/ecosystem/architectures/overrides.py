@@ -3,8 +3,6 @@
 ``create`` are arguments of the configuration's constructor, ``set`` changes of the small configuration.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 # Models with rotary embeddings for time, height and width, whose sections their code knows and no configuration.
@@ -14,13 +12,8 @@ qwen2_5_omni qwen2_5_omni_thinker qwen2_5_vl qwen2_vl qwen3_5 qwen3_5_moe qwen3_
 qwen3_vl_moe qwen4_exp
 """
 MROPE = frozenset(_MROPE.split())
-_EFFICIENT_NET = {
-    "depth_coefficient": 1.0,
-    "width_coefficient": 1.0,
-    "hidden_dim": 1280,
-    "in_channels": [32, 16, 24, 40, 80, 112, 192],
-    "out_channels": [16, 24, 40, 80, 112, 192, 320],
-}
+_EFFICIENT_NET = {"depth_coefficient": 1.0, "width_coefficient": 1.0, "hidden_dim": 1280}
+_EFFICIENT_NET |= {"in_channels": [32, 16, 24, 40, 80, 112, 192], "out_channels": [16, 24, 40, 80, 112, 192, 320]}
 _TIME_SERIES = {"create": {"prediction_length": 8, "context_length": 16, "lags_sequence": [1, 2, 3]}}
 _WIDE_HEADS = {"set": {"head_dim": 16}}
 _WIDE_PICTURES = {"set": {"image_size": 224}}  # in each of its stages a multiple of the window

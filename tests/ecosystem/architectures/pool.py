@@ -1,7 +1,5 @@
 """A worker in a process of its own, which is started anew after a crash, after its time is over, and now and then."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -5,8 +5,6 @@
 gathers what runs left in folders; the later folder counts.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -52,14 +50,15 @@ def section(found: dict[str, dict[str, str]]) -> str:
     ]
     if ours:
         parts.append("| architecture | what differs |\n|---|---|")
-        parts += [f"| {kind} | {_cell(row['why'])} |" for kind, row in ours.items()]
+        parts += [f"| {kind} | {cell(row['why'])[:200]} |" for kind, row in ours.items()]
     if theirs:
         parts.append(f"\nPyTorch does not run {len(theirs)} at such a configuration: {', '.join(theirs)}.")
     return "\n".join(parts)
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")[:200]
+def cell(text: str) -> str:
+    """A text in a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ heads and so on to a fixed number, so that all parts that must agree do; the oth
 which keeps ratios that a model relies on, and leave numbers of heads as they are.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

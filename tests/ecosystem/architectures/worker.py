@@ -6,8 +6,6 @@ computes the same, compares, and saves it again; "back" is PyTorch reading that.
 what is allowed (where the choice of an expert hangs on it, or a step of AdamW along a gradient that should be 0).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -197,13 +195,8 @@ def _last_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}{place}"
 
 
-SIDES: dict[str, Callable[..., Reply]] = {
-    "torch": torch_side,
-    "torch64": torch_side_again,
-    "minigrad": minigrad_side,
-    "minigrad64": partial(minigrad_side, dtype="float64"),
-    "back": back_side,
-}
+SIDES: dict[str, Callable[..., Reply]] = {"torch": torch_side, "torch64": torch_side_again, "back": back_side}
+SIDES |= {"minigrad": minigrad_side, "minigrad64": partial(minigrad_side, dtype="float64")}
 
 
 def main() -> None:

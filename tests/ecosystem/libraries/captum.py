@@ -1,7 +1,5 @@
 """Captum: what parts of a picture a small network's answer rests on, by twelve methods."""
 
-from __future__ import annotations
-
 import torch
 from captum import attr
 from torch import nn

@@ -1,7 +1,5 @@
 """diffusers: a small U-Net trained on noise and sampled from, an autoencoder, a U-Net with a condition."""
 
-from __future__ import annotations
-
 import tempfile
 
 import torch

@@ -15,11 +15,6 @@ def run() -> dict[str, object]:
     loss = giou_loss(moved, boxes, "sum") + smooth_l1_loss(moved, boxes, 0.1, "mean")
     loss = loss + sigmoid_focal_loss(moved, (boxes > 1).float(), reduction="mean")
     loss.backward()
-    return {
-        "loss": loss,
-        "gradient": moved.grad,
-        "mean": model[1].running_mean,
-        "variance": model[1].running_var,
-        "operations": FlopCountAnalysis(model.eval(), torch.randn(1, 3, 8, 8)).total(),
-        "parameters": str(dict(parameter_count(model))),
-    }
+    results = {"loss": loss, "gradient": moved.grad, "parameters": str(dict(parameter_count(model)))}
+    results |= {"mean": model[1].running_mean, "variance": model[1].running_var}
+    return {**results, "operations": FlopCountAnalysis(model.eval(), torch.randn(1, 3, 8, 8)).total()}

@@ -1,7 +1,5 @@
 """Lightning: fit, validate, test and predict, with callbacks, a log, accumulation and resuming; Fabric."""
 
-from __future__ import annotations
-
 import csv
 import logging
 import tempfile

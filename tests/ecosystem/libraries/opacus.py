@@ -28,8 +28,5 @@ def run() -> dict[str, object]:
     accountant = RDPAccountant()
     for _ in range(10):
         accountant.step(noise_multiplier=1.1, sample_rate=0.1)
-    return {
-        "losses": losses,
-        "epsilon": accountant.get_epsilon(delta=1e-5),
-        **{f"each {name}": grad for name, grad in each.items()},
-    }
+    results = {"losses": losses, "epsilon": accountant.get_epsilon(delta=1e-5)}
+    return {**results, **{f"each {name}": grad for name, grad in each.items()}}

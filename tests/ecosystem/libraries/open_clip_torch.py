@@ -1,7 +1,5 @@
 """OpenCLIP: a small CLIP trained on pictures and texts; its tokenizer and transforms."""
 
-from __future__ import annotations
-
 import numpy as np
 import open_clip
 import torch

@@ -1,7 +1,5 @@
 """PEFT: LoRA, IA3, prefixes and prompts on small transformers; adapters saved, read and merged."""
 
-from __future__ import annotations
-
 import tempfile
 
 import peft

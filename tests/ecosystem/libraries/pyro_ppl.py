@@ -36,8 +36,5 @@ def run() -> dict[str, object]:
     store = pyro.get_param_store()
     trace = pyro.poutine.trace(model).get_trace(x, y)
     trace.compute_log_prob()
-    return {
-        "losses": losses,
-        **{name: store[name].detach() for name in sorted(store.keys())},
-        "log prob": trace.log_prob_sum(),
-    }
+    parameters = {name: store[name].detach() for name in sorted(store.keys())}
+    return {"losses": losses, **parameters, "log prob": trace.log_prob_sum()}

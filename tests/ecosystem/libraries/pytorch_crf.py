@@ -19,9 +19,5 @@ def run() -> dict[str, object]:
     words = torch.randint(0, 20, (3, 7))
     loss = lambda: -crf(linear(lstm(embedding(words))[0]), tags, mask, reduction="token_mean")
     losses = train(torch.optim.Adam(parts.parameters(), lr=0.01), loss, 5)
-    return {
-        "likelihoods": likelihoods,
-        "gradients": gradients,
-        "losses": losses,
-        "best": crf.decode(linear(lstm(embedding(words))[0]), mask),
-    }
+    best = crf.decode(linear(lstm(embedding(words))[0]), mask)
+    return {"likelihoods": likelihoods, "gradients": gradients, "losses": losses, "best": best}

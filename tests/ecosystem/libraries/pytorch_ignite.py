@@ -1,7 +1,5 @@
 """pytorch-ignite: engines that train and evaluate, with metrics, handlers and checkpoints."""
 
-from __future__ import annotations
-
 import tempfile
 
 import torch

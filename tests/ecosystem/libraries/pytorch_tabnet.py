@@ -1,7 +1,5 @@
 """pytorch-tabnet: a classifier and a regressor on tables; what they attend to; pretraining."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 

@@ -1,7 +1,5 @@
 """segmentation-models-pytorch: a U-Net on ResNet-18 and an FPN, trained with its losses; its metrics."""
 
-from __future__ import annotations
-
 import segmentation_models_pytorch as smp
 import torch
 from training import train

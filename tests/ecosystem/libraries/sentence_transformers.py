@@ -1,7 +1,5 @@
 """sentence-transformers: all-MiniLM-L6-v2's sentences, if it is installed; a small model trained; pairs scored."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import tempfile
@@ -62,22 +60,22 @@ def run() -> dict[str, object]:
         results["hits"] = util.semantic_search(query, vectors, top_k=5)[0]
 
     pairs = Dataset.from_dict({"anchor": SENTENCES[:16], "positive": SENTENCES[16:32]})
-    scored = Dataset.from_dict(
-        {"sentence1": SENTENCES[:16], "sentence2": SENTENCES[16:32], "score": [i / 16 for i in range(16)]}
-    )
+    scores = [i / 16 for i in range(16)]
+    scored = Dataset.from_dict({"sentence1": SENTENCES[:16], "sentence2": SENTENCES[16:32], "score": scores})
     with tempfile.TemporaryDirectory() as folder:
         for name, data, kind in (
             ("ranking", pairs, losses.MultipleNegativesRankingLoss),
             ("cosine", scored, losses.CosineSimilarityLoss),
         ):
             model = encoder(folder)
-            options = {
-                "num_train_epochs": 2,
-                "per_device_train_batch_size": 8,
-                "learning_rate": 1e-3,
+            options = {"num_train_epochs": 2, "per_device_train_batch_size": 8, "learning_rate": 1e-3}
+            options |= {
                 "logging_steps": 1,
+                "save_strategy": "no",
+                "report_to": [],
+                "use_cpu": True,
+                "disable_tqdm": True,
             }
-            options |= {"save_strategy": "no", "report_to": [], "use_cpu": True, "disable_tqdm": True}
             arguments = Arguments(output_dir=f"{folder}/{name}", **options)
             trainer = SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=kind(model))
             trainer.train()

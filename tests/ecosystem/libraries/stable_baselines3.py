@@ -1,7 +1,5 @@
 """Stable-Baselines3: PPO, A2C and DQN on CartPole from one seed; a policy saved and read."""
 
-from __future__ import annotations
-
 import tempfile
 
 import torch

@@ -1,7 +1,5 @@
 """timm: ResNet, ViT and ConvNeXt trained with timm's optimisers, schedules, averages and mixup; other families run."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """torchvision: ResNet-18 and a small ViT trained, transforms of pictures (both versions), boxes."""
 
-from __future__ import annotations
-
 import torch
 import torchvision
 from torch import nn

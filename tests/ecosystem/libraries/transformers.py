@@ -86,9 +86,8 @@ def generation():
     results = {}
     for name, options in ways.items():
         torch.manual_seed(0)
-        results[name] = model.generate(
-            ids[:1] if name == "lookup" else ids, max_new_tokens=10, pad_token_id=0, **options
-        )
+        several = ids[:1] if name == "lookup" else ids
+        results[name] = model.generate(several, max_new_tokens=10, pad_token_id=0, **options)
     return results
 
 
@@ -354,7 +353,7 @@ def collators():
 def text_pipelines():
     """Pipelines of text, on models made in place."""
     words, text = tokenizer(), "the quick dog reads books"
-    entailment = {"label2id": {"entailment": 0, "no": 1}, "num_labels": 2}
+    entailing = bert(hf.BertForSequenceClassification, label2id={"entailment": 0, "no": 1}, num_labels=2)
     causal = hf.pipeline("text-generation", model=llama(), tokenizer=bpe())
     results = {"several": causal(["the", "a dog"], max_new_tokens=4, do_sample=False, batch_size=2)}
     for task, model, options, call in (
@@ -362,12 +361,7 @@ def text_pipelines():
         ("fill-mask", bert(hf.BertForMaskedLM), {"top_k": 3}, {}),
         ("token-classification", bert(hf.BertForTokenClassification), {"aggregation_strategy": "simple"}, {}),
         ("feature-extraction", bert(hf.BertModel), {"return_tensors": True}, {}),
-        (
-            "zero-shot-classification",
-            bert(hf.BertForSequenceClassification, **entailment),
-            {},
-            {"candidate_labels": "dog"},
-        ),
+        ("zero-shot-classification", entailing, {}, {"candidate_labels": "dog"}),
     ):
         sentence = "the [MASK] dog reads" if task == "fill-mask" else text
         results[task] = hf.pipeline(task, model=model, tokenizer=words, **options)(sentence, **call)

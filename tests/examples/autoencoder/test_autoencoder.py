@@ -1,7 +1,5 @@
 """Autoencoders: digits through a code, noise that is removed, sentences through one vector, and the command line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,8 @@ from examples.autoencoder.sentences import ATTENTION, ONE, Copied, SentenceBatch
 from examples.lesson.blocks import Chart, Checked, Choice, Matrix, Pictures, Section, Text
 from minigrad.text.tokenizer import BOS, EOS
 from minigrad.training import Outcome
+
+READY = ".plane canvas[data-code]"
 
 
 @pytest.fixture(scope="session")
@@ -149,7 +149,7 @@ def test_claims_can_fail_and_nothing_may_go_wrong(copied: Copied) -> None:
     assert Text("Nothing: every sentence came back as it was.") in lesson[1].blocks
 
 
-def test_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be(refused: Callable[..., None]) -> None:
     for arguments, message in (
         (["digits"], "there is no 'digits'; there are codes, denoising, sentences"),
         (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
@@ -160,19 +160,16 @@ def test_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
         (["--seed", str(2**63)], "is needed, not '9223372036854775808'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(arguments)
-        assert stopped.value.code == 2 and message in capsys.readouterr().err.splitlines()[-1]
+        refused(arguments, message, 2)
 
 
 @pytest.mark.nightly
-def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], open_file: Callable[..., Any]) -> None:
+def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], opened: Callable[..., Any]) -> None:
     assert cli.main(["codes", "--updates", "300", "--save", str(tmp_path / "pages")]) == 0
     written = capsys.readouterr()
     assert "[ok] held-out digits come back with less error than from two principal components" in written.out
     assert "training digits through two numbers: 37,506 parameters, 300 updates" in written.err
-    page = open_file(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
-    page.wait_for_selector(".plane canvas[data-code]")
+    page = opened(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
     assert page.locator(".checked").count() == 2 and page.locator(".pictures canvas").count() == 15
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

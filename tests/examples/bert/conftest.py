@@ -1,7 +1,5 @@
 """Small data in the formats of the data sets, made by rules that a small model learns in seconds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

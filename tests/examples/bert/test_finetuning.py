@@ -1,7 +1,5 @@
 """The loop of all four fine-tunings: a rule is learned, runs go on to the bit, folders are read again."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -16,13 +14,12 @@ from examples.bert.task import Recipe
 from examples.bert.tasks import TASKS
 from minigrad.models.bert import BertForSequenceClassification
 from minigrad.training import Trainer
+from tests.support.cases import raises
 
 BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
 
 
-@pytest.mark.parametrize(
-    "name", ["sst2", *(pytest.param(task, marks=pytest.mark.nightly) for task in BARS if task != "sst2")]
-)
+@pytest.mark.parametrize("name", [pytest.param(task, marks=[pytest.mark.nightly] * (task != "sst2")) for task in BARS])
 def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path) -> None:
     if name == "conll":
         pytest.importorskip("seqeval", reason="seqeval counts entities")
@@ -51,8 +48,7 @@ def test_a_run_goes_on_to_the_bit(
         self._stop.asked = len(taken) == 3
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        finetune(TASKS[name], parts)
+    raises(KeyboardInterrupt, None, lambda: finetune(TASKS[name], parts))
     assert len(taken) == 3 and not (parts.run / "model").exists()
     finetune(TASKS[name], parts)
     for file in ("model/model.safetensors", "model/config.json", "model/tokenizer.json"):
@@ -78,9 +74,7 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
     assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
 
 
-def test_models_that_cannot_begin(
-    options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_models_to_refuse(options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
     with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
         finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder), longest=33))
@@ -90,8 +84,7 @@ def test_models_that_cannot_begin(
 
 
 def test_folders_of_no_task(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"holds no fine-tuned model: task\.json is missing"):
-        load(tmp_path)
+    raises(FileNotFoundError, r"holds no fine-tuned model: task\.json is missing", lambda: load(tmp_path))
     for content, message in (
         ("{", "task.json is damaged"),
         ("[1]", "task.json is damaged"),
@@ -100,8 +93,7 @@ def test_folders_of_no_task(tmp_path: Path) -> None:
         ('{"task": "sst2"}', "task.json is damaged: max_length"),
     ):
         (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            load(tmp_path)
+        raises(ValueError, message, lambda: load(tmp_path))
 
 
 def test_no_data(options: Callable[..., Options], tmp_path: Path) -> None:

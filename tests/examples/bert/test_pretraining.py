@@ -1,7 +1,5 @@
 """Pre-training: what is masked, which sentences follow, and a run that learns and goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

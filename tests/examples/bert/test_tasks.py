@@ -1,10 +1,9 @@
 """The files of the data sets; the three kinds of tasks: what they make of examples, and how they count."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from examples.bert.data import Labelled, Question, Tagged
 from examples.bert.encoding import Feature, LikeLength
 from examples.bert.tasks import TASKS
 from minigrad.text.word_pieces import train_word_pieces
+from tests.support.cases import raises
 
 NAMES = {"0": "no", "1": "yes"}
 
@@ -44,12 +44,8 @@ def test_tags_of_either_kind_compressed_or_not(tmp_path: Path) -> None:
 
 
 def test_iob2() -> None:
-    for tags, expected in (
-        ("I-A I-A O I-B", "B-A I-A O B-B"),
-        ("I-A B-A I-A", "B-A B-A I-A"),
-        ("B-A I-A O B-A", "B-A I-A O B-A"),
-        ("I-A I-B B-B", "B-A B-B B-B"),
-    ):
+    rows = {"I-A I-A O I-B": "B-A I-A O B-B", "I-A B-A I-A": "B-A B-A I-A", "I-A I-B B-B": "B-A B-B B-B"}
+    for tags, expected in {**rows, "B-A I-A O B-A": "B-A I-A O B-A"}.items():
         assert " ".join(data.iob2(tags.split())) == expected
 
 
@@ -88,17 +84,13 @@ def test_what_is_wrong(tmp_path: Path) -> None:
 
 def test_files_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"caf\xe9\t1\n")
-    with pytest.raises(ValueError, match=r"latin, line 1: not UTF-8 \(byte 0xe9 at 3\)"):
-        data.sentences(tmp_path / "latin", {})
+    raises(ValueError, r"latin, line 1: not UTF-8 \(byte 0xe9 at 3\)", lambda: data.sentences(tmp_path / "latin", {}))
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a\t1\n" * 1000)[:-10])
     (tmp_path / "none.gz").write_bytes(b"plain")
     for name in ("cut.gz", "none.gz"):
-        with pytest.raises(ValueError, match="not a whole gzip file"):
-            data.sentences(tmp_path / name, {})
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        data.sentences(tmp_path / "missing", {})
-    with pytest.raises(FileNotFoundError, match=r"has no train\.txt or eng\.train"):
-        data.find(tmp_path, "train.txt", "eng.train")
+        raises(ValueError, "not a whole gzip file", partial(data.sentences, tmp_path / name, {}))
+    raises(FileNotFoundError, "there is no file", lambda: data.sentences(tmp_path / "missing", {}))
+    raises(FileNotFoundError, r"has no train\.txt or eng\.train", lambda: data.find(tmp_path, "train.txt", "eng.train"))
 
 
 def test_a_tenth_is_held_out() -> None:
@@ -138,8 +130,7 @@ def test_batches_of_like_length() -> None:
     assert list(order.epoch(2, 100)) == batches[100:] and list(order.epoch(3)) != batches
     assert list(LikeLength(lengths, 8, seed=4).epoch(2)) != batches
     for bad in (([], 8), ([3], 0)):
-        with pytest.raises(ValueError, match="cannot be cut into batches"):
-            LikeLength(*bad)
+        raises(ValueError, "cannot be cut into batches", partial(LikeLength, *bad))
 
 
 def test_pairs_are_cut_to_one_length() -> None:
@@ -168,8 +159,7 @@ def test_lines_of_another_form() -> None:
         (SQUAD, "\ttext", "squad needs a question and a text"),
         (CONLL, "  ", "words are needed"),
     ):
-        with pytest.raises(ValueError, match=message):
-            task.parse(line)
+        raises(ValueError, message, partial(task.parse, line))
 
 
 def test_labels_stand_on_first_pieces() -> None:

@@ -1,17 +1,13 @@
 """The lesson of the digits: its claims, its pictures, its page, its command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.digits import checks, data, insight
-from examples.digits.cli import main
+from examples.digits import checks, cli, data, insight  # noqa: F401  (``refused`` calls cli)
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
 from examples.digits.training import ARCHITECTURES
@@ -19,6 +15,8 @@ from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
 from examples.lesson.plain import plain
 from minigrad.models.classifiers import Convolutional, FullyConnected, PatchTransformer
 from tests.support.browser import contrast, texts
+
+READY = "#lecture section"
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +103,8 @@ def test_the_tables_and_charts(results: Results) -> None:
 
 
 @pytest.mark.nightly
-def test_the_page(results: Results, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(lesson(results).page().save(tmp_path / "digits.html"), color_scheme="dark")
-    page.wait_for_selector("#lecture section")
+def test_the_page(results: Results, opened: Callable[..., Any]) -> None:
+    page = opened(lesson(results).page(), color_scheme="dark")
     assert texts(page, "h1") == ["Four architectures read digits"] and page.locator("h2").count() == 10
     assert page.locator(".pictures").count() >= 8 and contrast(page, ".pictures figcaption") >= 4.5
     page.hover(".pictures canvas >> nth=0", position={"x": 36, "y": 12})
@@ -118,8 +115,6 @@ def test_the_page(results: Results, open_file: Callable[..., Any], tmp_path: Pat
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_bad_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_numbers(refused: Callable[..., None]) -> None:
     for option, text in (("--epochs", "0"), ("--repeat", "0"), ("--epochs", "many")):
-        with pytest.raises(SystemExit, match="2"):
-            main([option, text])
-        assert f"argument {option}: a whole number from 1 on is needed, not '{text}'" in capsys.readouterr().err
+        refused([option, text], f"argument {option}: a whole number from 1 on is needed, not '{text}'", 2)

@@ -1,7 +1,5 @@
 """The digits that ship with the example; shifts, batches, and a training."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from examples.digits import data, training
 from examples.digits.data import Digits, split
 from examples.digits.shifts import all_ways, shifted
 from examples.digits.training import ARCHITECTURES, Bar, Batches, accuracy, read, train
+from tests.support.cases import raises
 
 
 def test_all_digits() -> None:
@@ -33,8 +32,7 @@ def test_a_third_is_held_out() -> None:
     assert np.array_equal(sorted(map(tuple, together)), sorted(map(tuple, data.load().images.reshape(1797, -1))))
     assert np.array_equal(data.split(3)[1].images, held_out.images)
     assert not np.array_equal(data.split(4)[1].labels, held_out.labels)
-    with pytest.raises(ValueError, match="the seed must be 0 or more, not -1"):
-        data.split(-1)
+    raises(ValueError, "the seed must be 0 or more, not -1", lambda: data.split(-1))
 
 
 def test_a_file_that_is_missing_or_damaged(tmp_path: Path) -> None:
@@ -43,8 +41,7 @@ def test_a_file_that_is_missing_or_damaged(tmp_path: Path) -> None:
         data.load(file)
     rows = gzip.decompress(data.FILE.read_bytes())
     file.write_bytes(gzip.compress(rows.replace(b"16", b"15", 1)))
-    with pytest.raises(ValueError, match=r"is damaged: its SHA-256 is [0-9a-f]{64}, not 09f66e6d"):
-        data.load(file)
+    raises(ValueError, r"is damaged: its SHA-256 is [0-9a-f]{64}, not 09f66e6d", lambda: data.load(file))
 
 
 DOT = np.zeros((1, 8, 8), np.float32)
@@ -77,12 +74,9 @@ def test_batches_depend_on_seed_and_epoch_alone() -> None:
     images, labels = (np.concatenate(parts) for parts in zip(*first, strict=True))
     assert len(set(labels.tolist())) == 18 * 64  # each digit at most once
     far = {(y, x) for y in range(-2, 3) for x in range(-2, 3)}
-    reached = {way for i in range(200) for way in far if np.array_equal(image_of(digits, labels[i], way), images[i])}
+    ways = {way: shifted(digits.images[labels[:200]], np.array([way] * 200)) for way in far}
+    reached = {way for i in range(200) for way in far if np.array_equal(ways[way][i], images[i])}
     assert reached == far
-
-
-def image_of(digits: Digits, number: int, way: tuple[int, int]) -> np.ndarray:
-    return shifted(digits.images[number : number + 1], np.array([way]))[0]
 
 
 def test_a_training() -> None:

@@ -1,7 +1,5 @@
 """The program: a small run with all it writes, other texts, and options that are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,17 +26,14 @@ def test_a_text_of_ones_own(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr()
     assert status == 0 and "queen" in printed.out and "[ok]" in printed.out and "words a second" in printed.err
     assert (file.parent / "pages" / "embeddings.html").exists()
-    map_page = (file.parent / "pages" / lesson.MAP).read_text(encoding="utf-8")
-    assert '"tokens":["the",' in map_page
+    assert '"tokens":["the",' in (file.parent / "pages" / lesson.MAP).read_text(encoding="utf-8")
     vectors = Vectors.load(file.parent / "v.txt")
     assert set(vectors.words) == {"the", "king", "queen", "loves", "b"} and vectors.array.shape == (5, 8)
     assert cli.main(["--load", str(file.parent / "v.txt"), "--analogy", "the", "king", "loves"]) == 0
     assert "the : king = loves : ?" in capsys.readouterr().out
 
 
-def test_the_shipped_corpus(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_shipped_corpus(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr(cli, "shipped", lambda language: text.shipped(language, 1000))
     cli.main(["--language", "italian", "--epochs", "1", "--width", "16", "--save", str(tmp_path)])
     printed = capsys.readouterr().out

@@ -1,8 +1,7 @@
 """Texts in numbers, batches and trainings: runs that go on to the bit, and classes of words that come out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from examples.embeddings import text
 from examples.embeddings.text import BREAK, Corpus, from_file, numbered, shipped
 from examples.embeddings.training import Batch, Pieces, Settings, train
 from minigrad.training import RunFolder
+from tests.support.cases import raises
 
 
 def texts_of(corpus: Corpus) -> list[list[str]]:
@@ -64,19 +64,15 @@ def test_what_is_refused(file: Path) -> None:
         (b"a b\xc3", "not text in UTF-8"),
     ):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
-            from_file(file, least=1)
+        raises(ValueError, message, lambda: from_file(file, least=1))
 
 
 def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        from_file(tmp_path / "missing.txt")
-    with pytest.raises(ValueError, match="is a folder"):
-        from_file(tmp_path)
+    raises(FileNotFoundError, "there is no file", lambda: from_file(tmp_path / "missing.txt"))
+    raises(ValueError, "is a folder", lambda: from_file(tmp_path))
     monkeypatch.setattr(text, "BLOCK", 100)
     (tmp_path / "long.txt").write_text("x" * 1000, encoding="utf-8")
-    with pytest.raises(ValueError, match="a word of more than 100 letters"):
-        from_file(tmp_path / "long.txt")
+    raises(ValueError, "a word of more than 100 letters", lambda: from_file(tmp_path / "long.txt"))
 
 
 def test_the_shipped_corpus() -> None:
@@ -122,9 +118,8 @@ def test_the_batch_of_a_place_is_always_the_same(corpus: Corpus) -> None:
 def test_pairs_are_of_the_text_and_shared_noise_divides_them(corpus: Corpus) -> None:
     batch = next(Pieces(corpus, replace(SMALL, window=1, shared=7, negatives=3)).epoch(0))
     letters = np.array([ord(word[0]) for word in corpus.words])
-    assert set(abs(letters[batch.word] - letters[batch.context]).tolist()) == {
-        1
-    }  # with a window of 1 a stands beside b alone
+    steps = abs(letters[batch.word] - letters[batch.context])
+    assert set(steps.tolist()) == {1}  # with a window of 1 a stands beside b alone
     assert len(batch.word) == 7 * len(batch.noise) and batch.noise.shape[1] == 7
 
 
@@ -136,9 +131,7 @@ def test_frequent_words_are_left_out(corpus: Corpus) -> None:
     assert pairs[1] / pairs[0] == pytest.approx(2.125 / 6, rel=0.05)
 
 
-def test_an_interrupted_run_ends_with_the_same_vectors(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_gives_the_same_vectors(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = replace(SMALL, epochs=1)
     expected = train(corpus, settings, progress=False).vectors.array
     assert (train(corpus, replace(settings, seed=1), progress=False).vectors.array != expected).any()
@@ -152,17 +145,14 @@ def test_an_interrupted_run_ends_with_the_same_vectors(
 
     with monkeypatch.context() as patched:
         patched.setattr(Pieces, "batch", failing)
-        with pytest.raises(RuntimeError, match="killed"):
-            train(corpus, settings, tmp_path, progress=False)
+        raises(RuntimeError, "killed", lambda: train(corpus, settings, tmp_path, progress=False))
     assert RunFolder(tmp_path).last.exists()
     assert (train(corpus, settings, tmp_path, progress=False).vectors.array == expected).all()
-    with pytest.raises(ValueError):
-        train(corpus, replace(settings, width=8), tmp_path, progress=False)
+    raises(ValueError, None, lambda: train(corpus, replace(settings, width=8), tmp_path, progress=False))
 
 
 def test_wrong_settings() -> None:
     wrong: list[dict[str, Any]] = [{"width": 0}, {"window": 0}, {"epochs": 0}, {"subsample": 0.0}, {"rate": -1.0}]
     wrong += [{name: 10**18} for name in ("width", "window", "negatives", "epochs", "piece", "shared")]
     for settings in wrong:
-        with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-            Settings(**settings)
+        raises(ValueError, f"{next(iter(settings))} must be", partial(Settings, **settings))

@@ -1,7 +1,6 @@
 """Nearest words, analogies and files; the questions of the grammar, and how answers are counted."""
 
-from __future__ import annotations
-
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from examples.embeddings.analogies import Pair, Relation, relations, score
 from examples.embeddings.text import Language
 from examples.embeddings.vectors import Vectors
+from tests.support.cases import raises
 
 WORDS = ("king", "queen", "man", "woman", "none", "l'uomo")
 ARRAY = np.array([[3, 1, 0], [3, -1, 0], [1, 2, 1], [1, 0, 1], [0, 0, 0], [0.1, 1e-30, -7]], np.float32)
@@ -40,8 +40,7 @@ def test_analogy_is_3cosadd(vectors: Vectors) -> None:
 
 
 def test_a_missing_word_names_similar_ones(vectors: Vectors) -> None:
-    with pytest.raises(ValueError, match="no word 'wmoan'; there is 'woman'"):
-        vectors.nearest("wmoan")
+    raises(ValueError, "no word 'wmoan'; there is 'woman'", lambda: vectors.nearest("wmoan"))
 
 
 def test_files_give_the_same_numbers_back(vectors: Vectors, tmp_path: Path) -> None:
@@ -73,17 +72,14 @@ def test_damaged_text(tmp_path: Path) -> None:
 
 
 def test_other_files(tmp_path: Path, vectors: Vectors) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        Vectors.load(tmp_path / "none.safetensors")
+    raises(FileNotFoundError, "there is no file", lambda: Vectors.load(tmp_path / "none.safetensors"))
     (tmp_path / "other.safetensors").write_bytes(b"something else")
-    with pytest.raises(ValueError, match="has no vectors of this program"):
-        Vectors.load(tmp_path / "other.safetensors")
+    raises(ValueError, "has no vectors of this program", lambda: Vectors.load(tmp_path / "other.safetensors"))
 
 
 def test_what_is_no_set_of_vectors() -> None:
     for words, array in ((("a",), np.zeros((2, 2))), (("a", "a"), np.zeros((2, 2))), (("a",), np.full((1, 1), np.nan))):
-        with pytest.raises(ValueError):
-            Vectors(words, array)
+        raises(ValueError, None, partial(Vectors, words, array))
 
 
 def pairs_of(language: Language, name: str) -> set[tuple[str, str]]:

@@ -1,7 +1,5 @@
 """Gradients at a distance: what is measured is right, what the lesson claims holds, and networks learn."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable
@@ -12,8 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.gradients import cliff, networks
-from examples.gradients.cli import main
+from examples.gradients import cli, cliff, networks
 from examples.gradients.distance import jacobian_norms, slope
 from examples.gradients.lesson import lesson
 from examples.gradients.measure import Measurements, measure
@@ -23,7 +20,7 @@ from examples.lesson.blocks import Lesson, Steps
 from minigrad import Tensor, nn
 from tests.support.browser import contrast, texts
 
-DISTANCE = 200
+DISTANCE, READY = 200, "#lecture section"
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +77,8 @@ def test_all_claims_hold(shown: Lesson) -> None:
 
 
 @pytest.mark.nightly
-def test_the_page(shown: Lesson, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(shown.page().save(tmp_path / "gradients.html"), color_scheme="dark")
-    page.wait_for_selector("#lecture section")
+def test_the_page(shown: Lesson, opened: Callable[..., Any]) -> None:
+    page = opened(shown.page(), color_scheme="dark")
     assert page.locator("svg .title").count() == 8
     places = page.eval_on_selector_all("polyline", "nodes => nodes.map(node => node.getAttribute('points'))")
     numbers = [float(v) for points in places for v in points.replace(",", " ").split()]
@@ -106,19 +102,15 @@ def test_the_program(
 ) -> None:
     seeds: list[int] = []
     monkeypatch.setattr("examples.gradients.lesson.measure", lambda seed: [seeds.append(seed), measured][1])
-    assert main(["--updates", "0", "--save", str(tmp_path / "new"), "--seed", "3"]) == 0 and seeds == [3]
+    assert cli.main(["--updates", "0", "--save", str(tmp_path / "new"), "--seed", "3"]) == 0 and seeds == [3]
     how = capsys.readouterr()
     assert "[ok] RNN, radius 0.9: the logarithm's slope is ln 0.9 = −0.1054" in how.out and "adding" not in how.out
     assert sorted(os.listdir(tmp_path / "new")) == ["gradients.html", "gradients.svg"]
 
 
-def test_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_options(refused: Callable[..., None]) -> None:
     for options in (["--updates", "-1"], ["--lengths", "1"], ["--lengths", "x"], ["--updates"], ["--seed", "x"]):
-        with pytest.raises(SystemExit) as ended:
-            main(options)
-        assert ended.value.code == 2
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert last.startswith("python -m examples.gradients: error: argument --")
+        refused(options, "^python -m examples.gradients: error: argument --", 2)
 
 
 class Constant(nn.Module):

@@ -1,7 +1,5 @@
 """Lessons as text, as pages, and in a real browser; the command line that writes them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -141,8 +139,7 @@ def test_wide_letters_take_two_columns() -> None:
     assert width("猫cat") == 5 and width("e\u0301") == 1
     lines = body(Matrix("A", np.zeros((2, 1)), ("猫", "cats"))).splitlines()
     assert {width(line[: line.index("[")]) for line in lines[1:]} == {5}
-    with pytest.raises(ValueError, match=r"matrix A has the shape \(3,\)"):
-        Matrix("A", np.zeros(3)).data()
+    raises(ValueError, r"matrix A has the shape \(3,\)", lambda: Matrix("A", np.zeros(3)).data())
 
 
 def test_a_page_holds_names_as_text() -> None:
@@ -189,9 +186,7 @@ def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert "[WRONG] no" in capsys.readouterr().out
 
 
-def test_without_a_run_they_is_skipped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "LESSONS", {name: cli.LESSONS[name] for name in ("layer-norm", "they")})
     monkeypatch.chdir(tmp_path)
     assert cli.main([]) == 0
@@ -253,7 +248,7 @@ def decoded(code: list[float]) -> np.ndarray:
 @pytest.mark.nightly
 def test_the_place_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> None:
     lesson = Lesson("plane", "A plane", "About it.", (Section("One", (block(),)),))
-    page = opened(lesson, color_scheme="dark", viewport={"width": 900, "height": 900})
+    page = opened(lesson.page(), color_scheme="dark", viewport={"width": 900, "height": 900})
     page.wait_for_selector(".plane canvas[data-code]")
     area = page.locator(".plane .map canvas")
     box = area.bounding_box()
@@ -308,18 +303,8 @@ def small_run(tmp_path: Path) -> Path:
     return folder
 
 
-NEW = ("dictionary", "translation", "masking")
+NEW, READY = ("dictionary", "translation", "masking"), "#lecture section"
 EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000]
-
-
-@pytest.fixture
-def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    def open_lesson(lesson: Lesson, **options: Any) -> Any:
-        page = open_file(lesson.page().save(tmp_path / f"{lesson.name}.html"), **options)
-        page.wait_for_selector("#lecture section")
-        return page
-
-    return open_lesson
 
 
 def marked(page: Any, key: str) -> list[str]:
@@ -338,7 +323,7 @@ def numbers(page: Any, key: str) -> np.ndarray:
 
 @pytest.mark.nightly
 def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
-    page = opened(make("self-attention"), color_scheme="dark")
+    page = opened(make("self-attention").page(), color_scheme="dark")
     figures = [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]]
     np.testing.assert_allclose(numbers(page, "Q Kᵀ"), figures)
     page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
@@ -359,7 +344,7 @@ def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", NEW)
 def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
     """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
-    page = opened(make(name), viewport={"width": 390, "height": 800})
+    page = opened(make(name).page(), viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
     starts = page.locator('.telling td[tabindex="0"]')
@@ -386,7 +371,7 @@ def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
 def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     series = (Series("measured", (1, 10, 100), (1, 9, 101)), Series(EVIL[0], (1, 100), (1, 100), dashed=True))
     chart = Chart("Growth", "width", "variance", series, log_x=True, log_y=True)
-    page = opened(Lesson("chart", "Chart", "", (Section("One", (chart,)),)))
+    page = opened(Lesson("chart", "Chart", "", (Section("One", (chart,)),)).page())
     assert page.locator(".chart .title").all_text_contents() == ["Growth"]
     assert page.locator(".chart circle").count() == 3
     read = "nodes => nodes.map(node => Number(node.getAttribute('cx')))"
@@ -413,7 +398,7 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
         Text(" ".join(EVIL)),
         Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
     )
-    page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)))
+    page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)).page())
     assert page.inner_text("h1") == page.title() == EVIL[0]
     page.hover('[data-key="B"] [data-cell="0 1"]')
     assert texts(page, ".telling .told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]

@@ -1,7 +1,5 @@
 """The numbers of the worked examples: the lectures' figures, and definitions written another way."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -65,17 +63,10 @@ def matrices(lesson: Lesson) -> Iterator[Matrix]:
 
 def evaluated(text: str) -> float:
     """What the left side of a sum comes to."""
-    for written, meant in (
-        ("−", "-"),
-        ("×", "*"),
-        ("²", "**2"),
-        (r"√(\d+)", r"math.sqrt(\1)"),
-        ("√", "math.sqrt"),
-        (r"\be\^(-?[\d.]+)", r"math.exp(\1)"),
-        (r"\^", "**"),
-        (r"\b(sin|cos)\b", r"math.\1"),
-        (r"\bln ([\d.]+)", r"math.log(\1)"),
-    ):
+    meanings = {"−": "-", "×": "*", "²": "**2", r"√(\d+)": r"math.sqrt(\1)", "√": "math.sqrt"}
+    meanings |= {r"\be\^(-?[\d.]+)": r"math.exp(\1)", r"\^": "**", r"\b(sin|cos)\b": r"math.\1"}
+    meanings[r"\bln ([\d.]+)"] = r"math.log(\1)"
+    for written, meant in meanings.items():
         text = re.sub(written, meant, text)
     return float(eval(text, {"math": math}))
 
@@ -132,8 +123,7 @@ def test_soft_and_hard_look_ups() -> None:
         slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
         assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
     assert dictionary.stairs().tolist() == [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
-    south = dictionary.direction(180.0).round()
-    assert dictionary.by_equality(south).tolist() == [[0, 0, 1, 0]]
+    assert dictionary.by_equality(dictionary.direction(180.0).round()).tolist() == [[0, 0, 1, 0]]  # south
     assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]
 
 

@@ -1,7 +1,5 @@
 """Small music that the tests write: chorales of a few bars that walk through chords, and a pianist's scales."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Music from files and as tokens: its parts, windows, and what cannot be learned from."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -64,9 +62,7 @@ def test_of_performances_the_end_is_held_out(performances: Path) -> None:
     assert not whole.is_held_out and len(language.decode(whole.train[0].versions[0]).notes) == 40
 
 
-def test_what_a_folder_has_besides_is_left_out(
-    performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_files_are_left_out(performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_midi(tmp_path / "good.mid", [Note(60, 80, 0.1 * i, 0.1 * i + 0.05) for i in range(20)])
     (tmp_path / "bad.mid").write_text("no music")
     (tmp_path / "text.txt").write_text("no music")

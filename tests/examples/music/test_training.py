@@ -1,7 +1,5 @@
 """Music models as a person has them: trained, resumed, begun anew, evaluated, shown; and what can be wrong."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re
@@ -69,9 +67,7 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
     assert not (tmp_path / "run").exists()
 
 
-def test_without_data_the_message_says_where_it_could_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
-) -> None:
+def test_without_data_it_says_where_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
     train = ["train", "--ranks", "1", "--run", str(tmp_path / "run")]
     refused(train, "Bach's chorales are not part of the repository.*--data PATH")

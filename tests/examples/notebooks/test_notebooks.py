@@ -1,7 +1,5 @@
 """The notebooks: what is stored is what pages that run nothing can show, and every cell runs."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Runs the steps, in order, with the installed package: ``python steps WHEEL``."""
 
-from __future__ import annotations
-
 import signal
 import sys
 

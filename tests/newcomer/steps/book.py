@@ -1,7 +1,5 @@
 """The steps and what they share: commands that are run and looked at, and some that go on in the background."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """What is missing is told with a command, and the command works; then all that the next steps need is installed."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first minutes, with NumPy and safetensors alone."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mistakes that everyone makes, and what is said of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from book import command, one_line, python, step

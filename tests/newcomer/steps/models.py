@@ -1,7 +1,5 @@
 """Models: what they are made of, what happens in them, and how to change it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from book import command, python, step

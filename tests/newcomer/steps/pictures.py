@@ -1,7 +1,5 @@
 """Pictures: of a scalar formula, of models, in every format, in a notebook."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

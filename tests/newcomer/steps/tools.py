@@ -1,7 +1,5 @@
 """The tools around it: profiles, completion, type checkers, editors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """A person's own pairs: training, translating, measuring, looking, and the same from Python."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

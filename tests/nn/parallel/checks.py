@@ -1,7 +1,5 @@
 """Checks of DistributedDataParallel, which each rank makes: gradients are those of one process with the whole batch."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from typing import Any

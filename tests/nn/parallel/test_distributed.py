@@ -1,7 +1,5 @@
 """DistributedDataParallel on 1 and 3 ranks: the checks of ``checks.py``."""
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad as mg

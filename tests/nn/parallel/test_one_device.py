@@ -1,7 +1,5 @@
 """Wrappers for one device: the module itself, under PyTorch's names."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from typing import Any

@@ -85,9 +85,8 @@ class RawKernel:
         memory = _Memory(args)
         values = [_value(args[i:], kind, memory) for i, kind in enumerate(self.parameters)]
         addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-        error = self._launch(
-            (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), ctypes.c_size_t(shared_mem), addresses
-        )
+        sizes = [(ctypes.c_uint * 3)(*size) for size in (grid, block)]
+        error = self._launch(*sizes, ctypes.c_size_t(shared_mem), addresses)
         if error:
             raise EmulatorError(f"{self.name}: {error.decode()}")
         memory.give_back(self.name)

@@ -1,7 +1,5 @@
 """DataLoader: PyTorch's batches from the same seed, here and in workers; workers that fail, and their end."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Datasets: what they hold, in PyTorch's order, and what they refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any

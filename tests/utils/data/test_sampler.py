@@ -1,7 +1,5 @@
 """Samplers give PyTorch's order from the same seed, several passes long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any

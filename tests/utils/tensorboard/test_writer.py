@@ -1,7 +1,5 @@
 """SummaryWriter's files, read back by TensorBoard's own reader, and against PyTorch's."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """viz.attention of weights that somebody has: the forms they come in, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any

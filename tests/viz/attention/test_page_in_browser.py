@@ -1,7 +1,5 @@
 """The page of attention in a real browser, offline: every view, what it says, and by which keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,9 +178,8 @@ def test_a_beam(open_file: Callable[..., Any], tmp_path: Path) -> None:
     """Choosing a text of the beam shows its tokens and its attention, in the view that was chosen."""
     mg.manual_seed(0)
     model, source = Transformer(Config(12, 16, 4, 2, 32)), mg.tensor([[5, 6, 2]])
-    titles, views = ["one two", EVIL, "שלום"], []
-    for target in ([[1, 9, 8]], [[1, 7]], [[1]]):
-        views.append(attention(model, source, mg.tensor(target), tokens="t{}".format).attentions)
+    titles, targets = ["one two", EVIL, "שלום"], map(mg.tensor, ([[1, 9, 8]], [[1, 7]], [[1]]))
+    views = [attention(model, source, target, tokens="t{}".format).attentions for target in targets]
     beam = [Candidate(text, -float(i), (views[0][0], *views[i][1:])) for i, text in enumerate(titles)]
     page = opened(AttentionView.of_beam(beam, "I like"), open_file, tmp_path)
     assert texts(page, "#beam .text") == titles and texts(page, "#beam .mono") == ["0.00", "−1.00", "−2.00"]

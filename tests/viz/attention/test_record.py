@@ -1,7 +1,5 @@
 """viz.attention of a model: what it finds equals what the engine computes, however attention is written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -47,10 +45,6 @@ def check_parts(layer: Layer) -> None:
     assert np.allclose(softmax(scores), layer.weights, atol=1e-6)
 
 
-def by_masked_fill(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
-    return F.softmax((q @ k.transpose(-2, -1) / math.sqrt(WIDTH)).masked_fill(later, float("-inf")), -1)
-
-
 def by_filling_in_place(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
     scores = mg.matmul(q, k.mT) * WIDTH**-0.5
     scores.masked_fill_(later, -1e9)
@@ -71,10 +65,8 @@ def by_flat_heads(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
 
 MINUS = mg.tensor(float("-inf"))
 WAYS: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = [
-    by_masked_fill,
-    by_filling_in_place,
-    by_powers,
-    by_flat_heads,
+    *(by_filling_in_place, by_powers, by_flat_heads),
+    lambda q, k, later: F.softmax((q @ k.transpose(-2, -1) / math.sqrt(WIDTH)).masked_fill(later, -math.inf), -1),
     lambda q, k, later: (q @ k.mT / mg.sqrt(mg.tensor(float(WIDTH))) + later * -1e4).softmax(3),
     lambda q, k, later: mg.where(later, MINUS, q / math.sqrt(WIDTH) @ k.transpose(-1, -2)).softmax(-1),
     lambda q, k, later: (q @ (k * WIDTH**-0.5).transpose(-1, -2)).masked_fill(later, -mg.inf).softmax(-1),

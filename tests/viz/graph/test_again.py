@@ -1,7 +1,5 @@
 """Values that the tape has not kept: computed again where that is sure to be right, else said to be unknown."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from typing import Any

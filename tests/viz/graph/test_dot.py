@@ -1,7 +1,5 @@
 """DOT: what stands in it, and that names are text."""
 
-from __future__ import annotations
-
 import math
 import re
 

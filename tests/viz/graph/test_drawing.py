@@ -1,7 +1,5 @@
 """The SVG of a graph: what stands in it, that arrows touch boxes, its colours, its legend, and names that are text."""
 
-from __future__ import annotations
-
 import math
 import re
 import xml.etree.ElementTree as ElementTree
@@ -54,9 +52,8 @@ def test_arrows_of_leaves_at_the_side_touch_the_op() -> None:
 
 def test_directions() -> None:
     lines = {way: drawn(graphs.small(), way) for way in ("forward", "backward", "both")}
-    count = {
-        way: [text.count(f'stroke="{ink}"') for ink in (LIGHT.forward, LIGHT.backward)] for way, text in lines.items()
-    }
+    inks = [f'stroke="{ink}"' for ink in (LIGHT.forward, LIGHT.backward)]
+    count = {way: [*map(text.count, inks)] for way, text in lines.items()}
     pieces = 8 + 1  # of seven edges one passes a rank; and one in the legend
     assert count["forward"] == [pieces, 0] and count["backward"] == [0, pieces - 1]  # none goes back to the constant
     assert count["both"] == [pieces, pieces - 1]

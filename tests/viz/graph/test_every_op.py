@@ -3,8 +3,6 @@
 ``test_rules.py`` shows that these sources are those of the rules that run.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import minigrad

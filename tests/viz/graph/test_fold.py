@@ -1,7 +1,5 @@
 """Which boxes are drawn: nesting, repeats, what is open, and how many clicks lead to a node."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """What boxes say: shapes as tuples, numbers as numbers, and room for it."""
 
-from __future__ import annotations
-
 import math
 
 from minigrad.viz.graph.data import Value

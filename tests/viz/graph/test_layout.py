@@ -1,7 +1,5 @@
 """The layout: ranks, room between boxes, nested groups, wires that are whole, and few crossings."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations, pairwise
 
@@ -70,9 +68,8 @@ def test_groups_hold_their_boxes_and_wires_pass_their_borders() -> None:
     assert len(found) == 5 and all(None not in both for both in found.values())
     for wire in layout.wires:  # pieces meet: each that does not start at a box starts where another ended
         if not wire.first:
-            assert any(
-                each.points[-1] == pytest.approx(wire.points[0]) for each in layout.wires if each.source == wire.source
-            )
+            begin = pytest.approx(wire.points[0])
+            assert any(each.points[-1] == begin for each in layout.wires if each.source == wire.source)
 
 
 def test_ports_beside_the_middle() -> None:

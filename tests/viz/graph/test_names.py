@@ -1,7 +1,5 @@
 """Names: paths, lines, variables, modules and arguments as a program has them."""
 
-from __future__ import annotations
-
 import sys
 import weakref
 from functools import partial

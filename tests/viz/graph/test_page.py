@@ -1,7 +1,5 @@
 """The page's data, the object that viz.graph returns, and their size."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os
@@ -48,19 +46,12 @@ def test_options() -> None:
     assert repr(view(graph)) == "<graph of loss: 7 nodes, 5 boxes>"
 
 
-WINDOW = {"width": 1280, "height": 800}
+WINDOW, READY = {"width": 1280, "height": 800}, "[data-state=done]"
 
 
 @pytest.fixture
-def show(open_file, tmp_path):
-    def shown(graph, **options):
-        look = options.pop("look", "light")
-        path = view(graph, **options).save(tmp_path / "graph.html")
-        page = open_file(path, viewport=WINDOW, color_scheme=look)
-        page.wait_for_selector("[data-state=done]")
-        return page
-
-    return shown
+def show(opened):
+    return lambda graph, **options: opened(view(graph, **options), viewport=WINDOW, color_scheme="light")
 
 
 def named(graph, name: str) -> str:

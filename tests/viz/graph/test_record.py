@@ -1,7 +1,5 @@
 """Graphs of calls and of tensors: what they say of names, modules, lines, values, memory and gradients."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict, dataclass
@@ -159,9 +157,8 @@ def test_each_op_knows_the_line_that_made_it() -> None:
     relu = next(n for n in graph.nodes if n.op == "relu")
     assert relu.code == "scores = self.linear(x).relu() + x"
     assert relu.place == f"tests/viz/graph/test_record.py:{Block.forward.__code__.co_firstlineno + 1}"
-    assert (
-        next(n for n in graph.nodes if n.op == "linear").code == relu.code
-    )  # made in the library: the line that called
+    # Of an op of the library: the line that called.
+    assert next(n for n in graph.nodes if n.op == "linear").code == relu.code
 
 
 def test_arguments_that_are_no_tensors_are_told_by_name() -> None:

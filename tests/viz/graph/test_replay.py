@@ -1,7 +1,5 @@
 """A graph with other numbers: the graph of the program that has these numbers."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

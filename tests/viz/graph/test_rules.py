@@ -1,7 +1,5 @@
 """Sources of gradient rules: every op's are found, and are what was compiled (bar 3)."""
 
-from __future__ import annotations
-
 import dis
 import math
 from types import CodeType
@@ -13,7 +11,6 @@ import minigrad
 from minigrad.backend import of
 from minigrad.ops.op import Op
 from minigrad.ops.registry import REGISTRY
-from minigrad.viz.graph.data import Source
 from minigrad.viz.graph.rules import op_info, source_of
 from tests.support.cases import each
 from tests.support.functions import Cube
@@ -41,17 +38,6 @@ def compiled(text: str) -> CodeType:
     return next(c for c in module.co_consts if isinstance(c, CodeType))
 
 
-def check_rule(rule: Any, source: Source) -> None:
-    """The text compiles to the rule."""
-    assert source.line == rule.__code__.co_firstlineno
-    assert rule.__code__.co_filename.endswith(source.file)
-    if rule.__name__ == "<lambda>":
-        assert source.text.startswith("lambda")
-        assert same_code(compiled(source.text), rule.__code__)
-    else:
-        assert source.text.startswith(f"def {rule.__name__}(")
-
-
 def check_op(name: str) -> None:
     """Every differentiable input has a source; so have the forward function and the kernel."""
     entry, info = REGISTRY[name], op_info(REGISTRY[name])
@@ -62,8 +48,13 @@ def check_op(name: str) -> None:
         inputs.add(entry.variadic)
     assert set(info.rules) == (inputs if entry.rules else set())
     assert set(info.gradients) == {key for key in info.rules if getattr(entry, "formula", {}.get)(key)}
-    for key in entry.rules:
-        check_rule(entry.rules[key][0], info.rules[key])
+    for key, (rule, *_) in entry.rules.items():
+        source = info.rules[key]
+        assert source.line == rule.__code__.co_firstlineno and rule.__code__.co_filename.endswith(source.file)
+        if rule.__name__ == "<lambda>":
+            assert source.text.startswith("lambda") and same_code(compiled(source.text), rule.__code__)
+        else:
+            assert source.text.startswith(f"def {rule.__name__}(")
     kernels = of(np.empty(0)).kernels(name)
     assert (info.kernel is not None) == bool(kernels)
     if info.kernel is not None:

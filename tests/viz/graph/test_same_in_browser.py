@@ -1,7 +1,5 @@
 """The page and the SVG are one drawing: the same boxes, arrows, words and colours at the same places."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -17,7 +15,7 @@ from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 from tests.support.transformers import sentences, small
 
-TOLERANCE = 0.02  # of a pixel: the file has hundredths
+READY, TOLERANCE = "[data-state=done]", 0.02  # of a pixel: the file has hundredths
 # All that is drawn, in its order: rectangles, ends and bends of lines, and texts.
 DRAWN = """() => {
   const keyOf = (node) => node.closest("[data-key]")?.dataset.key ?? "";
@@ -77,16 +75,6 @@ CASES = {
 }
 
 
-def same_numbers(found: str, wanted: str) -> None:
-    """Two paths are the same but for hundredths."""
-    number = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-    (a, kinds), (b, known) = (
-        ([float(x) for x in re.findall(number, path)], re.findall("[A-Za-z]+", re.sub(number, "", path)))
-        for path in (found, wanted)
-    )
-    assert kinds == known and a == pytest.approx(b, abs=TOLERANCE)
-
-
 def compare(page: Any, scene: Scene, text: str) -> None:
     """What a page shows is what stands in an SVG."""
     drawn, picture = page.evaluate(DRAWN), parts(text)
@@ -101,15 +89,17 @@ def compare(page: Any, scene: Scene, text: str) -> None:
         assert [found[0], found[3].split()] == [wanted[0], wanted[3].split()]
         assert found[1:3] == pytest.approx(wanted[1:3], abs=TOLERANCE)
     assert len(drawn["lines"]) == len(picture["lines"])
-    for found, wanted in zip(drawn["lines"], picture["lines"], strict=True):
-        same_numbers(found, wanted)
+    number = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+    for paths in zip(drawn["lines"], picture["lines"], strict=True):
+        a, b = ([float(x) for x in re.findall(number, path)] for path in paths)
+        kinds, known = (re.findall("[A-Za-z]+", re.sub(number, "", path)) for path in paths)
+        assert kinds == known and a == pytest.approx(b, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_page_and_the_picture_are_one_drawing(case: str, open_file: Any, tmp_path: Any) -> None:
+def test_the_page_and_the_picture_are_one_drawing(case: str, opened: Any) -> None:
     made = CASES[case]()
-    page = open_file(made.save(tmp_path / "graph.html"), viewport={"width": 1280, "height": 800})
-    page.wait_for_selector("[data-state=done]")
+    page = opened(made, viewport={"width": 1280, "height": 800})
     compare(page, made.scene, made.svg())
     if case != "names":  # of letters that no font here has nobody knows the width
         assert page.evaluate(DRAWN)["wide"] == []

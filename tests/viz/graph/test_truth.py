@@ -1,7 +1,5 @@
 """The first pictures that a learner draws: values, names, shapes and classes against plain computation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -52,12 +50,10 @@ def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
         "mg.tensor([2.0, 3.0]) (2)",
     ]
 
-    def call(x: Any) -> Any:
-        return x * mg.tensor(4.0) + own.scale + mg.ones(2)
-
     def draw(loss: Any) -> Graph:  # the variables are those of the function that called it
         return viz.graph(loss).graph
 
+    call = lambda x: x * mg.tensor(4.0) + own.scale + mg.ones(2)
     assert set(leaves(viz.graph(call, a).graph)) == {"x", "mg.tensor(4.0)", "own.scale", "mg.ones(2)"}
     weight, net = mg.ones(2, requires_grad=True), nn.Linear(2, 1)
     assert set(leaves(draw(net(weight * 2)))) == {"weight", "net.weight", "net.bias"}
@@ -114,9 +110,7 @@ def test_an_mlp(called: bool) -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2), nn.ReLU())
     x, y = mg.randn(5, 3), mg.randn(5, 2)
 
-    def loss_of(x: Any, y: Any) -> Any:
-        return F.mse_loss(model(x), y)
-
+    loss_of = lambda x, y: F.mse_loss(model(x), y)
     graph = viz.graph(loss_of, x, y).graph if called else viz.graph(loss_of(x, y)).graph
     prefix = "Sequential" if called else "model"
     assert set(leaves(graph)) == {f"{prefix}.{i}.{kind}" for i in (0, 2) for kind in ("weight", "bias")} | {"x", "y"}

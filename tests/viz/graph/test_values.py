@@ -1,7 +1,5 @@
 """Values: tables of small arrays, statistics and heat maps of large ones, of every dtype and device."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

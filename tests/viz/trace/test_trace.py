@@ -1,7 +1,5 @@
 """``viz.trace``: the names of values, and what changes when one of them does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -259,8 +257,7 @@ def test_the_graph_shows_the_change() -> None:
     assert "layers.1.attention.weights" in marked["cut"].attributes["name"]
     assert "layers.0.feed_forward" in marked["replaced"].attributes["name"]
     assert graph.title == "GPT2" and "layers.1.attention" in graph.modules
-    inputs = {edge.input for edge in graph.edges if edge.target == marked["cut"].id}
-    assert inputs == {"new", "old"}
+    assert {edge.input for edge in graph.edges if edge.target == marked["cut"].id} == {"new", "old"}
     assert not any(node.op in ("cut", "replaced") for node in viz.trace(gpt(), tokens()).graph().graph.nodes)
 
 

@@ -1,7 +1,5 @@
 """Batches out of examples: PyTorch's types, dtypes and values."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, UserDict, namedtuple
 from collections.abc import Callable
 from types import MappingProxyType
