@@ -18,7 +18,7 @@ from ..backend.extras import how_to_install
 from .place import Place
 from .work import Request, Several
 
-PIECE = 2**20  # bytes of an all-reduce that stay in cache (``python -m benchmarks.ranks`` measures all-reduces)
+LARGE, PIECE = 2**25, 2**20  # bytes: pieces of a large all-reduce stay in cache (see ``benchmarks/ranks.py``)
 
 
 def is_available() -> bool:
@@ -86,7 +86,7 @@ class Mpi:
             op: of a reduction. sizes: of an exchange, the elements from and to each rank.
         """
         match call:
-            case "all_reduce" if array.nbytes > PIECE:
+            case "all_reduce" if array.nbytes > LARGE:
                 flat, size = array.reshape(-1), PIECE // array.itemsize
                 pieces = [flat[start : start + size] for start in range(0, flat.size, size)]
                 return Several([self.comm.Iallreduce(self.here, piece, self.ops[op]) for piece in pieces])
