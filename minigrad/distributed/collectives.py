@@ -20,7 +20,7 @@ from ..backend import xp
 from ..tensor import Tensor
 from .group import ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan
-from .work import Several, Work, wait_for
+from .work import Done, Work, wait_for
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
 __all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
@@ -327,7 +327,7 @@ def barrier(
         return None
     if g.compares:
         g.compare("barrier()")
-    work = Work("barrier", Several() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
+    work = Work("barrier", Done() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
     if async_op:
         return g.keep(work)
     work.wait(timeout)

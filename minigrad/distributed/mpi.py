@@ -16,9 +16,7 @@ from typing import Any
 from ..backend import xp
 from ..backend.extras import how_to_install
 from .place import Place
-from .work import Request, Several
-
-LARGE, PIECE = 2**25, 2**20  # bytes: pieces of a large all-reduce stay in cache (see ``benchmarks/ranks.py``)
+from .work import Done, Request
 
 
 def is_available() -> bool:
@@ -86,10 +84,6 @@ class Mpi:
             op: of a reduction. sizes: of an exchange, the elements from and to each rank.
         """
         match call:
-            case "all_reduce" if array.nbytes > LARGE:
-                flat, size = array.reshape(-1), PIECE // array.itemsize
-                pieces = [flat[start : start + size] for start in range(0, flat.size, size)]
-                return Several([self.comm.Iallreduce(self.here, piece, self.ops[op]) for piece in pieces])
             case "all_reduce":
                 return self.comm.Iallreduce(self.here, array, self.ops[op])
             case "reduce" if self.comm.rank == root:
@@ -140,4 +134,4 @@ class Alone:
         """Copy what there is."""
         if out is not array:
             xp(out).copyto(out.reshape(-1), array.reshape(-1))
-        return Several()
+        return Done()
