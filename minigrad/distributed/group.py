@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
@@ -17,13 +18,13 @@ from ..backend import xp
 from ..backend.parallel import set_num_threads, threads_of_environment
 from ..tensor import Tensor
 from . import mpi, place
-from .work import Request, Work, end
+from .work import Request, Work, end, wait_for
 
 __all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group", "group"]
 __all__ += ["init_process_group", "is_initialized", "new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
-GRACE = 1.0  # seconds for rank 0 to show an error that all have
+GRACE = 1.0  # seconds for rank 0 to show an error that all have, and for the others to come to the end
 BACKENDS = ("mpi", "gloo", "nccl")
 
 
@@ -142,10 +143,13 @@ class ProcessGroup:
         return self.ranks.index(rank)
 
     def close(self) -> None:
-        """Wait for the calls that are under way, unless an error ends the program, and free what carries arrays."""
-        for work in self._pending if sys.exc_info()[0] is None else ():
-            with suppress(RuntimeError):
-                work.wait()
+        """Free what carries arrays. Unless an error ends the program, wait for the calls that are under way."""
+        with suppress(RuntimeError):
+            if sys.exc_info()[0] is None:
+                for work in self._pending:
+                    work.wait()
+                if self is group.WORLD and self.comm is not None:  # MPICH's end may lose what others still wait for
+                    wait_for(self.comm.Ibarrier().Test, GRACE, "destroy_process_group")
         if self._gpu is not None:
             self._gpu.close()
         if self.comm is not None:
@@ -165,6 +169,7 @@ class group:
 
 GroupMember = group
 _groups: list[ProcessGroup] = []  # those that ``destroy_process_group`` ends
+_errors: list[BaseException] = []  # what ends this process
 
 
 def init_process_group(
@@ -232,7 +237,7 @@ def _watch() -> None:
     such as a data loader's worker, is no rank."""
     before, rank = sys.excepthook, place.find().rank
 
-    def end(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if is_of_first(error):  # rank 0 shows it, and ends all
             time.sleep(GRACE)
         else:
@@ -244,7 +249,8 @@ def _watch() -> None:
         group.WORLD, sys.excepthook = None, before
         _groups.clear()
 
-    sys.excepthook = end
+    sys.excepthook = failed
+    atexit.register(lambda: None if group.WORLD is None or _errors else destroy_process_group())
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=forget)
 
@@ -256,6 +262,7 @@ def is_of_first(error: BaseException) -> bool:
 
 def report(error: BaseException) -> None:
     """End the other ranks when this process ends, which it does with an error."""
+    _errors.append(error)
     if "mpi4py.MPI" in sys.modules:
         from mpi4py.run import set_abort_status
 
@@ -270,7 +277,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """
     if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
-    ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else list(_groups)
+    ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
     for each in ends:
         _groups.remove(each)
         each.close()
