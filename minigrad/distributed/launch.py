@@ -29,13 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Start a program as several ranks on this machine, by mpiexec.",
         epilog="Example: python -m minigrad.run -n 4 train.py --lr 0.001",
     )
-    p.add_argument("-n", "--nproc-per-node", "--nproc_per_node", type=_count, default=cores(),
+    p.add_argument("-n", "--nproc-per-node", "--nproc_per_node", type=int, default=cores(),
                    help="ranks (default: the CPUs)")  # fmt: skip
     p.add_argument("--standalone", action="store_true", help=argparse.SUPPRESS)  # torchrun's word for one machine
     p.add_argument("-m", "--module", action="store_true", help="program is the name of a module")
     p.add_argument("program", help="a Python file, or with -m a module")
     p.add_argument("arguments", nargs=argparse.REMAINDER, help="of the program")
     given = p.parse_args(arguments)
+    if not 0 < given.nproc_per_node < 10_000:
+        p.error(f"-n is {given.nproc_per_node}: 1 to 9,999 ranks are possible")
     if not given.module and not os.path.exists(given.program):
         p.error(f"there is no file {given.program}")
     words = [*(["-m"] if given.module else []), given.program, *given.arguments]
@@ -49,12 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def cores() -> int:
     """The CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 0 < len(text.lstrip("0")) < 5:
-        raise argparse.ArgumentTypeError(f"a number from 1 to 9999 is needed, not {text[:60]!r}")
-    return int(text)
 
 
 def command(words: Sequence[str], ranks: int) -> list[str]:

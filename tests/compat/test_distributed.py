@@ -198,20 +198,18 @@ def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
     threading.Timer(0.05, lambda: future.set_result(3)).start()
     assert (doubled.wait(), future.wait(), seen) == (6, 3, [3])
     assert future.then(lambda done: done.value() + 1).wait() == 4
-    raises(RuntimeError, "complete already", lambda: future.set_result(4))
+    raises(Exception, "FINISHED", lambda: future.set_result(4))
     assert mg.Future is mg.futures.Future
 
 
-def test_a_future_hands_errors_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_future_hands_errors_on() -> None:
     future: Any = mg.futures.Future()
     following = future.then(lambda done: done.value())
     caught = future.then(lambda done: "caught")
-    future.add_done_callback(lambda done: done.value())
     future.set_exception(KeyError("a"))
     for each in (future, following):
         raises(KeyError, None, each.wait)
-    assert caught.wait() == "caught" and "KeyError" in capsys.readouterr().err
-    raises(AssertionError, "not an Exception", lambda: mg.futures.Future().set_exception("text"))
+    assert caught.wait() == "caught"
 
 
 # torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
