@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +21,6 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
-from minigrad.distributed.launch import launch
 from minigrad_models.training import Settings, Trainer, read_log
 from minigrad_models.translation.transformer import Config, Transformer
 
@@ -51,8 +51,9 @@ def measure(library: str, ranks: int, accumulate: int, tokens: int, updates: int
     """{"ms": median milliseconds of an update}"""
     with tempfile.TemporaryDirectory() as folder:
         words = [folder, str(accumulate), str(tokens), str(updates)]
-        command = [sys.executable, "-c", "import sys; from benchmarks.data_parallel import train; train(*sys.argv[1:])"]
-        if launch([*command, *words], ranks):
+        program = "import sys; from benchmarks.data_parallel import train; train(*sys.argv[1:])"
+        start = command([sys.executable, "-c", program, *words], ranks)
+        if subprocess.run(start, check=False).returncode:
             raise Failed(f"{ranks} ranks could not train")
         seconds = [line["seconds"] for line in read_log(folder)]
     return {"ms": 1000 * statistics.median(np.diff(seconds[WARM_UP:]).tolist())}

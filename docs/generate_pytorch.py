@@ -51,7 +51,7 @@ and derived from, and says so when it is called.
   processes work together as with PyTorch, `torch.distributed` and `DistributedDataParallel` included: by MPI, which
   "gloo" stands for, too, or NCCL. `torchrun -n 2 program.py` is
   `python -m minigrad.run -n 2 -m minigrad compat program.py`; `mpiexec` and a program's own
-  `torch.multiprocessing.spawn`, which forks, start ranks as well. No model is cut into parts: there is no FSDP.
+  `torch.multiprocessing.spawn` start ranks, too; nothing else does. No model is cut into parts: there is no FSDP.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
 - `autocast` converts by PyTorch's two tables. On the CPU, `LSTMCell` gives a result of 16 bits, too, and
   `linear_cross_entropy` becomes a product of 16 bits and a loss in float32, which holds all logits.

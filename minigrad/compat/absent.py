@@ -61,8 +61,8 @@ each rank has all layers; use nn.parallel.DistributedDataParallel, or distribute
     distributed.pipelining
 ranks stand in no mesh; make groups by distributed.new_group | distributed.DeviceMesh distributed.device_mesh
     distributed.init_device_mesh
-ranks meet without a store: init_process_group(init_method="tcp://host:port"); for objects there are
-    distributed.broadcast_object_list and its like | distributed.*Store distributed.*rendezvous*
+MPI connects ranks, without a store; for objects there are distributed.broadcast_object_list and its like |
+    distributed.*Store distributed.*rendezvous*
 a job ends with the first rank that fails; start it with python -m minigrad.run | distributed.elastic.*
     distributed.launcher
 all ranks have the same state; save it on one with minigrad.save, load it on all | distributed.checkpoint

@@ -1,74 +1,58 @@
 """Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names).
 
 Each returns None when it is over; with ``async_op=True`` at once, a ``Work``. On ranks that are not in the group they
-do nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, and RuntimeError where
-the ranks' calls differ in function, dtype, shape, operation or root, or one did not come in time: then it is named.
+do nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, RuntimeError when the
+time is over and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, where the ranks' calls differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+
+import numpy as np
 
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
-from ..backend import of
-from ..functions.creation import empty
+from ..backend import xp
 from ..tensor import Tensor
-from .agreement import Counts, header
 from .group import ProcessGroup, ReduceOp, is_outside, the_group
-from .lending import Loan, check_list, divide, together, transport_op
-from .transport import Done, Request
-from .work import Work
+from .lending import Loan
+from .work import Done, Work, wait_for
 
+__all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
+__all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
+BARRIER_TAG = 2**20 + 1  # above those of messages
 Group = ProcessGroup | int | None
+Rank = int | None
+Tensors = Sequence[Tensor]
 
 
-def _call(
-    group: ProcessGroup,
-    name: str,
-    array: Any,
-    start: Callable[[bool], Request],
-    finish: Callable[[], Any] | None,
-    async_op: bool,
-    counts: Counts | None = None,
-    results: Sequence[Tensor] = (),
-    **said: Any,
-) -> Work | None:
-    """One call: compare headers, let the arrays go round, and wait unless ``async_op``. ``results``: what it writes."""
-    line = None
-    if group.control is not None:
-        blocks = not async_op and not group.queue.crowded
-        line = header(name, array, together=blocks, on_gpu=array is not None and group.on_gpu(array), **said)
-    work = Work(group.queue, name, start, finish)
-    work.results = results
-    group.queue.put(work, line, counts)
-    if async_op:
-        return work
-    work.wait()
-    return None
+def inside(group: Group) -> ProcessGroup | None:
+    """The group of a call; None on ranks that are not in it."""
+    return None if is_outside(group) else the_group(group)
 
 
-def _check(tensor: Any, name: str) -> None:
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} takes a tensor, not {type(tensor).__name__}")
+def check_tensors(call: str, *tensors: Any) -> None:
+    """Raise TypeError unless these are tensors."""
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{call} takes a tensor, not {type(tensor).__name__}")
 
 
-def _root(group: ProcessGroup, rank: int | None, number: int | None, what: str) -> int:
-    """The root's number in the group, from its rank in the world or its number."""
+def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
+    """A rank's number in the group, from its number in the world or in the group; 0 without either."""
     if rank is not None and number is not None:
         raise ValueError(f"give {what} or group_{what}, not both")
-    if number is not None:
-        if not 0 <= number < group.size():
-            raise ValueError(f"group_{what} is {number}, in a group of {group.size()}")
-        return number
-    return 0 if rank is None else group.number_of(rank)
+    if number is not None and not 0 <= number < g.size():
+        raise ValueError(f"group_{what} is {number}, in a group of {g.size()}")
+    return (number or 0) if rank is None else g.number_of(rank)
 
 
-# Reductions -----------------------------------------------------------------------------------------------
+# Of one tensor, in place --------------------------------------------------------------------------------------
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
@@ -77,266 +61,54 @@ def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: boo
     Args:
         tensor: of the same shape and dtype everywhere. op: a ``ReduceOp``.
     """
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    _check(tensor, "all_reduce")
-    name, loan = transport_op(op, tensor), Loan(tensor, g, op)
-    start = lambda together: g.carrier(tensor.array).all_reduce(loan.array, name, together)
-    return _call(
-        g,
-        "all_reduce",
-        tensor.array,
-        start,
-        _reduced(loan, op, g, "all_reduce"),
-        async_op,
-        results=[tensor],
-        op=op.value,
-    )
-
-
-def _reduced(loan: Loan, op: ReduceOp, group: ProcessGroup, name: str) -> Callable[[], None]:
-    def finish() -> None:
-        if op is ReduceOp.AVG:
-            divide(loan.array, group.size())
-        loan.back(name)
-
-    return finish
+    return _in_place("all_reduce", tensor, group, async_op, op)
 
 
 def reduce(
-    tensor: Tensor,
-    dst: int | None = None,
-    op: Any = SUM,
-    group: Group = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
+    tensor: Tensor, dst: Rank = None, op: Any = SUM, group: Group = None, async_op: bool = False, group_dst: Rank = None
 ) -> Work | None:
     """The same on rank ``dst`` alone; the other tensors stay as they are."""
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    _check(tensor, "reduce")
-    root, name, loan = _root(g, dst, group_dst, "dst"), transport_op(op, tensor), Loan(tensor, g, op)
-    start = lambda together: g.carrier(tensor.array).reduce(loan.array, name, root)
-    finish = _reduced(loan, op, g, "reduce") if g.number == root else None
-    return _call(g, "reduce", tensor.array, start, finish, async_op, results=[tensor], op=op.value, root=g.ranks[root])
-
-
-def reduce_scatter(
-    output: Tensor, input_list: list[Tensor], op: Any = SUM, group: Group = None, async_op: bool = False
-) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r.
-
-    Args:
-        output: of the shape and dtype of each tensor in the list.
-    """
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    _check(output, "reduce_scatter")
-    return _reduce_scatter(output, _joined(input_list, g, "input_list"), op, g, async_op)
-
-
-def reduce_scatter_tensor(
-    output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
-) -> Work | None:
-    """The same of one tensor, which holds the ranks' parts one after another."""
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    _check(output, "reduce_scatter_tensor")
-    _check(input, "reduce_scatter_tensor")
-    _check_parts(input, output, g, "input", "output")
-    return _reduce_scatter(output, input.detach(), op, g, async_op)
-
-
-def _reduce_scatter(output: Tensor, parts: Tensor, op: Any, g: ProcessGroup, async_op: bool) -> Work | None:
-    name, into, loan = transport_op(op, output), Loan(output, g, op), Loan(parts, g, op, apart=output)
-    start = lambda together: g.carrier(output.array).reduce_scatter(into.array, loan.array, name)
-    finish = _reduced(into, op, g, "reduce_scatter")
-    return _call(g, "reduce_scatter", output.array, start, finish, async_op, results=[output], op=op.value)
-
-
-def _joined(tensors: list[Tensor], g: ProcessGroup, what: str) -> Tensor:
-    """A new tensor of the ranks' parts."""
-    array = together(tensors, g.size(), what)
-    for i, tensor in enumerate(tensors):
-        array[i, ...] = tensor.array
-    return _wrapped(array)
-
-
-def _wrapped(array: Any) -> Tensor:
-    return wrap(array)
-
-
-def _check_parts(whole: Tensor, part: Tensor, g: ProcessGroup, one: str, other: str) -> None:
-    if whole.array.size != part.array.size * g.size() or whole.array.dtype != part.array.dtype:
-        raise ValueError(
-            f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {one} is "
-            f"{dt.of(whole.array).name} of shape {tuple(whole.array.shape)}, {other} {dt.of(part.array).name} of shape "
-            f"{tuple(part.array.shape)}"
-        )
-
-
-# Moving -----------------------------------------------------------------------------------------------------
+    return _in_place("reduce", tensor, group, async_op, op, (dst, group_dst, "dst"))
 
 
 def broadcast(
-    tensor: Tensor, src: int | None = None, group: Group = None, async_op: bool = False, group_src: int | None = None
+    tensor: Tensor, src: Rank = None, group: Group = None, async_op: bool = False, group_src: Rank = None
 ) -> Work | None:
     """Give all ranks the tensor of rank ``src``, in place."""
-    if is_outside(group):
+    return _in_place("broadcast", tensor, group, async_op, None, (src, group_src, "src"))
+
+
+def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, at: Any = None) -> Work | None:
+    """``op`` and ``at``, the arguments that say who the root is: None where a call has none."""
+    if (g := inside(group)) is None:
         return None
-    g = the_group(group)
-    _check(tensor, "broadcast")
-    root, loan = _root(g, src, group_src, "src"), Loan(tensor, g)
-    start = lambda together: g.carrier(tensor.array).broadcast(loan.array, root)
-    finish = None if g.number == root else lambda: loan.back("broadcast")
-    return _call(g, "broadcast", tensor.array, start, finish, async_op, results=[tensor], root=g.ranks[root])
+    check_tensors(call, tensor)
+    return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Put the tensor of rank r into the r-th of the list, on all ranks.
-
-    Args:
-        tensor_list: tensors of the shape and dtype of ``tensor``, one for each rank.
-    """
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    _check(tensor, "all_gather")
-    rows = _wrapped(together(tensor_list, g.size(), "tensor_list"))
-    _check_parts(rows, tensor, g, "tensor_list", "tensor")
-    return _all_gather(rows, tensor, g, async_op, tensor_list, lambda: _hand_out(rows, tensor_list, "all_gather"))
+# Of one tensor and the parts of another ------------------------------------------------------------------------
 
 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The same into one tensor, which holds the ranks' tensors one after another."""
-    if is_outside(group):
+    """``all_gather`` into one tensor, which holds the ranks' tensors one after another."""
+    if (g := inside(group)) is None:
         return None
-    g = the_group(group)
-    _check(output_tensor, "all_gather_into_tensor")
-    _check(input_tensor, "all_gather_into_tensor")
+    check_tensors("all_gather", output_tensor, input_tensor)
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
-    return _all_gather(output_tensor, input_tensor, g, async_op, [output_tensor], None)
+    return _run("all_gather", g, output_tensor, input_tensor, async_op)
 
 
-def _all_gather(
-    output: Tensor,
-    tensor: Tensor,
-    g: ProcessGroup,
-    async_op: bool,
-    results: Sequence[Tensor],
-    after: Callable[[], None] | None,
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    into, loan = Loan(output, g), Loan(tensor, g, apart=output)
-
-    def finish() -> None:
-        into.back("all_gather")
-        if after is not None:
-            after()
-
-    start = lambda together: g.carrier(tensor.array).all_gather(into.array, loan.array)
-    return _call(g, "all_gather", tensor.array, start, finish, async_op, results=results)
-
-
-def _hand_out(rows: Tensor, tensors: Sequence[Tensor], name: str) -> None:
-    for i, tensor in enumerate(tensors):
-        tensor.array[...] = rows.array[i, ...].reshape(tensor.array.shape)
-        note_change(tensor._changes, name, "another rank")
-
-
-def gather(
-    tensor: Tensor,
-    gather_list: list[Tensor] | None = None,
-    dst: int | None = None,
-    group: Group = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
-) -> Work | None:
-    """``all_gather`` on rank ``dst`` alone; the others give no list."""
-    if is_outside(group):
+    """``reduce_scatter`` of one tensor, which holds the ranks' parts one after another."""
+    if (g := inside(group)) is None:
         return None
-    g = the_group(group)
-    _check(tensor, "gather")
-    root, loan = _root(g, dst, group_dst, "dst"), Loan(tensor, g)
-    into, finish = None, None
-    if g.number == root:
-        check_list(gather_list, g.size(), "gather_list, on the rank dst,")
-        tensors = list(gather_list or ())
-        rows = _wrapped(together(tensors, g.size(), "gather_list"))
-        _check_parts(rows, tensor, g, "gather_list", "tensor")
-        into = Loan(rows, g)
-
-        def finish() -> None:
-            into.back("gather")
-            _hand_out(rows, tensors, "gather")
-
-    elif gather_list:
-        raise ValueError(f"gather_list is for rank {g.ranks[root]}, dst; the others give none")
-    start = lambda together: g.carrier(tensor.array).gather(None if into is None else into.array, loan.array, root)
-    return _call(g, "gather", tensor.array, start, finish, async_op, results=gather_list or (), root=g.ranks[root])
-
-
-def scatter(
-    tensor: Tensor,
-    scatter_list: list[Tensor] | None = None,
-    src: int | None = None,
-    group: Group = None,
-    async_op: bool = False,
-    group_src: int | None = None,
-) -> Work | None:
-    """Give rank r the r-th tensor of the list of rank ``src``; the others give no list."""
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    _check(tensor, "scatter")
-    root, into = _root(g, src, group_src, "src"), Loan(tensor, g)
-    parts = None
-    if g.number == root:
-        check_list(scatter_list, g.size(), "scatter_list, on the rank src,")
-        rows = _joined(list(scatter_list or ()), g, "scatter_list")
-        _check_parts(rows, tensor, g, "scatter_list", "tensor")
-        parts = Loan(rows, g).array
-    elif scatter_list:
-        raise ValueError(f"scatter_list is for rank {g.ranks[root]}, src; the others give none")
-    start = lambda together: g.carrier(tensor.array).scatter(into.array, parts, root)
-    return _call(
-        g, "scatter", tensor.array, start, lambda: into.back("scatter"), async_op, results=[tensor], root=g.ranks[root]
-    )
-
-
-def all_to_all(
-    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Group = None, async_op: bool = False
-) -> Work | None:
-    """Send the r-th input to rank r, and receive from it the r-th output. Shapes may differ from rank to rank.
-
-    Args:
-        output_tensor_list: tensors of the shapes that the other ranks send.
-    """
-    if is_outside(group):
-        return None
-    g = the_group(group)
-    check_list(input_tensor_list, g.size(), "input_tensor_list")
-    check_list(output_tensor_list, g.size(), "output_tensor_list")
-    sent, received = ([t.array.size for t in each] for each in (input_tensor_list, output_tensor_list))
-    first = input_tensor_list[0]
-    for tensor in (*input_tensor_list, *output_tensor_list):
-        _check_dtype(tensor, first, "all_to_all")
-    where = of(first.array).device_of(first.array)
-    flat, out = (empty(sum(sizes), dtype=dt.of(first.array), device=where) for sizes in (sent, received))
-    for part, tensor in zip(_cut(flat, sent), input_tensor_list, strict=True):
-        part[...] = tensor.array.reshape(-1)
-
-    def hand_out() -> None:
-        for part, tensor in zip(_cut(out, received), output_tensor_list, strict=True):
-            tensor.array[...] = part.reshape(tensor.array.shape)
-            note_change(tensor._changes, "all_to_all", "another rank")
-
-    return _all_to_all(out, flat, received, sent, g, async_op, output_tensor_list, hand_out)
+    check_tensors("reduce_scatter", output, input)
+    _check_parts(input, output, g, "input", "output")
+    return _run("reduce_scatter", g, output, input, async_op, op=op)
 
 
 def all_to_all_single(
@@ -347,7 +119,7 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """The same of one tensor, cut along its first axis.
+    """``all_to_all`` of one tensor, cut along its first axis.
 
     Args:
         output_split_sizes, input_split_sizes: rows from and for each rank; None for equal parts.
@@ -355,59 +127,193 @@ def all_to_all_single(
     Raises:
         ValueError: the sizes do not add up to the rows.
     """
-    if is_outside(group):
+    if (g := inside(group)) is None:
         return None
-    g = the_group(group)
-    _check(output, "all_to_all_single")
-    _check(input, "all_to_all_single")
-    received, sent = (_rows(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes)))
-    _check_dtype(output, input, "all_to_all_single")
-    return _all_to_all(output, input.detach(), received, sent, g, async_op, [output], None)
+    check_tensors("all_to_all", output, input)
+    _check_dtype("all_to_all_single", output, input)
+    sizes = [_elements(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes))]
+    return _run("all_to_all", g, output, input, async_op, sizes=sizes)
 
 
-def _check_dtype(tensor: Tensor, other: Tensor, name: str) -> None:
-    if tensor.array.dtype != other.array.dtype:
-        raise ValueError(
-            f"{name} takes tensors of one dtype, not {dt.of(tensor.array).name} and {dt.of(other.array).name}"
-        )
+def _run(
+    call: str,
+    g: ProcessGroup,
+    into: Tensor | None,
+    own: Tensor | None,
+    async_op: bool,
+    listed: Tensors | None = None,
+    op: Any = None,
+    root: Rank = None,
+    sizes: Any = None,
+) -> Work | None:
+    """Begin a call that reads one tensor and writes another, perhaps the same, or a list of tensors side by side in it.
+
+    Args:
+        into, own: what it writes and reads; None on ranks that are not the root.
+        root: its number in the group. sizes: elements from and to each rank, of an exchange.
+    """
+    tensor = own if call.endswith("gather") else into
+    assert tensor is not None
+    if g.compares:
+        text = dt.of(tensor.array).name + f" of shape {tuple(tensor.array.shape)}" * (sizes is None)
+        text += " on a GPU" * g.on_gpu(tensor.array) + (f", op={getattr(op, 'value', op)}" if op is not None else "")
+        g.compare(f"{call}({text}, root={g.ranks[root]})" if root is not None else f"{call}({text})")
+    out = None if into is None else Loan(into, g, op)
+    source = out if own is into else None if own is None else Loan(own, g, op, apart=into)
+    arrays = [None if loan is None else loan.array for loan in (out, source)]
+    request = g.carrier(tensor.array).begin(call, *arrays, out.op if out else "", root or 0, sizes)
+
+    def finish(name: str) -> None:
+        if out is not None and into is not None:
+            out.back(name)
+            start, flat = 0, into.array.reshape(-1)
+            for each in listed or ():
+                each.array[...] = flat[start : start + each.array.size].reshape(each.array.shape)
+                note_change(each._changes, name, "another rank")
+                start += each.array.size
+
+    changes = call not in ("reduce", "broadcast") or (g.number == root) == (call == "reduce")
+    return g.begin(call, request, finish if changes else None, async_op, listed or ([] if into is None else [into]))
 
 
-def _rows(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
-    """The elements of each rank's part."""
+# Of lists of tensors -------------------------------------------------------------------------------------------
+
+
+def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
+    """Put the tensor of rank r into the r-th of the list, on all ranks.
+
+    Args:
+        tensor_list: tensors of the shape and dtype of ``tensor``, one for each rank.
+    """
+    if (g := inside(group)) is None:
+        return None
+    rows = _rows("all_gather", tensor_list, g, "tensor_list", tensor)
+    return _run("all_gather", g, rows, tensor, async_op, tensor_list)
+
+
+def reduce_scatter(
+    output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r.
+
+    Args:
+        output: of the shape and dtype of each tensor in the list.
+    """
+    if (g := inside(group)) is None:
+        return None
+    rows = _rows("reduce_scatter", input_list, g, "input_list", output, filled=True)
+    return _run("reduce_scatter", g, output, rows, async_op, op=op)
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: Tensors | None = None,
+    dst: Rank = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_dst: Rank = None,
+) -> Work | None:
+    """``all_gather`` on rank ``dst`` alone; the others give no list."""
+    if (g := inside(group)) is None:
+        return None
+    root = root_of(g, dst, group_dst, "dst")
+    rows = _rows("gather", gather_list, g, "gather_list", tensor, root=root)
+    return _run("gather", g, rows, tensor, async_op, gather_list, root=root)
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: Tensors | None = None,
+    src: Rank = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_src: Rank = None,
+) -> Work | None:
+    """Give rank r the r-th tensor of the list of rank ``src``; the others give no list."""
+    if (g := inside(group)) is None:
+        return None
+    root = root_of(g, src, group_src, "src")
+    rows = _rows("scatter", scatter_list, g, "scatter_list", tensor, filled=True, root=root)
+    return _run("scatter", g, tensor, rows, async_op, root=root)
+
+
+def all_to_all(
+    output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """Send the r-th input to rank r, and receive from it the r-th output. Shapes may differ from rank to rank.
+
+    Args:
+        output_tensor_list: tensors of the shapes that the other ranks send.
+    """
+    if (g := inside(group)) is None:
+        return None
+    lists = output_tensor_list, input_tensor_list
+    for tensors, what in zip(lists, ("output_tensor_list", "input_tensor_list"), strict=True):
+        _check_list(tensors, g, what)
+    _check_dtype("all_to_all", *output_tensor_list, *input_tensor_list)
+    whole, own = (xp(each[0].array).concatenate([t.array.reshape(-1) for t in each]) for each in lists)
+    sizes = [[t.array.size for t in each] for each in lists]
+    return _run("all_to_all", g, wrap(whole), wrap(own), async_op, output_tensor_list, sizes=sizes)
+
+
+def _rows(
+    call: str,
+    tensors: Tensors | None,
+    g: ProcessGroup,
+    what: str,
+    like: Tensor,
+    filled: bool = False,
+    root: Rank = None,
+) -> Any:
+    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
+    ``root``, which must not have a list.
+
+    Raises:
+        TypeError: no tensors. ValueError: not one for each rank, or others than ``like``.
+    """
+    check_tensors(call, like)
+    if root is not None and g.number != root:
+        if tensors:
+            raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")
+        return None
+    _check_list([] if tensors is None else tensors, g, what)
+    arrays = [tensor.array for tensor in tensors or ()]
+    if any(array.shape != arrays[0].shape or array.dtype != arrays[0].dtype for array in arrays):
+        raise ValueError(f"the tensors of {what} must have one shape and dtype")
+    rows: Tensor = wrap(xp(arrays[0]).empty((len(arrays), *arrays[0].shape), arrays[0].dtype))
+    _check_parts(rows, like, g, what, "the tensor")
+    for i, array in enumerate(arrays if filled else ()):
+        rows.array[i, ...] = array
+    return rows
+
+
+def _check_list(tensors: Any, g: ProcessGroup, what: str) -> None:
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
+        raise TypeError(f"{what} must be a list of tensors")
+    if len(tensors) != g.size():
+        raise ValueError(f"{what} must hold a tensor for each of {g.size()} ranks, and holds {len(tensors)}")
+
+
+def _check_parts(whole: Tensor, part: Tensor, g: ProcessGroup, one: str, other: str) -> None:
+    if whole.array.size != part.array.size * g.size() or whole.array.dtype != part.array.dtype:
+        kinds = [f"{dt.of(t.array).name} of shape {tuple(t.array.shape)}" for t in (whole, part)]
+        said = f"{one} is {kinds[0]}, {other} {kinds[1]}"
+        raise ValueError(f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {said}")
+
+
+def _check_dtype(call: str, *tensors: Tensor) -> None:
+    kinds = sorted({dt.of(tensor.array).name for tensor in tensors})
+    if len(kinds) > 1:
+        raise ValueError(f"{call} takes tensors of one dtype, not {' and '.join(kinds)}")
+
+
+def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
+    """The elements of each rank's rows."""
     rows = tensor.array.shape[0] if tensor.array.ndim else 0
     counts = [rows // g.size()] * g.size() if sizes is None else list(sizes)
     if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:
         raise ValueError(f"{rows} rows cannot be cut into parts of {counts} for {g.size()} ranks")
-    inner = tensor.array.size // max(rows, 1)
-    return [count * inner for count in counts]
-
-
-def _cut(tensor: Tensor, sizes: Sequence[int]) -> list[Any]:
-    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
-    return [tensor.array.reshape(-1)[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-
-
-def _all_to_all(
-    output: Tensor,
-    parts: Tensor,
-    received: list[int],
-    sent: list[int],
-    g: ProcessGroup,
-    async_op: bool,
-    results: Sequence[Tensor],
-    after: Callable[[], None] | None,
-) -> Work | None:
-    into, loan = Loan(output, g), Loan(parts, g, apart=output)
-
-    def finish() -> None:
-        into.back("all_to_all")
-        if after is not None:
-            after()
-
-    start = lambda together: g.carrier(output.array).all_to_all(
-        into.array.reshape(-1), loan.array.reshape(-1), received, sent
-    )
-    return _call(g, "all_to_all", parts.array, start, finish, async_op, (sent, received), results, shaped=False)
+    return [count * (tensor.array.size // max(rows, 1)) for count in counts]
 
 
 # Waiting ----------------------------------------------------------------------------------------------------
@@ -417,21 +323,39 @@ def barrier(
     group: Group = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
     """Wait until all ranks are here. ``device_ids`` has no effect."""
-    if is_outside(group):
+    if (g := inside(group)) is None:
         return None
-    g = the_group(group)
-    work = _call(g, "barrier", None, lambda together: Done(), None, True)
+    if g.compares:
+        g.compare("barrier()")
+    work = Work("barrier", Done() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
     if async_op:
-        return work
-    assert work is not None
+        return g.keep(work)
     work.wait(timeout)
     return None
 
 
 def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """``barrier``, which names who is missing, as all calls here do.
+    """``barrier``, in which rank 0 of the group names who is missing. ``wait_all_ranks`` has no effect: it names all.
 
     Raises:
         RuntimeError: ranks have not come in time.
     """
-    barrier(group, timeout=timeout)
+    if (g := inside(group)) is None or g.comm is None:
+        return
+    seconds, one = g.seconds if timeout is None else timeout.total_seconds(), np.zeros(1, np.uint8)
+    numbers = range(1, g.size()) if g.number == 0 else ()
+    coming = {g.ranks[number]: g.comm.Irecv(one.copy(), number, BARRIER_TAG) for number in numbers}
+    if g.number > 0:
+        g.comm.Isend(one, 0, BARRIER_TAG)
+    missing: list[int] = []
+
+    def all_are_here() -> bool:
+        missing[:] = [rank for rank, request in coming.items() if not request.Test()]
+        return not missing
+
+    try:
+        wait_for(all_are_here, seconds, "monitored_barrier")
+    except RuntimeError as error:
+        who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
+        raise RuntimeError(f"{str(error).partition(':')[0]}: {who} did not call it") from None
+    wait_for(g.comm.Ibarrier().Test, seconds, "monitored_barrier")

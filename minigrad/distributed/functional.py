@@ -6,6 +6,7 @@ gradients come back the same way. So the backward pass is a collective, too, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..autograd.function import Function
@@ -17,77 +18,48 @@ from .group import ProcessGroup, ReduceOp, the_group
 
 SUM = ReduceOp.SUM
 Group = ProcessGroup | None
+Linear = Callable[[Tensor], Tensor]
 
 
-class _AllReduce(Function):
+class _Through(Function):
+    """A linear function of all ranks' tensors, and its adjoint."""
+
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, op: ReduceOp, group: ProcessGroup) -> Tensor:
-        if op not in (ReduceOp.SUM, ReduceOp.AVG):
-            raise RuntimeError(f"there is no gradient of all_reduce with {op.name}: use SUM or AVG")
-        ctx.op, ctx.group = op, group
+    def forward(ctx: Any, tensor: Tensor, function: Linear, adjoint: Linear) -> Tensor:
+        ctx.functions = adjoint, function
+        return function(tensor.contiguous())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return _Through.apply(grads[0], *ctx.functions), None, None
+
+
+def _in_place(collective: Callable[..., Any], *arguments: Any) -> Linear:
+    """A collective that changes its tensor, of a copy."""
+
+    def function(tensor: Tensor) -> Tensor:
         result = tensor.clone()
-        collectives.all_reduce(result, op, group)
+        collective(result, *arguments)
         return result
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _AllReduce.apply(grads[0].contiguous(), ctx.op, ctx.group), None, None
+    return function
 
 
-class _Broadcast(Function):
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, src: int, group: ProcessGroup) -> Tensor:
-        ctx.src, ctx.group = src, group
-        result = tensor.clone()
-        collectives.broadcast(result, src, group)
+def _into(collective: Callable[..., Any], shape: Callable[[Tensor], Any], *arguments: Any) -> Linear:
+    """A collective that writes into a new tensor."""
+
+    def function(tensor: Tensor) -> Tensor:
+        result = empty(shape(tensor), dtype=tensor.dtype, device=tensor.device)
+        collective(result, tensor, *arguments)
         return result
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        total = _AllReduce.apply(grads[0].contiguous(), SUM, ctx.group)
-        return total if ctx.group.ranks[ctx.group.number] == ctx.src else zeros_like(total), None, None
+    return function
 
 
-class _AllGather(Function):
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, group: ProcessGroup) -> Tensor:
-        ctx.group = group
-        result = empty((group.size(), *tensor.shape), dtype=tensor.dtype, device=tensor.device)
-        collectives.all_gather_into_tensor(result, tensor.contiguous(), group)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _ReduceScatter.apply(grads[0].contiguous(), ctx.group), None
-
-
-class _ReduceScatter(Function):
-    """Of a tensor with a row for each rank."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, group: ProcessGroup) -> Tensor:
-        ctx.group = group
-        result = empty(rows.shape[1:], dtype=rows.dtype, device=rows.device)
-        collectives.reduce_scatter_tensor(result, rows.contiguous(), SUM, group)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _AllGather.apply(grads[0].contiguous(), ctx.group), None
-
-
-class _AllToAll(Function):
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, received: Any, sent: Any, group: ProcessGroup) -> Tensor:
-        ctx.received, ctx.sent, ctx.group = received, sent, group
-        rows = tensor.shape[0] if received is None else sum(received)
-        result = empty((rows, *tensor.shape[1:]), dtype=tensor.dtype, device=tensor.device)
-        collectives.all_to_all_single(result, tensor.contiguous(), received, sent, group)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _AllToAll.apply(grads[0].contiguous(), ctx.sent, ctx.received, ctx.group), None, None, None
+def _rows(group: ProcessGroup) -> tuple[Linear, Linear]:
+    """All ranks' tensors as rows, and its adjoint: the sum of each rank's row."""
+    gather = _into(collectives.all_gather_into_tensor, lambda x: (group.size(), *x.shape), group)
+    return gather, _into(collectives.reduce_scatter_tensor, lambda x: x.shape[1:], SUM, group)
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tensor:
@@ -96,17 +68,23 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tenso
     Raises:
         RuntimeError: another ``op``.
     """
-    return _AllReduce.apply(tensor, op, the_group(group))
+    if op not in (ReduceOp.SUM, ReduceOp.AVG):
+        raise RuntimeError(f"there is no gradient of all_reduce with {op.name}: use SUM or AVG")
+    function = _in_place(collectives.all_reduce, op, the_group(group))
+    return _Through.apply(tensor, function, function)
 
 
 def broadcast(tensor: Tensor, src: int, group: Group = None) -> Tensor:
     """The tensor of rank ``src``, whose gradient is the sum of all ranks'; the others' is zero."""
-    return _Broadcast.apply(tensor, src, the_group(group))
+    g = the_group(group)
+    total = _in_place(collectives.all_reduce, SUM, g)
+    adjoint: Linear = lambda x: total(x) if g.ranks[g.number] == src else zeros_like(total(x))
+    return _Through.apply(tensor, _in_place(collectives.broadcast, src, g), adjoint)
 
 
 def all_gather(tensor: Tensor, group: Group = None) -> tuple[Tensor, ...]:
     """The tensors of all ranks."""
-    return tuple(_AllGather.apply(tensor, the_group(group)).unbind(0))
+    return tuple(_Through.apply(tensor, *_rows(the_group(group))).unbind(0))
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = SUM, group: Group = None) -> Tensor:
@@ -117,7 +95,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = SUM,
     """
     if op is not SUM:
         raise RuntimeError(f"there is no gradient of reduce_scatter with {op.name}: use SUM")
-    return _ReduceScatter.apply(stack(input_list), the_group(group))
+    return _Through.apply(stack(input_list), *reversed(_rows(the_group(group))))
 
 
 def all_to_all_single(
@@ -128,4 +106,10 @@ def all_to_all_single(
     group: Group = None,
 ) -> Tensor:
     """Rows from all ranks, as of ``distributed.all_to_all_single``. ``output``, PyTorch's argument, gives nothing."""
-    return _AllToAll.apply(input, output_split_sizes, input_split_sizes, the_group(group))
+
+    def exchange(received: list[int] | None, sent: list[int] | None) -> Linear:
+        shape: Callable[[Tensor], Any] = lambda x: x.shape if received is None else (sum(received), *x.shape[1:])
+        return _into(collectives.all_to_all_single, shape, received, sent, the_group(group))
+
+    sizes = output_split_sizes, input_split_sizes
+    return _Through.apply(input, exchange(*sizes), exchange(*reversed(sizes)))

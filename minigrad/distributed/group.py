@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import os
 import sys
-import urllib.parse
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
+from functools import cache
 from types import TracebackType
 from typing import Any, ClassVar
 
 from ..backend import xp
 from ..backend.parallel import set_num_threads, threads_of_environment
+from ..tensor import Tensor
 from . import mpi, place
-from .agreement import header
-from .meeting import STATUS, Meeting
-from .mpi import Mpi
-from .transport import Alone, Done, Transport
-from .work import Queue, Work
+from .work import Request, Work, end, wait_for
 
+__all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group", "group"]
+__all__ += ["init_process_group", "is_initialized", "new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
-OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has told all
+OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
+GRACE = 1.0  # seconds for rank 0 to show an error that all have, and for the others to come to the end
 BACKENDS = ("mpi", "gloo", "nccl")
 
 
@@ -66,27 +66,18 @@ class ProcessGroup:
     """Some ranks of the world, in an order: each has a number in it.
 
     Attributes:
-        ranks: their numbers in the world.
+        ranks: their numbers in the world. number: that of this process in the group.
         backend: as the program called it.
-        queue: the calls under way.
+        comm: MPI's communicator of these ranks; None in a world of one.
+        seconds: how long a call waits.
     """
 
-    def __init__(
-        self,
-        ranks: Sequence[int],
-        number: int,
-        backend: str,
-        data: Mpi | None,
-        seconds: float,
-        gone: set[int],
-        crowded: bool = False,
-    ) -> None:
-        self.ranks, self.number, self.backend = list(ranks), number, backend
-        self.control: Mpi | None = None if data is None else data.twin()
-        self.aside: Mpi | None = None if data is None else data.twin()
-        self.data: Mpi | None = data
-        self.queue = Queue(self.ranks, self.control, self.aside, seconds, gone, crowded)
-        self._nccl: Transport | None = None
+    def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
+        self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
+        self._cpu: Any = mpi.Alone() if comm is None else mpi.Mpi(comm)
+        self._gpu: Any = None
+        self._pending: list[Work] = []  # whether or not the program keeps them
+        self.compares = comm is not None and os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
 
     def rank(self) -> int:
         """The number of this process in the group."""
@@ -100,19 +91,50 @@ class ProcessGroup:
         """The backend."""
         return self.backend
 
-    def carrier(self, array: Any) -> Transport:
+    def on_gpu(self, array: Any) -> bool:
+        """Whether NCCL carries an array."""
+        return "nccl" in self.backend and xp(array).__name__ != "numpy"
+
+    def carrier(self, array: Any) -> Any:
         """What carries an array: NCCL on a GPU, if the group has that backend; else MPI, in the CPU's memory."""
-        if "nccl" in self.backend and xp(array).__name__ != "numpy":
+        if not self.on_gpu(array):
+            return self._cpu
+        if self._gpu is None:
             from .nccl import Nccl
 
-            if self._nccl is None:
-                self._nccl = Nccl(xp(array), self.control)
-            return self._nccl
-        return Alone() if self.data is None else self.data
+            self._gpu = Nccl(xp(array), self.comm)
+        return self._gpu
 
-    def on_gpu(self, array: Any) -> bool:
-        """Whether the carrier takes arrays of a GPU as they are."""
-        return "nccl" in self.backend and xp(array).__name__ != "numpy"
+    def begin(
+        self,
+        name: str,
+        request: Request,
+        finish: Callable[[str], Any] | None,
+        async_op: bool,
+        results: Sequence[Tensor] = (),
+    ) -> Work | None:
+        """A call whose arrays are under way: its handle with ``async_op``, else wait. See ``Work``."""
+        if async_op:
+            return self.keep(Work(name, request, finish, self.seconds, results))
+        end(request, self.seconds, name)
+        if finish is not None:
+            finish(name)
+        return None
+
+    def keep(self, work: Work) -> Work:
+        """Keep what a call needs until it is over."""
+        self._pending = [other for other in self._pending if not other.is_completed()]
+        self._pending.append(work)
+        return work
+
+    def compare(self, call: str) -> None:
+        """Raise RuntimeError on all ranks if they do not make the same call."""
+        calls: dict[str, list[int]] = {}
+        for rank, theirs in zip(self.ranks, self.comm.allgather(call), strict=True):
+            calls.setdefault(theirs, []).append(rank)
+        if len(calls) > 1:
+            parts = [f"rank{'s' * (len(who) > 1)} {', '.join(map(str, who))}: {what}" for what, who in calls.items()]
+            raise RuntimeError(f"the ranks do not make the same call. {'; '.join(parts)}")
 
     def number_of(self, rank: int) -> int:
         """The number in the group of a rank of the world. Raises ValueError: it is not in the group."""
@@ -121,12 +143,18 @@ class ProcessGroup:
         return self.ranks.index(rank)
 
     def close(self) -> None:
-        """Free what carries arrays."""
-        self.queue.close()
-        for carrier in (self._nccl, self.data, self.control, self.aside):
-            if carrier is not None:
-                carrier.close()
-        self._nccl = self.data = self.control = self.aside = None
+        """Free what carries arrays. Unless an error ends the program, wait for the calls that are under way."""
+        with suppress(RuntimeError):
+            if sys.exc_info()[0] is None:
+                for work in self._pending:
+                    work.wait()
+                if self is group.WORLD and self.comm is not None:  # MPICH's end may lose what others still wait for
+                    wait_for(self.comm.Ibarrier().Test, GRACE, "destroy_process_group")
+        if self._gpu is not None:
+            self._gpu.close()
+        if self.comm is not None:
+            self.comm.Free()
+        self._pending, self._gpu, self.comm = [], None, None
 
     def __repr__(self) -> str:
         return f"ProcessGroup(ranks={self.ranks}, backend={self.backend!r})"
@@ -140,19 +168,8 @@ class group:
 
 
 GroupMember = group
-
-
-class World:
-    """What ``init_process_group`` began, and ``destroy_process_group`` ends."""
-
-    def __init__(self, there: place.Place, meeting: Meeting | None, hook: Any) -> None:
-        self.place, self.meeting, self.hook = there, meeting, hook
-        self.gone: set[int] = set() if meeting is None else meeting.gone
-        self.groups: list[ProcessGroup] = []
-
-
-_world: World | None = None
-_earlier: Meeting | None = None  # stays open after destroy_process_group: the ranks may begin again
+_groups: list[ProcessGroup] = []  # those that ``destroy_process_group`` ends
+_errors: list[BaseException] = []  # what ends this process
 
 
 def init_process_group(
@@ -168,51 +185,41 @@ def init_process_group(
 ) -> None:
     """Begin to work with the other ranks. All call it.
 
-    Where mpiexec (or Slurm's srun with PMIx or PMI-2) has started the program, MPI knows the ranks. Else they are told
-    by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (torchrun's variables), by Slurm's, or by arguments, and meet at
-    that address. Without any of these, the world is this process alone, and needs nothing installed. The threads of
-    kernels are shared among the ranks of a machine, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
+    An MPI's launcher has started them: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without
+    one, the world is this process alone, and needs nothing installed. The threads of kernels are shared among the
+    ranks of a machine, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
 
     Args:
         backend: "mpi"; "gloo", which is MPI here; or "nccl", which carries tensors on GPUs, and MPI all else. None
             stands for "gloo" and, on GPUs, "nccl". As in PyTorch, "cpu:gloo,cuda:nccl" is a form, too.
-        init_method: "env://", "tcp://host:port" or "file://path" on a disk that all share; for processes that no
-            mpiexec has started.
-        timeout: how long ranks wait for each other, here and in each call; 30 minutes by default.
-        world_size, rank: -1 takes them from the environment.
-        store, pg_options: must not be given.
+        init_method: "env://", "tcp://..." or "file://...", of no effect: MPI has connected the ranks.
+        timeout: how long a call waits for the other ranks; 30 minutes by default.
+        world_size, rank: -1 takes them from the launcher, with which they must agree.
+        store, pg_options: must not be passed.
         group_name, device_id: of no effect.
 
     Raises:
         ImportError: mpi4py or an MPI is missing, in a world of several ranks.
-        ValueError: called twice; arguments or variables contradict each other.
-        TimeoutError: ranks have not come; it names them.
+        ValueError: called twice; arguments contradict the launcher.
+        RuntimeError: MPI has not started so many ranks.
     """
-    global _world
-    if _world is not None:
+    if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None or pg_options is not None:
-        raise NotImplementedError("init_process_group takes no store and no pg_options: give init_method, or nothing")
+        raise NotImplementedError("init_process_group takes no store and no pg_options: MPI connects the ranks")
+    if not (init_method or "env://").startswith(("env://", "tcp://", "file://")):
+        raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
     name = _checked(backend)
+    there = place.find(rank, world_size)
+    world = mpi.connect(there) if there.size > 1 else None
     seconds = (timeout or default_pg_timeout).total_seconds()
-    there = _placed(init_method, rank, world_size)
-    meeting = world = None
-    if there.size > 1:
-        if there.address is not None:
-            mpi.load_names()
-            meeting = _meet(there, seconds)
-        world = mpi.connect(there, None if meeting is None else meeting.address)
-    begun = _world = World(there, meeting, sys.excepthook)
-    local = 1 if world is None else mpi.ranks_here(world)
-    data = None if world is None else Mpi(world, is_local=local == there.size)
-    crowded = local > (os.cpu_count() or 1)
-    group.WORLD = ProcessGroup(range(there.size), there.rank, name, data, seconds, begun.gone, crowded)
-    begun.groups.append(group.WORLD)
-    if there.size > 1:
-        sys.excepthook = _ended_by_error
-        atexit.register(leave)
-        _watch_forks()
-        _share_cores(local, meeting is None)
+    group.WORLD = ProcessGroup(range(there.size), there.rank, name, world, seconds)
+    _groups.append(group.WORLD)
+    if world is not None:
+        _watch()
+        threads = mpi.threads_here(world)
+        if threads_of_environment() is None:
+            set_num_threads(threads)
 
 
 def _checked(backend: str | None) -> str:
@@ -224,77 +231,28 @@ def _checked(backend: str | None) -> str:
     return name
 
 
-def _meet(there: place.Place, seconds: float) -> Meeting:
-    """Meet the others, or go on with those of an earlier world."""
-    global _earlier
-    if _earlier is None or _earlier.place != there:
-        _earlier = Meeting(there, seconds)
-    _earlier.active = True
-    return _earlier
+@cache
+def _watch() -> None:
+    """From now on, an error that ends this process ends the other ranks, which would wait for it; and a forked process,
+    such as a data loader's worker, is no rank."""
+    before, rank = sys.excepthook, place.find().rank
 
+    def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if is_of_first(error):  # rank 0 shows it, and ends all
+            time.sleep(GRACE)
+        else:
+            print(f"minigrad: rank {rank} ends with an error:", file=sys.stderr)
+            before(kind, error, traceback)
+        report(error)
 
-def _placed(init_method: str | None, rank: int, size: int) -> place.Place:
-    """This process's place, from the program's arguments and the environment."""
-    if init_method is None or init_method.startswith("env://"):
-        return place.find(rank, size)
-    if init_method.startswith("tcp://"):
-        address, _, query = init_method.removeprefix("tcp://").partition("?")
-        said = dict(urllib.parse.parse_qsl(query))
-        rank = int(said.get("rank", rank)) if rank < 0 else rank
-        size = int(said.get("world_size", size)) if size < 0 else size
-        return place.find(rank, size, address.rstrip("/"))
-    if init_method.startswith("file://"):
-        return place.find(rank, size, init_method)
-    raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
+    def forget() -> None:
+        group.WORLD, sys.excepthook = None, before
+        _groups.clear()
 
-
-def _share_cores(ranks: int, may_be_bound: bool) -> None:
-    """Give each of a machine's ranks its share of the cores, unless somebody has said how many threads there are.
-
-    Args:
-        may_be_bound: mpiexec or srun has started them, and may have given each its own cores.
-    """
-    if threads_of_environment() is not None:
-        return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    is_bound = may_be_bound and cores < (os.cpu_count() or 1)
-    set_num_threads(max(1, cores if is_bound else cores // ranks))
-
-
-@functools.cache
-def _watch_forks() -> None:
-    """A forked process, such as a data loader's worker, is no rank."""
+    sys.excepthook = failed
+    atexit.register(lambda: None if group.WORLD is None or _errors else destroy_process_group())
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forget)
-
-
-def _forget() -> None:
-    global _world, _earlier
-    if _earlier is not None:
-        _earlier.forget()
-        _earlier = None
-    if _world is not None:
-        begun, _world, group.WORLD = _world, None, None
-        sys.excepthook = begun.hook
-        Queue.everywhere.clear()
-
-
-def _ended_by_error(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """Show an error that ends this rank, and end the others, which would wait for it."""
-    if _world is None:
-        sys.__excepthook__(kind, error, traceback)
-        return
-    begun = _world
-    if is_of_first(error) and begun.meeting is not None:
-        begun.meeting.leave()  # this rank has not died of itself
-        os._exit(STATUS)  # rank 0 shows it
-    print(f"minigrad: rank {begun.place.rank} ends with an error:", file=sys.stderr)
-    begun.hook(kind, error, traceback)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    report(error)
-    if begun.meeting is not None:
-        os._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+        os.register_at_fork(after_in_child=forget)
 
 
 def is_of_first(error: BaseException) -> bool:
@@ -303,20 +261,12 @@ def is_of_first(error: BaseException) -> bool:
 
 
 def report(error: BaseException) -> None:
-    """Let the other ranks end, since this one ends with an error: now, or, if mpiexec has to do it, at Python's end."""
-    if _world is None:
-        return
-    if _world.meeting is not None:
-        _world.meeting.failed(f"{type(error).__name__}: {error}"[:500])
-    elif group.WORLD is not None and group.WORLD.data is not None:
-        atexit.register(group.WORLD.data.abort, 1)
+    """End the other ranks when this process ends, which it does with an error."""
+    _errors.append(error)
+    if "mpi4py.MPI" in sys.modules:
+        from mpi4py.run import set_abort_status
 
-
-def leave() -> None:
-    """This process ends, and needs no other rank any more."""
-    if _earlier is not None and _earlier.process == os.getpid():
-        mpi.unlink_shared_memory()
-        _earlier.leave()
+        set_abort_status(error)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -325,26 +275,19 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     Raises:
         AssertionError: there is none.
     """
-    global _world
-    if _world is None:
+    if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
-    if group is None or group is GroupMember.WORLD:
-        begun, _world, GroupMember.WORLD = _world, None, None
-        for each in begun.groups:
-            with suppress(Exception):
-                each.close()
-        if begun.place.size > 1:
-            sys.excepthook = begun.hook
-        if begun.meeting is not None:
-            begun.meeting.active = False
-    elif isinstance(group, ProcessGroup):
-        _world.groups.remove(group)
-        group.close()
+    ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
+    for each in ends:
+        _groups.remove(each)
+        each.close()
+    if GroupMember.WORLD in ends:
+        GroupMember.WORLD = None
 
 
 def is_initialized() -> bool:
     """Whether ``init_process_group`` was called."""
-    return _world is not None
+    return group.WORLD is not None
 
 
 def the_group(given: Any = None) -> ProcessGroup:
@@ -391,36 +334,20 @@ def new_group(
         ValueError: no such ranks, or one twice.
     """
     world = the_group()
-    assert _world is not None
     listed = list(world.ranks if ranks is None else ranks)
     members = sorted(listed) if sort_ranks else listed
     if len(set(members)) < len(members) or not members or not set(members) <= set(world.ranks):
         raise ValueError(f"a group needs different ranks, from 0 to {world.size() - 1}, not {list(ranks or [])}")
-    data = None
-    if world.control is not None and not use_local_synchronization:  # MPI's own call waits for ever
-        waiting = Work(world.queue, "new_group", lambda together: Done())
-        world.queue.put(waiting, header("barrier", None)).wait()
-    for queue in list(Queue.everywhere):
-        queue.drain()
-    if world.data is not None:
-        if use_local_synchronization:
-            data = world.data.among(members) if world.number in members else None
-        else:
-            data = world.data.split(members)
-    if world.number not in members:
+    is_inside = world.number in members
+    comm = None
+    if world.comm is not None and not use_local_synchronization:
+        key = members.index(world.number) if is_inside else 0
+        comm = world.comm.Split(0 if is_inside else mpi.load().UNDEFINED, key)
+    elif world.comm is not None and is_inside:
+        comm = world.comm.Create_group(world.comm.Get_group().Incl(members))
+    if not is_inside:
         return group.NON_GROUP_MEMBER
-    seconds = world.queue.seconds if timeout is None else timeout.total_seconds()
+    seconds = world.seconds if timeout is None else timeout.total_seconds()
     name = world.backend if backend is None else _checked(backend)
-    made = ProcessGroup(members, members.index(world.number), name, data, seconds, _world.gone, world.queue.crowded)
-    _world.groups.append(made)
-    return made
-
-
-def local_rank() -> int | None:
-    """The number of this process among those of its machine, if that is known."""
-    if _world is None:
-        return None
-    there, meeting = _world.place, _world.meeting
-    if there.local_rank is None and meeting is not None:
-        return meeting.hosts[: there.rank].count(meeting.hosts[there.rank])
-    return there.local_rank
+    _groups.append(ProcessGroup(members, members.index(world.number), name, comm, seconds))
+    return _groups[-1]

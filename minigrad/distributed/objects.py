@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
+from . import mpi
+from .collectives import Group, Rank, barrier, inside, root_of
+from .group import OF_FIRST, ProcessGroup, the_group
+from .messages import MOST_TAG, peer_of
+from .work import wait_for
 
-from ..autograd.tape import wrap
-from ..tensor import Tensor
-from . import collectives
-from .group import OF_FIRST, ProcessGroup, is_outside, the_group
-from .messages import recv, send
-
-Group = ProcessGroup | int | None
+__all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list"]
+__all__ += ["send_object_list"]
 T = TypeVar("T")
+TAG = MOST_TAG  # above those of tensors
 
 
-def _packed(value: Any) -> Tensor:
-    return wrap(np.frombuffer(bytearray(pickle.dumps(value)), np.uint8))
+class _Alone:
+    """What a communicator does with objects in a world of one."""
+
+    bcast = scatter = staticmethod(lambda value, root: value)
+    allgather = staticmethod(lambda value: [copy.deepcopy(value)])
+    gather = staticmethod(lambda value, root: [copy.deepcopy(value)])
 
 
-def _unpacked(array: Any) -> Any:
-    return pickle.loads(array.tobytes())
-
-
-def _room(size: int) -> Tensor:
-    return wrap(np.empty(size, np.uint8))
-
-
-def _size(value: int = 0) -> Tensor:
-    return wrap(np.array([value]))
+def _together(g: ProcessGroup) -> Any:
+    """The communicator, when all ranks are here: MPI's calls for objects look without a rest while they wait."""
+    barrier(g)
+    return _Alone if g.comm is None else g.comm
 
 
 def broadcast_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
     """Give all ranks the objects of rank ``src``, in place.
 
@@ -49,24 +44,13 @@ def broadcast_object_list(
     Raises:
         RuntimeError: lists of different lengths.
     """
-    if is_outside(group):
+    if (g := inside(group)) is None:
         return
-    g = the_group(group)
-    root = collectives._root(g, src, group_src, "src")
-    found = _broadcast(_packed(object_list) if g.number == root else None, g, root)
-    if found is not None:
-        if len(found) != len(object_list):
-            raise RuntimeError(f"rank {g.ranks[root]} broadcasts {len(found)} objects, and here are {len(object_list)}")
-        object_list[:] = found
-
-
-def _broadcast(data: Tensor | None, g: ProcessGroup, root: int) -> Any:
-    """Send what the root has packed; the others get it. None on the root."""
-    size = _size(0 if data is None else data.array.size)
-    collectives.broadcast(size, group=g, group_src=root)
-    room = _room(int(size.array[0])) if data is None else data
-    collectives.broadcast(room, group=g, group_src=root)
-    return _unpacked(room.array) if data is None else None
+    root = root_of(g, src, group_src, "src")
+    arrived = _together(g).bcast(object_list, root)
+    if len(arrived) != len(object_list):
+        raise RuntimeError(f"rank {g.ranks[root]} broadcasts {len(arrived)} objects, and here are {len(object_list)}")
+    object_list[:] = arrived
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
@@ -75,100 +59,74 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
     Raises:
         ValueError: the list has another length than the group.
     """
-    if is_outside(group):
-        return
-    g = the_group(group)
-    _check(object_list, g, "object_list")
-    data = _packed(obj)
-    sizes = _room(0).new_zeros(g.size(), dtype=_size().dtype)
-    collectives.all_gather_into_tensor(sizes, _size(data.array.size), group=g)
-    most = int(sizes.array.max())
-    padded, rows = np.zeros(most, np.uint8), wrap(np.empty((g.size(), most), np.uint8))
-    padded[: data.array.size] = data.array
-    collectives.all_gather_into_tensor(rows, wrap(padded), group=g)
-    object_list[:] = [_unpacked(row[:size]) for row, size in zip(rows.array, sizes.array.tolist(), strict=True)]
+    if (g := inside(group)) is not None:
+        _check(object_list, g, "object_list")
+        object_list[:] = _together(g).allgather(obj)
 
 
 def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
-    dst: int | None = None,
-    group: Group = None,
-    group_dst: int | None = None,
+    obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
     """The same on rank ``dst`` alone; the others give no list.
 
     Raises:
         ValueError: the list has another length than the group.
     """
-    if is_outside(group):
+    if (g := inside(group)) is None:
         return
-    g = the_group(group)
-    is_root = g.number == collectives._root(g, dst, group_dst, "dst")
-    if is_root:
+    root = root_of(g, dst, group_dst, "dst")
+    if g.number == root:
         _check(object_gather_list, g, "object_gather_list, on the rank dst,")
-    objects = [None] * g.size()
-    all_gather_object(objects, obj, g)
-    if is_root and object_gather_list is not None:
+    objects = _together(g).gather(obj, root)
+    if g.number == root and object_gather_list is not None:
         object_gather_list[:] = objects
 
 
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None,
+    src: Rank = None,
     group: Group = None,
-    group_src: int | None = None,
+    group_src: Rank = None,
 ) -> None:
     """Put the r-th object of the list of rank ``src`` into the first place of the output of rank r.
 
     Raises:
         ValueError: the list has another length than the group, or the output no place.
     """
-    if is_outside(group):
+    if (g := inside(group)) is None:
         return
-    g = the_group(group)
-    root = collectives._root(g, src, group_src, "src")
+    root = root_of(g, src, group_src, "src")
     if not scatter_object_output_list:
         raise ValueError("scatter_object_output_list must hold a place for the object")
-    objects: list[Any] = [None] * g.size()
     if g.number == root:
         _check(scatter_object_input_list, g, "scatter_object_input_list, on the rank src,")
-        objects = list(scatter_object_input_list or ())
-    broadcast_object_list(objects, group=g, group_src=root)
-    scatter_object_output_list[0] = objects[g.number]
+    arrived = _together(g).scatter(scatter_object_input_list if g.number == root else None, root)
+    scatter_object_output_list[0] = arrived[0] if g.comm is None else arrived
 
 
 def send_object_list(
-    object_list: list[Any],
-    dst: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_dst: int | None = None,
+    object_list: list[Any], dst: Rank = None, group: Group = None, device: Any = None, group_dst: Rank = None
 ) -> None:
     """Send objects to a rank, which receives as many."""
-    if is_outside(group):
-        return
-    data = _packed(object_list)
-    send(_size(data.array.size), dst, group, group_dst=group_dst)
-    send(data, dst, group, group_dst=group_dst)
+    if (g := inside(group)) is not None:
+        to = peer_of(g, dst, group_dst, "dst")
+        wait_for(g.comm.isend(object_list, to, TAG).Test, g.seconds, "send_object_list")
 
 
 def recv_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> int:
     """Receive objects, in place. Returns the rank that sent. Raises RuntimeError: another number of objects."""
-    if is_outside(group):
+    if (g := inside(group)) is None:
         return -1
-    size = _size()
-    sender = recv(size, src, group, group_src=group_src)
-    data = _room(int(size.array[0]))
-    recv(data, sender, group)
-    objects = _unpacked(data.array)
+    MPI = mpi.load()
+    source, status = MPI.ANY_SOURCE, MPI.Status()
+    if src is not None or group_src is not None:
+        source = peer_of(g, src, group_src, "src")
+    wait_for(lambda: bool(g.comm.iprobe(source, TAG, status)), g.seconds, "recv_object_list")
+    objects = g.comm.recv(None, status.source, TAG)
+    sender = g.ranks[status.source]
     if len(objects) != len(object_list):
         raise RuntimeError(f"rank {sender} sends {len(objects)} objects, and here are {len(object_list)}")
     object_list[:] = objects
@@ -183,18 +141,18 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
     """
     g = the_group(group)
     if g.number != 0:
-        value, error = _broadcast(None, g, 0)
+        value, error = pickle.loads(_together(g).bcast(None, 0))
         if error is not None:
             setattr(error, OF_FIRST, True)
             raise error
         return value
     try:
         value = make()
-        data = _packed((value, None))
+        data = pickle.dumps((value, None))
     except Exception as raised:
-        _broadcast(_packed((None, _sendable(raised))), g, 0)
+        _together(g).bcast(pickle.dumps((None, _sendable(raised))), 0)
         raise
-    _broadcast(data, g, 0)
+    _together(g).bcast(data, 0)
     return value
 
 

@@ -1,56 +1,101 @@
-"""Calls under way: what ``async_op=True`` returns, and how each moves on while others wait.
-
-A call has two halves: the headers of all ranks are compared (``agreement.py``), then the arrays go round. MPI moves
-nothing by itself, so both are moved on by whatever the program calls next of this module, in order, and by ``wait``.
-"""
+"""Calls under way: what ``async_op=True`` returns."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .agreement import CALLS, Agreement, Counts, Header
 from .future import Future
-from .roll_call import RollCall
-from .transport import Request
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-    from .mpi import Mpi
 
-EAGER = 0.002  # seconds in which a waiting rank looks again at once
+LOOKS = 64  # before the clock is asked
+EAGER = 1.0  # seconds in which a waiting rank looks again at once
 NAP = 0.0005  # seconds between later looks
-LOOK = 0.05  # seconds between looks for a roll call
+ABANDONED: list[Request] = []  # after an error or a time-out MPI may still write to their arrays
+give_way: Callable[[], Any] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
-Start = Callable[[bool], Request]
+
+class Request(Protocol):
+    """A transfer that has begun: mpi4py's, or another with its method."""
+
+    def Test(self) -> bool:
+        """Whether it is complete; the call also moves it on."""
+
+
+class Done:
+    """A transfer that is complete."""
+
+    def Test(self) -> bool:
+        """True."""
+        return True
+
+
+def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
+    """Look until something is so. Raises RuntimeError: it takes longer than ``seconds``."""
+    if any(test() for _ in range(LOOKS)):
+        return
+    begin = time.monotonic()
+    while not test():
+        passed = time.monotonic() - begin
+        if passed > seconds:
+            raise RuntimeError(f"{name} timed out after {seconds:g} s: has every rank called it?")
+        time.sleep(NAP) if passed > EAGER else give_way()
+
+
+def end(request: Request, seconds: float, name: str) -> None:
+    """Wait for a transfer; on a GPU, only what the program begins next waits. Raises RuntimeError, as ``wait_for``."""
+    try:
+        join = getattr(request, "join", None)
+        wait_for(request.Test, seconds, name) if join is None else join()
+    except RuntimeError:
+        ABANDONED.append(request)
+        raise
 
 
 class Work:
     """A call of a group. ``wait()`` ends it.
 
-    Attributes:
-        name: of the function.
-        results: the tensors that it writes.
+    Args:
+        name: of the function. request: its arrays' transfer. finish: called with the name after that.
+        seconds: how long ``wait`` waits. results: the tensors that it writes.
     """
 
-    results: Sequence[Tensor] = ()
-
-    def __init__(self, queue: Queue, name: str, start: Start, finish: Callable[[], Any] | None = None) -> None:
-        self.name, self._queue, self._start, self._finish = name, queue, start, finish
-        self.agreement: Agreement | None = None
-        self._request: Request | None = None
+    def __init__(
+        self,
+        name: str,
+        request: Request,
+        finish: Callable[[str], Any] | None,
+        seconds: float,
+        results: Sequence[Tensor],
+    ) -> None:
+        self.name, self.request, self.results, self._finish, self._seconds = name, request, results, finish, seconds
         self._error: BaseException | None = None
         self._over = False
         self._then: list[Callable[[], Any]] = []
 
+    def _move(self, how: Callable[[], object]) -> bool:
+        """Ask whether, or wait until, the arrays are there. Returns whether all is over."""
+        if not self._over:
+            try:
+                if how() is False:
+                    return False
+                if self._finish is not None:
+                    self._finish(self.name)
+            except RuntimeError as error:
+                self._error = error
+            self._over, self._finish, functions = True, None, self._then
+            for function in functions:
+                function()
+        return True
+
     def is_completed(self) -> bool:
         """Whether the result is there, or an error; the call moves the work on."""
-        self._queue.move()
-        return self.move()
+        return self._move(self.request.Test)
 
     def is_success(self) -> bool:
         """Whether it is complete, without an error."""
@@ -61,28 +106,34 @@ class Work:
         return self._error
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait for the result, and return True.
+        """Wait for the result, and return True. On a GPU, what the program begins next waits.
 
         Args:
             timeout: at most so long; None for that of the group.
 
         Raises:
-            RuntimeError: the ranks' calls differ, or the time is over: then it names the ranks that did not call.
+            RuntimeError: MPI or NCCL has failed, or the time is over.
         """
-        self._queue.wait(self, timeout)
+        seconds = self._seconds if timeout is None else timeout.total_seconds()
+        self._move(lambda: end(self.request, seconds, self.name))
         if self._error is not None:
             raise self._error
         return True
 
     def result(self) -> Any:
-        """Wait, and return None: results are in the tensors that were given."""
+        """Wait, and return None: results are in the tensors of the call."""
         self.wait()
 
     synchronize = wait
 
+    def then(self, function: Callable[[], Any]) -> None:
+        """Call a function when it is complete, or has ended with an error."""
+        function() if self._over else self._then.append(function)
+
     def get_future(self) -> Future[list[Tensor]]:
         """A future of ``results``, or of the error that the call ends with."""
-        future: Future[list[Tensor]] = Future()
+        move = lambda wait: self.wait() if wait else self.is_completed()
+        future: Future[list[Tensor]] = Future(move=move)
 
         def end() -> None:
             if self._error is None:
@@ -90,223 +141,5 @@ class Work:
             else:
                 future.set_exception(self._error)
 
-        def move(wait: bool) -> None:
-            try:
-                self.wait() if wait else self.is_completed()
-            finally:
-                if self._over:
-                    self._end()
-
         self.then(end)
-        return future.moved_by(move)
-
-    # What the queue calls -----------------------------------------------------------------------------------
-
-    def begin(self, together: bool) -> None:
-        """The headers agree: let the arrays go round."""
-        try:
-            self._request = self._start(together)
-        except (RuntimeError, ValueError, TypeError) as error:
-            self.fail(error)
-
-    def fail(self, error: BaseException) -> None:
-        """The call ends with an error."""
-        self._error = error
-        self._end()
-
-    def move(self) -> bool:
-        """Move on. Returns whether it is over."""
-        if not self._over and self._request is not None and self._is_done(self._request):
-            if self._finish is not None:
-                self._finish()
-            self._request = self._finish = None
-            self._end()
-        return self._over
-
-    def has_more(self) -> bool:
-        """Whether it will call MPI again."""
-        return bool(getattr(self._request, "has_more", False))
-
-    def is_moving(self) -> bool:
-        """Whether its arrays are under way."""
-        return self._request is not None
-
-    def _is_done(self, request: Request) -> bool:
-        """Whether a transfer is complete; an error of its is the call's."""
-        try:
-            return request.done()
-        except RuntimeError as error:
-            self.fail(error)
-            return False
-
-    def _end(self) -> None:
-        """Call those who have asked for it with ``then``."""
-        self._over, functions, self._then = True, self._then, []
-        for function in functions:
-            function()
-
-    def then(self, function: Callable[[], Any]) -> None:
-        """Call a function when it is complete, or has ended with an error."""
-        if self._over:
-            function()
-        else:
-            self._then.append(function)
-
-
-class Queue:
-    """The calls of one group, in the order in which all ranks make them.
-
-    Ranks may wait for different groups at one time, so whoever waits moves all queues.
-
-    Args:
-        ranks: the group's, by their numbers in the world.
-        control: an MPI of the group for headers and roll calls; None in a world of one.
-        aside: another, for what follows some headers.
-        seconds: how long a call waits.
-        gone: the ranks of the world that have left, as far as is known; it changes.
-        crowded: whether this machine has more ranks than CPUs: then none may block in MPI, which looks without a rest.
-    """
-
-    everywhere: ClassVar[list[Queue]] = []
-
-    def __init__(
-        self,
-        ranks: list[int],
-        control: Mpi | None,
-        aside: Mpi | None,
-        seconds: float,
-        gone: set[int],
-        crowded: bool = False,
-    ) -> None:
-        self.ranks, self.control, self.aside = ranks, control, aside
-        self.seconds, self.gone, self.crowded = seconds, gone, crowded
-        self.waiting: deque[Work] = deque()  # for their headers
-        self.begun: list[Work] = []  # their arrays are under way, whether or not anybody keeps the Work
-        self.messages: list[Work] = []  # between two ranks
-        self.abandoned: list[Work] = []  # that came too late: MPI still has their arrays
-        self.broken = ""  # why the group cannot be used any more
-        self._roll = None if control is None else RollCall(control)
-        self.everywhere.append(self)
-
-    def close(self) -> None:
-        """Nothing moves any more."""
-        if self in self.everywhere:
-            self.everywhere.remove(self)
-
-    def put(self, work: Work, line: Header | None, counts: Counts | None = None) -> Work:
-        """Begin a call.
-
-        Args:
-            line: its header; None if nothing has to be compared.
-            counts: how many elements this rank sends to each, and expects of each, to be compared, too.
-        """
-        if self.broken:
-            raise RuntimeError(f"the group cannot be used any more, since {self.broken}")
-        self.move()
-        if self.control is None or self.aside is None or line is None:
-            self.drain()
-            work.begin(False)
-            return self._keep(work)
-        work.agreement = Agreement(self.control, self.aside, line, counts)
-        self.waiting.append(work)
-        return work
-
-    def _keep(self, work: Work) -> Work:
-        if not work.move():
-            self.begun.append(work)
-        return work
-
-    def drain(self) -> None:
-        """Wait until all calls have begun: what goes by MPI without a header must not overtake them."""
-        while self.waiting or self._more():
-            self.wait((*self.waiting, *self.begun)[0], None, started=True)
-
-    def _more(self) -> bool:
-        """Whether a call that has begun will yet call MPI."""
-        return any(work.has_more() for work in self.begun)
-
-    def move(self) -> None:
-        """Move the calls of all groups on."""
-        for queue in self.everywhere:
-            queue.move_own()
-
-    def move_own(self) -> None:
-        """Begin the calls whose headers have been compared, in order, and move what has begun."""
-        for works in (self.messages, self.begun):
-            for work in list(works):
-                if work.move() and work in works:  # a function that waits for it may have begun another
-                    works.remove(work)
-        while self.waiting and not self._more():
-            agreement = self.waiting[0].agreement
-            if agreement is None or not agreement.done():
-                break
-            work = self.waiting.popleft()
-            try:
-                together = agreement.check(self.ranks)
-            except RuntimeError as error:
-                work.fail(error)
-            else:
-                work.begin(together)
-                self._keep(work)
-
-    def wait(self, work: Work, timeout: timedelta | None, started: bool = False) -> None:
-        """Until a call is over; or has begun."""
-        seconds = self.seconds if timeout is None else timeout.total_seconds()
-        begin = looked = time.monotonic()
-        while True:
-            self.move()
-            if work.move() or (started and work not in self.waiting and not work.has_more()):
-                return
-            now = time.monotonic()
-            if now - looked > LOOK:
-                looked = now
-                self.look(work, now - begin > seconds, seconds)
-            pause(now - begin, work.is_moving())
-
-    def look(self, work: Work, late: bool, seconds: float) -> None:
-        """Answer roll calls of all groups; if this call is late, hold one, and say who is missing."""
-        for queue in self.everywhere:
-            if queue._roll is not None:
-                queue._roll.answer()
-        gone = [rank for rank in self.ranks if rank in self.gone] if work in self.waiting else []
-        if self._roll is None or not (late or gone):
-            return
-        here = self._roll.hold()
-        self.move()
-        if work.move():
-            return
-        missing = [rank for number, rank in enumerate(self.ranks) if number not in here]
-        if gone and not late and (not set(gone) & set(missing) or work not in self.waiting):
-            return
-        self.give_up(work, _late(work.name, missing, gone, seconds))
-
-    def give_up(self, work: Work, why: str) -> None:
-        """A call has come to nothing; what MPI has of it stays."""
-        self.abandoned.append(work)
-        for works in (self.waiting, self.begun, self.messages):
-            if work in works:
-                works.remove(work)
-        if work.name in CALLS and work.name not in ("barrier", "send", "recv"):
-            self.broken = why  # the others' arrays would meet those of the next call
-        work.fail(RuntimeError(why))
-
-
-def pause(passed: float, moving: bool) -> None:
-    """Between two looks of a rank that waits since so many seconds: let others run; after a while, sleep, unless arrays
-    are ``moving``, which MPI moves on only while somebody looks."""
-    if passed > EAGER and not moving:
-        time.sleep(NAP)
-    elif hasattr(os, "sched_yield"):
-        os.sched_yield()
-
-
-def _late(name: str, missing: list[int], gone: list[int], seconds: float) -> str:
-    if gone:
-        return f"{name} cannot end: {_named(gone)} ended without calling it"
-    if not missing:
-        return f"{name} is not over after {seconds:g} s, though all ranks wait: is the network up?"
-    return f"{name} timed out after {seconds:g} s: {_named(missing)} not called it"
-
-
-def _named(ranks: list[int]) -> str:
-    return f"rank {ranks[0]} has" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))} have"
+        return future

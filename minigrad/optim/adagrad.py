@@ -14,7 +14,6 @@ class Adagrad(Optimizer):
     It begins with ``initial_accumulator_value``.
     """
 
-    _elementwise = True
     _state = {"step": 0, "sum": ZEROS}
 
     def __init__(
@@ -56,7 +55,6 @@ class Adadelta(Optimizer):
     In the paper lr is 1. ``rho`` is how slowly the means forget, in [0, 1].
     """
 
-    _elementwise = True
     _state = {"step": 0, "square_avg": ZEROS, "acc_delta": ZEROS}
 
     def __init__(
@@ -95,7 +93,6 @@ class RMSprop(Optimizer):
         centered: v less the square of the mean gradient (Graves 2013).
     """
 
-    _elementwise = True
     _state = {"step": 0, "square_avg": ZEROS, "momentum_buffer": "momentum", "grad_avg": "centered"}
 
     def __init__(

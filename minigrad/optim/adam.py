@@ -85,7 +85,6 @@ class Adam(Optimizer):
     True
     """
 
-    _elementwise = True
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS, "max_exp_avg_sq": "amsgrad"}
 
     def __init__(
@@ -162,7 +161,6 @@ class Adamax(Optimizer):
     (Kingma and Ba 2015, section 7.1). All arguments are Optimizer's.
     """
 
-    _elementwise = True
     _state = {"step": 0, "exp_avg": ZEROS, "exp_inf": ZEROS}
 
     def __init__(
@@ -195,7 +193,6 @@ class NAdam(Optimizer):
     Adam's means, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
     """
 
-    _elementwise = True
     _state = {"step": 0, "mu_product": 1, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
 
     def __init__(
@@ -236,7 +233,6 @@ class RAdam(Optimizer):
     All arguments are Optimizer's.
     """
 
-    _elementwise = True
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
 
     def __init__(
@@ -281,7 +277,6 @@ class SparseAdam(Optimizer):
     The arguments are Optimizer's; lr and eps must be positive.
     """
 
-    _elementwise = True
     _state = {"exp_avg": ZEROS, "exp_avg_sq": ZEROS}
 
     def __init__(

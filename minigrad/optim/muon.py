@@ -86,7 +86,6 @@ class Muon(Optimizer):
         ValueError: an option outside its range, or a parameter that is no matrix. RuntimeError: a complex one.
     """
 
-    _elementwise = False
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
 
     def __init__(

@@ -129,7 +129,6 @@ class Optimizer:
     # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
     # option that asks for such a tensor.
     _state: ClassVar[Mapping[str, float | str]] = {}
-    _elementwise: ClassVar[bool] = False  # each element's update depends on that element's gradient and state alone
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -23,8 +23,6 @@ class SGD(Optimizer):
     tensor([0.9000])
     """
 
-    _elementwise = True
-
     def __init__(
         self,
         params: Params,
@@ -83,7 +81,6 @@ class ASGD(Optimizer):
         lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: where the mean begins.
     """
 
-    _elementwise = True
     _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}
 
     def __init__(
@@ -124,7 +121,6 @@ class Rprop(Optimizer):
         etas: the factors by which a size shrinks and grows, 0 < shrink < 1 < grow.
     """
 
-    _elementwise = True
     _state = {"step": 0, "prev": ZEROS, "step_size": ZEROS}
 
     def __init__(

@@ -6,54 +6,19 @@ all gradients (of DistributedDataParallel); each updates its share, and sends th
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..autograd.origin import note_change
-from ..autograd.tape import wrap
-from ..backend import of
 from ..distributed import collectives, objects
 from ..distributed.group import the_group
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer, Params
 
-Shares = dict[int, list[tuple[int, int, dict[str, Any]]]]  # by parameter: from, to, and the state of these elements
-
-
-@dataclass(frozen=True)
-class Piece:
-    """The elements ``start`` to ``end`` of a group's parameter, and the rank that updates them."""
-
-    place: int  # of the parameter in its group
-    parameter: Tensor
-    start: int
-    end: int
-    rank: int
-
-    def view(self) -> Any:
-        """These elements, flat; the parameter's own array if they are all."""
-        array = self.parameter.array
-        return array if self.is_whole() else array.reshape(-1)[self.start : self.end]
-
-    def of(self, array: Any) -> Any:
-        """The same elements of an array of the parameter's shape."""
-        return array if self.is_whole() else array.reshape(-1)[self.start : self.end]
-
-    def is_whole(self) -> bool:
-        """Whether it is the whole parameter."""
-        return self.end - self.start == self.parameter.array.size
-
 
 class ZeroRedundancyOptimizer(Optimizer):
     """Updates a share of the parameters by another optimiser, and gets the others from the ranks that update them.
 
-    The elements are cut into equal shares where the rule is elementwise (Adam, SGD and their like): a rank's state is
-    1/N of the whole. Rules that need whole matrices (Muon, Adafactor), and those from elsewhere, get whole parameters,
-    the largest first, each for the rank that has least.
+    Each parameter of a group, the largest first, goes to the rank that has least, as in PyTorch.
 
     Args:
         params: as of any optimiser, the same on all ranks.
@@ -82,117 +47,76 @@ class ZeroRedundancyOptimizer(Optimizer):
     ) -> None:
         if overlap_with_ddp:
             raise NotImplementedError("overlap_with_ddp=True is not provided: call step() after backward()")
-        given: Any = optimizer_class
-        if not (isinstance(given, type) and issubclass(given, Optimizer)):
+        kind: Any = optimizer_class
+        if not (isinstance(kind, type) and issubclass(kind, Optimizer)):
             raise TypeError(f"optimizer_class must be a class of optimisers, not {optimizer_class!r}")
         self.process_group = the_group(process_group)
-        self._class, self._options = optimizer_class, defaults
-        self._pieces: list[list[Piece]] = []  # of each group
+        self._owners: list[list[int]] = []  # the rank of each parameter, by group
         self._whole: dict[str, Any] | None = None
         self.optim: Optimizer | None = None
         super().__init__(params, defaults)
         self._state = optimizer_class._state  # type: ignore[misc]
-        shares = [self._share(number) for number in range(len(self.param_groups))]
-        self.optim = optimizer_class(shares, **defaults)
-        self.defaults = self.optim.defaults
+        self.optim = optimizer_class(map(self._share, range(len(self.param_groups))), **defaults)
+        self.defaults, self.state = self.optim.defaults, self.optim.state
         for group, share in zip(self.param_groups, self.optim.param_groups, strict=True):
             for name, value in share.items():
                 group.setdefault(name, value)
-        self.state = self.optim.state
 
     def add_param_group(self, param_group: Group) -> None:
         """Add parameters with options of their own; all ranks do so."""
         super().add_param_group(param_group)
-        params = self.param_groups[-1]["params"]
-        cut = _equal_shares if getattr(self._class, "_elementwise", False) else _whole_parameters
-        self._pieces.append(cut(params, self.process_group.size()))
+        self._owners.append(_owners(self.param_groups[-1]["params"], self.process_group.size()))
         if self.optim is not None:
             self.optim.add_param_group(self._share(len(self.param_groups) - 1))
             for name, value in self.optim.param_groups[-1].items():
                 param_group.setdefault(name, value)
 
-    def _own(self, number: int) -> list[Piece]:
-        return [piece for piece in self._pieces[number] if piece.rank == self.process_group.number]
+    def _own(self, number: int) -> list[int]:
+        """The places in a group of the parameters that this rank updates."""
+        return [place for place, rank in enumerate(self._owners[number]) if rank == self.process_group.number]
 
     def _share(self, number: int) -> Group:
         """This rank's part of a group, for ``optim``."""
-        options = {k: v for k, v in self.param_groups[number].items() if k not in ("params", "param_names")}
-        shards: list[Tensor] = []
-        for piece in self._own(number):
-            shard: Tensor = wrap(piece.view())
-            shards.append(shard.requires_grad_(piece.parameter.requires_grad))
-        return {**options, "params": shards}
+        group = self.param_groups[number]
+        return {**_options(group), "params": [group["params"][place] for place in self._own(number)]}
 
     def step(self, closure: Any = None) -> Any:
         """Update this rank's share, and get the others; all ranks call it. ``closure`` as in any optimiser."""
         assert self.optim is not None
         loss = None if closure is None else closure()
-        for number, group in enumerate(self.optim.param_groups):
-            group.update({k: v for k, v in self.param_groups[number].items() if k not in ("params", "param_names")})
-            for piece, shard in zip(self._own(number), group["params"], strict=True):
-                shard.array = piece.view()  # the parameter may have a new array
-                grad = piece.parameter.grad
-                shard.grad = None if grad is None else wrap(piece.of(grad.array))
+        for own, group in zip(self.optim.param_groups, self.param_groups, strict=True):
+            own.update(_options(group))
         self.optim.step()
-        for group in self.optim.param_groups:
-            for shard in group["params"]:
-                shard.grad = None
-        self._send()
-        return loss
-
-    def _send(self) -> None:
-        """Give all ranks the new weights, from where they are to where they belong."""
         works = []
-        for piece in (piece for pieces in self._pieces for piece in pieces):
-            if piece.parameter.grad is not None:
-                data: Tensor = wrap(piece.view())
-                works.append(collectives.broadcast(data, group=self.process_group, async_op=True, group_src=piece.rank))
-                note_change(piece.parameter._changes, "step", "ZeroRedundancyOptimizer.step()")
+        for group, owners in zip(self.param_groups, self._owners, strict=True):
+            for p, rank in zip(group["params"], owners, strict=True):
+                if p.grad is not None:
+                    new = p.detach()
+                    works.append(collectives.broadcast(new, group=self.process_group, async_op=True, group_src=rank))
+                    note_change(p._changes, "step", "ZeroRedundancyOptimizer.step()")
         for work in works:
             if work is not None:
                 work.wait()
+        return loss
 
     # State ----------------------------------------------------------------------------------------------
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all shares on rank ``to`` of the group; all ranks call it. Then ``state_dict()`` has it
         there."""
-        number = self.process_group.number_of(self.process_group.ranks[to])
-        own = self._own_state()
-        if self.process_group.number != number:
-            self._whole = None
-            objects.send_object_list([own], group=self.process_group, group_dst=number)
-            return
-        shares = [own]
-        for other in range(self.process_group.size()):
-            if other != number:
-                room: list[Any] = [None]
-                objects.recv_object_list(room, group=self.process_group, group_src=other)
-                shares.append(room[0])
-        self._whole = self._joined(shares)
-
-    def _own_state(self) -> Shares:
-        """The state of this rank's share, in NumPy's arrays."""
         assert self.optim is not None
-        shares: Shares = {}
-        for number, group in enumerate(self.optim.param_groups):
-            before = sum(len(g["params"]) for g in self.param_groups[:number])
-            for piece, shard in zip(self._own(number), group["params"], strict=True):
-                values = self.optim.state.get(shard, {})
-                there = {k: v.numpy(force=True) if isinstance(v, Tensor) else v for k, v in values.items()}
-                if there:
-                    shares.setdefault(before + piece.place, []).append((piece.start, piece.end, there))
-        return shares
-
-    def _joined(self, shares: list[Shares]) -> dict[str, Any]:
-        """The whole state, as the optimiser itself would have it."""
-        parameters = [p for group in self.param_groups for p in group["params"]]
-        pieces: defaultdict[int, list[Any]] = defaultdict(list)
-        for share in shares:
-            for number, parts in share.items():
-                pieces[number] += parts
-        state = {number: _whole_state(parameters[number], pieces[number]) for number in sorted(pieces)}
-        return {"state": state, "param_groups": self._numbered_groups()}
+        state, first = {}, 0
+        for number, group in enumerate(self.param_groups):
+            for place in self._own(number):
+                if values := self.optim.state.get(group["params"][place]):
+                    state[first + place] = dict(values)
+            first += len(group["params"])
+        is_here = self.process_group.number == to
+        shares: list[Any] | None = [None] * self.process_group.size() if is_here else None
+        objects.gather_object(state, shares, group=self.process_group, group_dst=to)
+        known = {number: values for share in shares or () for number, values in share.items()}
+        whole = {"state": dict(sorted(known.items())), "param_groups": self._numbered_groups()}
+        self._whole = whole if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it.
@@ -221,20 +145,13 @@ class ZeroRedundancyOptimizer(Optimizer):
         saved = list(loaded["param_groups"])
         if [len(group["params"]) for group in saved] != [len(group["params"]) for group in self.param_groups]:
             raise ValueError("the state dict doesn't match the number or the sizes of the optimizer's groups")
-        state: dict[int, Any] = {}
-        groups: list[Group] = []
-        count = 0
-        for number, group in enumerate(saved):
-            options = {k: v for k, v in group.items() if k not in ("params", "param_names")}
-            own = self._own(number)
-            for i, piece in enumerate(own, count):
-                if values := loaded["state"].get(group["params"][piece.place]):
-                    state[i] = {name: _part(value, piece) for name, value in values.items()}
-            groups.append({**options, "params": list(range(count, count + len(own)))})
-            count += len(own)
+        numbers = [[group["params"][place] for place in self._own(i)] for i, group in enumerate(saved)]
+        own = [number for share in numbers for number in share]
+        state = {number: loaded["state"][number] for number in own if number in loaded["state"]}
+        groups = [{**_options(group), "params": share} for group, share in zip(saved, numbers, strict=True)]
         self.optim.load_state_dict({"state": state, "param_groups": groups})
         for group, options in zip(self.param_groups, self.optim.param_groups, strict=True):
-            group.update({k: v for k, v in options.items() if k != "params"})
+            group.update(_options(options))
         self.state, self._whole = self.optim.state, None
         for hook in self._hooks["load_post"].values():
             hook(self)
@@ -243,51 +160,14 @@ class ZeroRedundancyOptimizer(Optimizer):
         return f"ZeroRedundancyOptimizer of {self.optim!r}"
 
 
-def _equal_shares(params: Iterable[Tensor], ranks: int) -> list[Piece]:
-    """Cut all elements, one parameter after another, into as many equal shares as there are ranks. A parameter that is
-    not contiguous stays whole, since its elements have no flat view."""
-    listed = list(params)
-    total = sum(p.array.size for p in listed)
-    pieces, done = [], 0
-    for place, p in enumerate(listed):
-        start, size = 0, p.array.size
-        while start < size:
-            rank = min(done * ranks // max(total, 1), ranks - 1)
-            border = -(-(rank + 1) * total // ranks)  # the first element of the next rank
-            end = min(size, start + border - done) if p.array.flags.c_contiguous else size
-            pieces.append(Piece(place, p, start, end, rank))
-            done, start = done + end - start, end
-    return pieces
+def _options(group: Group) -> Group:
+    return {name: value for name, value in group.items() if name not in ("params", "param_names")}
 
 
-def _whole_parameters(params: Iterable[Tensor], ranks: int) -> list[Piece]:
-    """Give each parameter, the largest first, to the rank that has least."""
-    listed = list(params)
-    loads = [0] * ranks
-    owners: dict[int, int] = {}
-    for place in sorted(range(len(listed)), key=lambda i: -listed[i].array.size):
+def _owners(params: list[Tensor], ranks: int) -> list[int]:
+    """The rank of each parameter: the largest first, each goes to that which has least."""
+    loads, owners = [0] * ranks, [0] * len(params)
+    for place in sorted(range(len(params)), key=lambda i: -params[i].array.size):
         owners[place] = loads.index(min(loads))
-        loads[owners[place]] += listed[place].array.size
-    return [Piece(place, p, 0, p.array.size, owners[place]) for place, p in enumerate(listed) if p.array.size]
-
-
-def _whole_state(parameter: Tensor, pieces: list[tuple[int, int, dict[str, Any]]]) -> dict[str, Any]:
-    """The state of a parameter from that of its pieces: arrays side by side, single numbers from the first."""
-    pieces = sorted(pieces, key=lambda piece: piece[:2])
-    start, end, first = pieces[0]
-    state: dict[str, Any] = {}
-    for name, value in first.items():
-        if isinstance(value, np.ndarray) and value.size == end - start and value.ndim:
-            whole = np.concatenate([values[name].reshape(-1) for _, _, values in pieces])
-            shape = parameter.array.shape if whole.size == parameter.array.size else whole.shape
-            array = of(parameter.array).asarray(whole.reshape(shape), of(parameter.array).device_of(parameter.array))
-            state[name] = wrap(array)
-        else:
-            state[name] = wrap(value) if isinstance(value, np.ndarray) else value
-    return state
-
-
-def _part(value: Any, piece: Piece) -> Any:
-    """What a piece has of a value of its parameter's state."""
-    has_shape = isinstance(value, Tensor) and tuple(value.shape) == tuple(piece.parameter.shape) and value.ndim
-    return wrap(piece.of(np.ascontiguousarray(value.numpy(force=True)))) if has_shape else value
+        loads[owners[place]] += params[place].array.size
+    return owners

@@ -1,9 +1,10 @@
-"""NCCL as a transport: on the stand-in, with ranks as threads, and on a GPU where there is one."""
+"""NCCL as a carrier: on the stand-in, with ranks as threads, and on a GPU where there is one."""
 
 import threading
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -13,71 +14,62 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad.backend import cuda
 from minigrad.distributed.nccl import Nccl
-from minigrad.distributed.transport import Done, Request
 from tests.support import nccl as fake
 from tests.support import streams, strict
+from tests.support.cases import raises
 from tests.support.ranks import until
 from tests.support.strict_array import NAMESPACE, Device, StrictArray
 
 SECONDS = 60.0  # until a test that waits for nothing fails
-Array = np.ndarray[Any, Any]
-Body = Callable[[Nccl], Any]
 FLOAT32 = 7  # NCCL's number
 
 
 class Control:
-    """What the transport asks of an MPI, among threads."""
+    """What the carrier asks of an MPI, among threads."""
 
-    def __init__(self, rank: int, size: int, boxes: dict[tuple[int, int, int], deque[Array]]) -> None:
+    def __init__(self, rank: int, size: int, boxes: dict[Any, SimpleQueue[Any]]) -> None:
         self.rank, self.size, self._boxes = rank, size, boxes
 
-    def send(self, array: Array, to: int, tag: int) -> Request:
-        self._boxes[self.rank, to, tag].append(array.copy())
-        return Done()
+    def Bcast(self, array: Any) -> None:
+        for other in range(1, self.size):
+            if self.rank == 0:
+                self.Send(array, other, -1)
+        if self.rank:
+            self.Recv(array, 0, -1)
 
-    def receive(self, array: Array, source: int, tag: int) -> Request:
-        return Letter(array, self._boxes[source, self.rank, tag])
+    def Send(self, array: Any, to: int, tag: int) -> None:
+        self._boxes[self.rank, to, tag].put(array.copy())
 
-
-class Letter:
-    def __init__(self, array: Array, box: deque[Array]) -> None:
-        self._array, self._box, self._over = array, box, False
-
-    def done(self) -> bool:
-        if not self._over and self._box:
-            self._array[:] = self._box.popleft()
-            self._over = True
-        return self._over
+    def Recv(self, array: Any, source: int, tag: int) -> None:
+        array[:] = self._boxes[source, self.rank, tag].get(timeout=SECONDS)
 
 
-def among(ranks: int, body: Body) -> list[Any]:
+def among(ranks: int, body: Callable[[Nccl], Any]) -> list[Any]:
     """What ``body`` returns in each of so many ranks, which are threads."""
-    boxes: dict[tuple[int, int, int], deque[Array]] = defaultdict(deque)
+    boxes: dict[Any, SimpleQueue[Any]] = defaultdict(SimpleQueue)
 
     def run(rank: int) -> Any:
-        transport = Nccl(NAMESPACE, Control(rank, ranks, boxes) if ranks > 1 else None)  # type: ignore[arg-type]
+        carrier = Nccl(NAMESPACE, Control(rank, ranks, boxes) if ranks > 1 else None)
         try:
-            return body(transport)
+            return body(carrier)
         finally:
-            transport.close()
+            carrier.close()
 
     with ThreadPoolExecutor(ranks) as pool:
         return [each.result(SECONDS) for each in [pool.submit(run, rank) for rank in range(ranks)]]
 
 
-def over(*requests: Request) -> None:
-    """Wait for requests. Each is asked: that moves it on."""
-    until(lambda: min([request.done() for request in requests]), "the requests are over")
+def over(*operations: Any) -> None:
+    """Wait for operations."""
+    until(lambda: False not in [operation.Test() for operation in operations], "the operations are over")
 
 
 def full(value: complex, size: int = 3, dtype: Any = np.float32) -> Any:
     return NAMESPACE.full(size, value, dtype)
 
 
-# Numbers ----------------------------------------------------------------------------------------------------
-
-
-# Order ------------------------------------------------------------------------------------------------------
+def reduce_in(carrier: Nccl, array: Any) -> Any:
+    return carrier.begin("all_reduce", array, array, "sum", 0, None)
 
 
 @pytest.fixture
@@ -89,165 +81,109 @@ def held() -> Iterator[tuple[streams.Stream, threading.Event]]:
     flag.set()
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_it_waits_for_the_current_stream(held: tuple[streams.Stream, threading.Event], together: bool) -> None:
-    """The first call finds no communicator yet; the second may go on the current stream."""
+def test_streams_wait_for_each_other(held: tuple[streams.Stream, threading.Event]) -> None:
+    """An operation for what was begun before, and what is begun after ``join`` for the operation."""
     stream, flag = held
-    transport, array = Nccl(NAMESPACE, None), full(1)
-    out = full(0)
-    over(transport.all_reduce(full(1), "sum", True))
+    carrier, array, out, seen = Nccl(NAMESPACE, None), full(1), full(0), list[float]()
     with stream:
         stream.launch_host_func(lambda _: array.fill(5), None)
-        requests = [transport.all_reduce(array, "sum", together), transport.all_gather(out, array)]
+        operations = [reduce_in(carrier, array), carrier.begin("all_gather", out, array, "", 0, None)]
+        operations[1].join()
+        stream.launch_host_func(lambda _: seen.append(float(out.get()[0])), None)
     threading.Event().wait(0.05)  # time for what does not wait
-    assert not requests[1].done() and out.get()[0] == 0
+    assert not operations[1].Test() and out.get()[0] == 0 and not seen
     flag.set()
-    over(requests[1])
-    assert out.get().tolist() == [5, 5, 5]
-    transport.close()
+    over(*operations)
+    stream.synchronize()
+    assert out.get().tolist() == [5, 5, 5] and seen == [5]
+    carrier.close()
 
 
-def test_nobody_waits_for_the_communicator() -> None:
-    """A call returns before the other ranks have made theirs."""
-    called = threading.Event()
+def test_messages() -> None:
+    """Those of two ranks have a communicator of their own, and end when they are received; those of a batch begin
+    together, whatever their order."""
 
-    def body(transport: Nccl) -> None:
-        if transport.rank:
-            assert called.wait(SECONDS)
-        request = transport.all_reduce(full(1), "sum", True)
-        assert not transport.rank or called.is_set()
-        called.set()
-        over(request)
-
-    among(2, body)
-
-
-# Messages ---------------------------------------------------------------------------------------------------
-
-
-def test_a_message_is_not_sent_before_it_is_asked_for() -> None:
-    ask = threading.Event()
-
-    def body(transport: Nccl) -> None:
-        if transport.rank:
-            ask.wait(SECONDS)
-            over(transport.receive(full(0), 0, 1))
+    def body(carrier: Nccl) -> Any:
+        other, got = 1 - carrier.rank, full(0)
+        if carrier.rank == 0:
+            over(carrier.send(full(7), 1, 5))
         else:
-            requests = [transport.send(full(1), 1, tag) for tag in (3, 1)]
-            assert not any(request.done() for request in requests)
-            ask.set()
-            over(requests[1])
-            assert not requests[0].done()
+            over(carrier.receive(got, 0, 0))
+            assert got.get()[0] == 7
+        with carrier.at_once(), carrier.at_once():
+            operations = [carrier.send(full(carrier.rank), other, 0), carrier.receive(got, other, 0)]
+            assert not operations[0].Test()
+        over(*operations)
+        assert operations[1].source == other
+        raises(ValueError, "NCCL receives from a rank that is named", lambda: carrier.receive(got, None, 0))
+        return got.get()[0]
 
-    among(2, body)
-
-
-def test_a_rank_alone_has_nobody_to_send_to() -> None:
-    transport = Nccl(NAMESPACE, None)
-    for call in (transport.send, transport.receive):
-        with pytest.raises(ValueError, match="a rank cannot send to itself, and there is no other"):
-            call(full(1), 0, 0)
-
-
-def test_a_message_of_another_length() -> None:
-    def body(transport: Nccl) -> None:
-        request = transport.receive(full(0), 0, 1) if transport.rank else transport.send(full(0, 4), 1, 1)
-        with pytest.raises(RuntimeError, match=r"NCCL has lost the connection between ranks 0 and 1 .*INVALID_USAGE"):
-            over(request)
-
-    among(2, body)
+    assert among(2, body) == [1, 0]
 
 
 # What goes wrong --------------------------------------------------------------------------------------------
 
 
-def test_nccl_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What CuPy has in its place is a module that says so, and nothing else."""
+def test_nccl_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> bytes:
+        raise fake.NcclError(fake.UNHANDLED)
+
+    monkeypatch.setattr(fake.NCCL, "get_unique_id", refuse)
+    start = lambda: reduce_in(Nccl(NAMESPACE, None), full(1))
+    raises(RuntimeError, "UNHANDLED_CUDA_ERROR", start)
     monkeypatch.setattr(fake.NCCL, "available", False)
-    monkeypatch.delattr(fake.NCCL, "NcclCommunicator")
-    with pytest.raises(ImportError, match=r"CuPy finds no NCCL, which carries tensors .*nvidia-nccl-cu12"):
-        Nccl(NAMESPACE, None)
+    raises(ImportError, r"CuPy finds no NCCL, which carries tensors .*nvidia-nccl-cu12", lambda: Nccl(NAMESPACE, None))
 
 
 def test_a_tensor_on_another_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    transport = Nccl(NAMESPACE, None)
-    over(transport.all_reduce(full(1), "sum", False))
-    other = Device()
+    carrier, other = Nccl(NAMESPACE, None), Device()
+    over(reduce_in(carrier, full(1)))
     other.id = 3
     monkeypatch.setattr(StrictArray, "device", other)
-    with pytest.raises(RuntimeError, match=r"connects this rank's cuda:0.* a tensor is on cuda:3: .*set_device"):
-        transport.broadcast(full(1), 0)
-    transport.close()
+    text = r"connects this rank's cuda:0, and a tensor is on cuda:3: .*set_device"
+    raises(RuntimeError, text, lambda: reduce_in(carrier, full(1)))
+    carrier.close()
 
 
 def test_two_ranks_on_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake, "GPU", 4)
-
-    def body(transport: Nccl) -> None:
-        request = transport.all_reduce(full(1), "sum", False)
-        with pytest.raises(RuntimeError, match=r"NCCL cannot connect 2 ranks \(.*GPU of its own: .*set_dev"):
-            over(request)
-        with pytest.raises(RuntimeError, match="NCCL cannot connect 2 ranks"):
-            transport.all_reduce(full(1), "sum", True)
-
-    among(2, body)
+    among(2, lambda carrier: raises(RuntimeError, "INVALID_USAGE", lambda: reduce_in(carrier, full(1))))
 
 
 def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error belongs to the call that is wrong, and the group of calls that it stood in is closed."""
-    transport = Nccl(NAMESPACE, None)
-    out = full(0)
+    """And the group of calls in which it stood is closed."""
+    carrier, out = Nccl(NAMESPACE, None), full(0)
     with monkeypatch.context() as patch:
         patch.setattr(fake.NCCL, "NCCL_FLOAT32", 77)
-        wrong = transport.gather(out, full(1), 0)
-        right = transport.broadcast(full(1, 3, np.float64), 0)
-        over(right)
-        with pytest.raises(RuntimeError, match=r"NCCL refuses gather \(NCCL_ERROR_INVALID_ARGUMENT: .*NCCL_DEBUG=WARN"):
-            over(wrong)
-    over(transport.gather(out, full(3), 0))
+        raises(RuntimeError, "INVALID_ARGUMENT", lambda: carrier.begin("gather", out, full(1), "", 0, None))
+    over(carrier.begin("gather", out, full(3), "", 0, None))
     assert out.get()[0] == 3
-    transport.close()
+    carrier.close()
 
 
 def test_another_rank_ends() -> None:
     """NCCL's error 6 has no name in CuPy 13, which raises KeyError."""
     ready = threading.Barrier(2)
 
-    def body(transport: Nccl) -> None:
-        over(transport.all_reduce(full(1), "sum", False))
+    def body(carrier: Nccl) -> None:
+        over(reduce_in(carrier, full(1)))
         ready.wait(SECONDS)
-        if transport.rank == 0:
-            request = transport.all_reduce(full(1), "sum", False)
-            with pytest.raises(RuntimeError, match=r"connection between 2 ranks \(error 6\): another rank has"):
-                over(request)
-            with pytest.raises(RuntimeError, match="lost the connection"):
-                transport.all_reduce(full(1), "sum", False)
+        if carrier.rank == 0:
+            operation = reduce_in(carrier, full(1))
+            text = r"NCCL has lost a connection in all_reduce \(6\)"
+            raises(RuntimeError, text, lambda: over(operation))
         else:
-            assert transport._all is not None
-            transport._all._comm.abort()
+            carrier._channels[-1][0].abort()
 
     among(2, body)
 
 
-def test_nccl_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> bytes:
-        raise fake.NcclError(fake.UNHANDLED)
-
-    monkeypatch.setattr(fake.NCCL, "get_unique_id", refuse)
-    with pytest.raises(RuntimeError, match=r"NCCL does not start .*a call of CUDA's failed"):
-        Nccl(NAMESPACE, None).all_reduce(full(1), "sum", False)
-
-
-def test_after_close(held: tuple[streams.Stream, threading.Event]) -> None:
-    """What is under way has no end; NCCL's own would wait for it."""
-    (stream, flag), transport = held, Nccl(NAMESPACE, None)
-    over(transport.all_reduce(full(1), "sum", False))
+def test_what_is_under_way_at_the_end(held: tuple[streams.Stream, threading.Event]) -> None:
+    """NCCL's own end would wait for it."""
+    (stream, flag), carrier = held, Nccl(NAMESPACE, None)
     with stream:
-        request = transport.all_reduce(full(1), "sum", False)
-    transport.close()
-    with pytest.raises(RuntimeError, match="NCCL's connection between the rank is closed"):
-        request.done()
-    transport.close()
+        reduce_in(carrier, full(1))
+    carrier.close()
     flag.set()
 
 
@@ -264,43 +200,29 @@ def test_cupy_13(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake.NCCL, "NcclCommunicator", Older)
     monkeypatch.setattr(fake.NCCL, "get_unique_id", lambda: tuple(np.frombuffer(ids(), np.int8).tolist()))
 
-    def body(transport: Nccl) -> float:
+    def body(carrier: Nccl) -> float:
         array = full(1)
-        over(transport.all_reduce(array, "sum", False))
+        over(reduce_in(carrier, array))
         return float(array.get()[0])
 
     assert among(2, body) == [2, 2]
 
 
-# The stand-in -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def comm() -> Iterator[fake.NcclCommunicator]:
-    made = fake.NcclCommunicator(1, fake.get_unique_id(), 0)
-    yield made
-    made.destroy()
-
-
-def test_the_stand_in_refuses(comm: fake.NcclCommunicator) -> None:
-    array = full(1, 4)
+def test_the_stand_in_refuses() -> None:
+    comm, array = fake.NcclCommunicator(1, fake.get_unique_id(), 0), full(1, 4)
     place = array.data.ptr
-    wrong: dict[str, tuple[Any, ...]] = {
-        "a dtype": (place, place, 4, 99, 0, 0),
-        "an operation": (place, place, 4, FLOAT32, 9, 0),
-        "a length": (place, place, 5, FLOAT32, 0, 0),
-        "a pointer": (place, np.ones(4, np.float32).ctypes.data, 4, FLOAT32, 0, 0),
-    }
-    for what, arguments in wrong.items():
-        with pytest.raises(fake.NcclError):
-            comm.allReduce(*arguments)
-        assert array.get().tolist() == [1] * 4, what
-    with pytest.raises(TypeError, match="an integer is required"):
-        comm.allReduce(array, array, 4, FLOAT32, 0, 0)  # type: ignore[arg-type]
-    with pytest.raises(KeyError):
-        comm.allReduce(place, place, 4, FLOAT32, 0, 12345678)
-    with pytest.raises(fake.NcclError, match="INVALID_USAGE"):
-        fake.groupEnd()
+    for wrong in (
+        (place, place, 4, 99, 0, 0),  # a dtype
+        (place, place, 4, FLOAT32, 9, 0),  # an operation
+        (place, place, 5, FLOAT32, 0, 0),  # a length
+        (place, np.ones(4, np.float32).ctypes.data, 4, FLOAT32, 0, 0),  # a pointer
+    ):
+        raises(fake.NcclError, None, lambda wrong=wrong: comm.allReduce(*wrong))
+        assert array.get().tolist() == [1] * 4
+    raises(TypeError, "an integer is required", lambda: comm.allReduce(array, array, 4, FLOAT32, 0, 0))
+    raises(KeyError, None, lambda: comm.allReduce(place, place, 4, FLOAT32, 0, 12345678))
+    raises(fake.NcclError, "INVALID_USAGE", fake.groupEnd)
+    comm.destroy()
 
 
 # One rank, on the stand-in and on a GPU ---------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +43,3 @@ def test_the_same_names_and_numbers(theirs: Answers, ours: Answers) -> None:
         wrong = {name: (value, our.get(name)) for name, value in their.items() if our.get(name) != value}
         assert not wrong, "\n".join(f"{name}: {both[0]}, not {both[1]}" for name, both in wrong.items())
         assert our.keys() == their.keys()
-
-
-def test_minigrad_as_torchrun_starts_it(theirs: Answers, tmp_path: Path) -> None:
-    """PyTorch's launcher starts ranks of minigrad."""
-    pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    ran = finished(
-        begun([*torchrun, "--no-python", sys.executable, "-m", "minigrad", "compat", PROGRAM, tmp_path], tmp_path)
-    )
-    assert ran.status == 0, ran.err
-    answers = _read(tmp_path)
-    assert [each["rank"] for each in answers] == [0, 1]
-    names = [name for name in theirs[0] if name.startswith("all_reduce")]
-    assert [answers[0][name] for name in names] == [theirs[0][name] for name in names]

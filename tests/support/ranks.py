@@ -97,10 +97,10 @@ def _main(name: str) -> None:
 
 def environment(**extra: str) -> dict[str, str]:
     """That of this process, without anything that would make its children ranks."""
-    from minigrad.distributed.place import LAUNCHERS, MEETING, TORCHRUN_VARIABLES
+    from minigrad.distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES
 
-    others = (*TORCHRUN_VARIABLES, MEETING, "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "GROUP_RANK")
-    ours = {n: v for n, v in os.environ.items() if not n.startswith(LAUNCHERS) and n not in others}
+    others = {*TORCHRUN_VARIABLES, *(name for names in MPI_VARIABLES for name in names)}
+    ours = {n: v for n, v in os.environ.items() if n not in others}
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
     return {**ours, **threads, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **extra}
 

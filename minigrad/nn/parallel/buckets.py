@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from ...autograd.tape import wrap
@@ -21,24 +22,48 @@ from ...tensor import Tensor
 MiB = 2**20
 
 
-class Bucket:
-    """The gradients of some parameters of one dtype on one device.
+class GradBucket:
+    """The gradients of some parameters of one dtype on one device; what a communication hook gets.
 
     Attributes:
         numbers: of the parameters. flat: all gradients. views: each, in its parameter's shape.
     """
 
-    def __init__(self, numbers: list[int], parameters: Sequence[Tensor]) -> None:
-        arrays = [parameters[number].array for number in numbers]
+    def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
+        self._place, self._count, self.numbers = place, count, numbers
+        self._parameters = [parameters[number] for number in numbers]
+        arrays = [parameter.array for parameter in self._parameters]
         first = arrays[0]
         flat = xp(first).empty(sum(array.size for array in arrays), first.dtype)
         self.flat: Tensor = wrap(of(first).asarray(flat, of(first).device_of(first)))
-        self.numbers, self.views, start = numbers, list[Any](), 0
-        for array in arrays:
-            self.views.append(self.flat.array[start : start + array.size].reshape(array.shape))
-            start += array.size
+        ends = list(accumulate(array.size for array in arrays))
+        self.views = [self.flat.array[end - a.size : end].reshape(a.shape) for end, a in zip(ends, arrays, strict=True)]
         self.waiting = 0
         self.work: Work | None = None
+
+    def index(self) -> int:
+        """Its number; 0 is reduced first."""
+        return self._place
+
+    def is_last(self) -> bool:
+        """Whether no other follows."""
+        return self._place == self._count - 1
+
+    def buffer(self) -> Tensor:
+        """All gradients in one tensor of one axis."""
+        return self.flat
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Replace the numbers."""
+        self.flat.array[...] = buffer.array.reshape(-1)
+
+    def gradients(self) -> list[Tensor]:
+        """Each gradient, in its parameter's shape: views of the buffer."""
+        return [wrap(view) for view in self.views]
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters that they belong to."""
+        return self._parameters
 
 
 class Buckets:
@@ -54,13 +79,16 @@ class Buckets:
         self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
     ) -> None:
         self.parameters, self.group, self._sizes = list(parameters), group, (first_bytes, most_bytes)
-        self.reduce: Callable[[Bucket], Work | None] = self._sum
+        self.reduce: Callable[[GradBucket], Work | None] = lambda b: collectives.all_reduce(
+            b.flat, group=group, async_op=True
+        )
         self._written: set[int] = set()
         self._next = 0
         self._make()
 
     def _make(self) -> None:
-        self.buckets = [Bucket(numbers, self.parameters) for numbers in _shares(self.parameters, *self._sizes)]
+        shares = _shares(self.parameters, *self._sizes)
+        self.buckets = [GradBucket(i, len(shares), share, self.parameters) for i, share in enumerate(shares)]
         places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
         self._places = {number: (bucket, i) for number, bucket, i in places}
 
@@ -70,9 +98,6 @@ class Buckets:
         if type(view) is not type(array) or view.dtype != array.dtype or view.shape != array.shape:
             return False
         return of(view).device_of(view) == of(array).device_of(array)
-
-    def _sum(self, bucket: Bucket) -> Work | None:
-        return collectives.all_reduce(bucket.flat, group=self.group, async_op=True)
 
     def begin(self) -> None:
         """Nothing is there. Buckets of parameters that were moved or converted meanwhile are made anew."""

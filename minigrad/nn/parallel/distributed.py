@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 from ...autograd import is_grad_enabled, no_grad
@@ -13,11 +14,10 @@ from ...autograd.observer import attach, detach
 from ...distributed import collectives, objects
 from ...distributed.group import ProcessGroup, the_group
 from ...functions.comparison import equal
-from ...functions.creation import tensor, zeros
 from ...tensor import Tensor
 from .buckets import Buckets, MiB
+from .buckets import GradBucket as GradBucket
 from .one_device import Wrapper
-from .reducer import GradBucket as GradBucket
 from .reducer import Hook, Reducer
 
 __all__ = ["DistributedDataParallel"]
@@ -71,16 +71,12 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
         self._joining: Joining | None = None
-        named, ignored = self._reduced(), self._ignored()
+        named = self._reduced()
         if not named:
-            raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
-                "gradient."
-            )
+            raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
         _check_equal(named, self.process_group)
         if self.init_sync:
-            _send([p for n, p in self.module.named_parameters() if n not in ignored], self.process_group)
-            _send(self._buffers_to_send, self.process_group)
+            _send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
         self._build(named)
 
     def _build(self, named: Mapping[str, Tensor]) -> None:
@@ -89,19 +85,18 @@ class DistributedDataParallel(Wrapper, fields=True):
         self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
         weakref.finalize(self, detach, self._reducer)  # a forward pass that nobody walks back has attached it
 
-    def _ignored(self) -> set[str]:
-        return set(getattr(self.module, "_ddp_params_and_buffers_to_ignore", ()))
+    def _named(self, kind: str) -> dict[str, Tensor]:
+        """The parameters or buffers of now that ranks share: a module may have replaced them."""
+        ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
+        return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
     @property
     def _buffers_to_send(self) -> list[Tensor]:
-        """Those of now: a module may have replaced them."""
-        ignored = self._ignored()
-        return [b for n, b in self.module.named_buffers() if n not in ignored]
+        return list(self._named("buffers").values())
 
     def _reduced(self) -> dict[str, Tensor]:
         """The parameters whose gradients are reduced."""
-        ignored = self._ignored()
-        return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in ignored}
+        return {name: p for name, p in self._named("parameters").items() if p.requires_grad}
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """``module(*inputs, **kwargs)``."""
@@ -221,37 +216,28 @@ class Joining:
 
     def finish(self) -> None:
         """All get the weights of a rank that was last."""
-        latest: list[Any] = [None] * self.group.size()
-        objects.all_gather_object(latest, self.last, self.group)
-        others = [rank for number, rank in enumerate(latest) if rank != number]  # what those saw that ended early
-        last = others[0] if others else 0
-        _send(list(self.model.module.parameters()), self.group, last)
-        _send(self.model._buffers_to_send, self.group, last)
+        latest = self._said(self.last)
+        last = next(
+            (rank for number, rank in enumerate(latest) if rank != number), 0
+        )  # what those saw that ended early
+        _send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
 
     def _said(self, word: int) -> list[int]:
-        words = zeros(self.group.size(), dtype=tensor(0).dtype)
-        collectives.all_gather_into_tensor(words, tensor([word]), self.group)
-        return [int(each) for each in words.tolist()]
+        words = [0] * self.group.size()
+        objects.all_gather_object(words, word, self.group)
+        return words
 
 
 def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
     """Raise RuntimeError on all ranks if their parameters differ in names, shapes or dtypes."""
-    own = [(name, tuple(p.shape), str(p.dtype)) for name, p in named.items()]
-    first: list[Any] = [own]
-    objects.broadcast_object_list(first, group=group, group_src=0)
-    problem = _difference(first[0], own)
-    problems: list[Any] = [None] * group.size()
-    objects.all_gather_object(problems, problem, group)
-    for rank, text in zip(group.ranks, problems, strict=True):
-        if text is not None:
-            raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
-
-
-def _difference(first: list[Any], own: list[Any]) -> str | None:
-    for theirs, ours in zip(first, own, strict=False):
-        if theirs != ours:
-            return "parameter {} of shape {} and {} in place of {} of shape {} and {}".format(*ours, *theirs)
-    return None if len(first) == len(own) else f"{len(own)} parameters in place of {len(first)}"
+    own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
+    models: list[list[str]] = [[]] * group.size()
+    objects.all_gather_object(models, own, group)
+    for rank, model in zip(group.ranks, models, strict=True):
+        for mine, first in zip_longest(model, models[0]):
+            if mine != first:
+                text = f"parameter {mine} in place of {first}"
+                raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
 
 
 def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> None:

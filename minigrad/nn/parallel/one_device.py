@@ -1,12 +1,12 @@
 """``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names.
 
-Nothing is split, copied or sent.
+Nothing is split, copied or sent. Functions with an argument for devices raise NotImplementedError for several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ...backend import Device
 from ..layer import FunctionLayer
@@ -55,9 +55,6 @@ class DataParallel(Wrapper):
     """
 
 
-# Functions: those with an argument for devices raise NotImplementedError for several ------------------------
-
-
 def data_parallel(
     module: Module,
     inputs: Any,
@@ -72,18 +69,13 @@ def data_parallel(
 
 
 def parallel_apply(
-    modules: Sequence[Module],
-    inputs: Sequence[Any],
-    kwargs_tup: Sequence[dict[str, Any] | None] | None = None,
-    devices: Any = None,
+    modules: Sequence[Module], inputs: Devices, kwargs_tup: Any = None, devices: Any = None
 ) -> list[Any]:
     """Call each module with its own inputs, one after the other."""
     if len(modules) != len(inputs):
         raise AssertionError(f"{len(modules)} modules, but {len(inputs)} inputs")
     calls = zip(modules, inputs, kwargs_tup or [None] * len(modules), strict=True)
-    return [
-        call(*(args if isinstance(args, (list, tuple)) else (args,)), **(kwargs or {})) for call, args, kwargs in calls
-    ]
+    return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(named or {})) for call, x, named in calls]
 
 
 def replicate(network: Module, devices: Devices, detach: bool = False) -> list[Module]:
@@ -98,15 +90,13 @@ def scatter(inputs: Any, target_gpus: Devices, dim: int = 0) -> list[Any]:
     return [inputs] if inputs or not isinstance(inputs, (tuple, list, dict)) else []
 
 
-def scatter_kwargs(
-    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Devices, dim: int = 0
-) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+def scatter_kwargs(inputs: Any, kwargs: Any, target_gpus: Devices, dim: int = 0) -> tuple[Any, ...]:
     """``scatter`` of positional and keyword arguments."""
     _check_one(target_gpus, "scatter_kwargs")
     return (tuple(inputs),), (kwargs or {},)
 
 
-def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
+def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
     """The one device's output."""
     _check_one(outputs, "gather")
     return outputs[0]
@@ -116,11 +106,10 @@ def _index(device: Any) -> int | None:
     return device if isinstance(device, int) else Device(device).index
 
 
-# ``nn.parallel._functions``: for one device, each ``apply`` returns its tensors -------------------------------
+class Broadcast:
+    """``Broadcast.apply(target_gpus, *tensors)`` of ``nn.parallel._functions``: the tensors of the one device."""
 
-
-class _Function:
-    _options: ClassVar[int] = 0  # arguments between the devices and the tensors
+    _options = 0  # arguments between the devices and the tensors
 
     @classmethod
     def apply(cls, devices: Any, *args: Any) -> Any:
@@ -129,26 +118,22 @@ class _Function:
         return args[cls._options :]
 
 
-class Broadcast(_Function):
-    """``Broadcast.apply(target_gpus, *tensors)``: the tensors."""
-
-
-class ReduceAddCoalesced(_Function):
+class ReduceAddCoalesced(Broadcast):
     """``ReduceAddCoalesced.apply(destination, num_inputs, *grads)``: the gradients."""
 
     _options = 1
 
 
-class Scatter(_Function):
+class Scatter(Broadcast):
     """``Scatter.apply(target_gpus, chunk_sizes, dim, tensor)``: the tensor, in a tuple."""
 
     _options = 2
 
 
-class Gather(_Function):
-    """``Gather.apply(target_device, dim, *tensors)``: the one tensor."""
+class Gather(Broadcast):
+    """``Gather.apply(target_device, dim, tensor)``: the tensor."""
 
     @classmethod
     def apply(cls, devices: Any, *args: Any) -> Any:
-        """The tensor."""
+        """The one tensor."""
         return gather(args[1:], devices)

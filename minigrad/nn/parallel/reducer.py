@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ...autograd import no_grad
 from ...autograd.observer import Observer, detach
 from ...autograd.origin import note_change
 from ...autograd.tape import wrap
@@ -15,42 +14,9 @@ from ...distributed import collectives
 from ...distributed.group import ReduceOp
 from ...distributed.work import Work
 from ...functions.creation import tensor
-from ...tensor import Tensor
-from .buckets import Bucket, Buckets
+from .buckets import Buckets, GradBucket
 
-Hook = Callable[[Any, "GradBucket"], Any]
-
-
-class GradBucket:
-    """A bucket for a communication hook."""
-
-    def __init__(self, number: int, bucket: Bucket, count: int, parameters: list[Tensor]) -> None:
-        self._number, self._bucket, self._count, self._parameters = number, bucket, count, parameters
-
-    def index(self) -> int:
-        """Its number; 0 is reduced first."""
-        return self._number
-
-    def is_last(self) -> bool:
-        """Whether no other follows."""
-        return self._number == self._count - 1
-
-    def buffer(self) -> Tensor:
-        """All gradients in one tensor of one axis."""
-        return self._bucket.flat
-
-    def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the numbers."""
-        with no_grad():
-            self._bucket.flat.copy_(buffer)
-
-    def gradients(self) -> list[Tensor]:
-        """Each gradient, in its parameter's shape: views of the buffer."""
-        return [wrap(view) for view in self._bucket.views]
-
-    def parameters(self) -> list[Tensor]:
-        """The parameters that they belong to."""
-        return [self._parameters[number] for number in self._bucket.numbers]
+Hook = Callable[[Any, GradBucket], Any]
 
 
 class Reducer(Observer):
@@ -73,7 +39,7 @@ class Reducer(Observer):
         self._is_reduced = False
         self._error: BaseException | None = None
         self._hook: tuple[Any, Hook] | None = None
-        self._futures: list[tuple[Bucket, Any]] = []
+        self._futures: list[tuple[GradBucket, Any]] = []
 
     def set_hook(self, state: Any, hook: Hook) -> None:
         """See ``register_comm_hook``."""
@@ -86,12 +52,10 @@ class Reducer(Observer):
         """Whether a hook reduces the buckets."""
         return self._hook is not None
 
-    def _call_hook(self, bucket: Bucket) -> Work | None:
+    def _call_hook(self, bucket: GradBucket) -> Work | None:
         assert self._hook is not None
         state, hook = self._hook
-        all_of_them = self.buckets.buckets
-        seen = GradBucket(all_of_them.index(bucket), bucket, len(all_of_them), self.buckets.parameters)
-        self._futures.append((bucket, hook(state, seen)))
+        self._futures.append((bucket, hook(state, bucket)))
         return None
 
     # What the walk tells ------------------------------------------------------------------------------------
@@ -200,7 +164,7 @@ class Reducer(Observer):
             result = future.wait() if hasattr(future, "wait") else future
             result = result[0] if isinstance(result, (list, tuple)) else result
             if result is not None and result is not bucket.flat:
-                bucket.flat.array[...] = result.array.reshape(-1)
+                bucket.set_buffer(result)
 
     def _hand_out(self) -> None:
         """Set ``.grad`` of each parameter that any rank has used."""

@@ -1,4 +1,4 @@
-"""Trainings by several ranks: ``--ranks 2`` starts them; or mpiexec, Slurm or ``minigrad.run`` has done so.
+"""Trainings by several ranks: ``--ranks 2`` starts them; or mpiexec, srun or ``minigrad.run`` has done so.
 
 Rank 0 speaks, writes the run's folder and reports at the end; the others compute their share of each update.
 """
@@ -15,14 +15,12 @@ import minigrad as mg
 from minigrad import distributed
 from minigrad.backend.extras import how_to_install
 from minigrad.distributed import place
-from minigrad.distributed.group import is_of_first, report
-from minigrad.distributed.launch import launch
-from minigrad.distributed.meeting import STATUS
+from minigrad.distributed.group import GRACE, is_of_first, report
+from minigrad.distributed.launch import start
 
 from .updates import Updates
 
 START = "import sys; from minigrad_models.commands.minigrad_command import main; sys.exit(main())"
-GRACE = 1.0  # seconds for the first rank to tell an error that all have
 
 
 def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
@@ -57,14 +55,13 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
         ranks = 1
     if ranks == 1:
         return train()
-    sys.stdout.flush()
     roots = [
         str(Path(str(sys.modules[name].__file__)).resolve().parents[1]) for name in ("minigrad", "minigrad_models")
     ]
     roots += filter(None, [os.environ.get("PYTHONPATH")])
     # -P: Python would look for modules in the folder where a person works, first of all
-    command = [sys.executable, "-P", "-c", START, *words]
-    return launch(command, ranks, {"PYTHONPATH": os.pathsep.join(roots)})
+    os.environ["PYTHONPATH"] = os.pathsep.join(roots)
+    start([sys.executable, "-P", "-c", START, *words], ranks)
 
 
 def is_first() -> bool:
@@ -81,12 +78,14 @@ def _as_one(train: Callable[[], int]) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
     try:
         status = train()
+        sys.stdout.flush()
+        distributed.barrier()  # mpiexec ends all with the first that ends with an error
         distributed.destroy_process_group()
         return status
     except Exception as error:
-        if is_of_first(error):
-            sys.exit(STATUS)
         if not first:
-            time.sleep(GRACE)
+            time.sleep(GRACE)  # the first rank shows what all have
         report(error)
+        if is_of_first(error):
+            sys.exit(1)
         raise

@@ -373,14 +373,15 @@ def check_what_a_handle_says(g: ProcessGroup) -> None:
 
 
 def check_nobody_keeps_the_handle(g: ProcessGroup) -> None:
-    """The calls go on, and nothing that they use is freed."""
+    """Nothing that the calls use is freed, and they are over when their group ends."""
+    group = dist.new_group()
     tensors = [minigrad.ones(1 << 16, dtype=minigrad.float16) for _ in range(8)]
     for x in tensors:
-        dist.all_reduce(x, group=g, async_op=True)
-    for _ in range(20):
-        dist.barrier(g)
-        noise = [np.full(1 << 16, -1.0, np.float32) for _ in range(8)]
-        del noise
+        dist.all_reduce(x, group=group, async_op=True)
+    noise = [np.full(1 << 16, -1.0, np.float32) for _ in range(8)]
+    del noise
+    assert isinstance(group, ProcessGroup)
+    dist.destroy_process_group(group)
     assert [x.float().mean().item() for x in tensors] == [g.size()] * 8
 
 
@@ -581,16 +582,30 @@ def check_barrier(g: ProcessGroup) -> None:
 
 @at_least(2)
 def check_who_is_late_is_named(g: ProcessGroup) -> None:
-    """A group has a time of its own. Who comes when the others have given up hears of it, too."""
     late, folder = g.size() - 1, Path(os.environ[FOLDER])
     group = dist.new_group(timeout=timedelta(seconds=0.2))
-    if g.rank() == late:  # waits without a call, in which it would answer
-        until(lambda: len(list(folder.glob("*.gave_up"))) == late, "the others give up")
-    message = raised(RuntimeError, lambda: dist.all_reduce(minigrad.ones(3), group=group))
-    if g.rank() != late:
-        assert message == f"all_reduce timed out after 0.2 s: rank {late} has not called it", message
-        (folder / f"{g.rank()}.gave_up").touch()
+    if g.rank() == late:
+        until((folder / "gave_up").exists, "rank 0 gives up")
+    elif g.rank() == 0:
+        message = raised(RuntimeError, lambda: dist.monitored_barrier(group))
+        assert message == f"monitored_barrier timed out after 0.2 s: rank {late} did not call it", message
+        (folder / "gave_up").touch()
+    else:
+        raised(RuntimeError, lambda: dist.monitored_barrier(group))
     dist.barrier(g)
+
+
+@at_least(2)
+def check_the_time_is_over(g: ProcessGroup) -> None:
+    group = dist.new_group()
+    if g.rank() == 0:
+        work = dist.barrier(group, async_op=True)
+        assert work is not None and not work.is_completed()
+        message = raised(RuntimeError, lambda: work.wait(timedelta(seconds=0.1)))
+        assert message == "barrier timed out after 0.1 s: has every rank called it?", message
+    dist.barrier(g)
+    if g.rank():
+        dist.barrier(group)
 
 
 @at_least(2)
@@ -615,7 +630,6 @@ def check_shared_memory_has_no_name(g: ProcessGroup) -> None:
 
 
 def check_large_calls_under_way_at_once_keep_their_numbers(g: ProcessGroup) -> None:
-    """Within a machine a reduction goes in pieces, between which no other may begin."""
     size = 700_000  # 2.7 MiB
     tensors = [minigrad.full((size,), float(10 * i + g.rank())) for i in range(6)]
     works = [dist.all_reduce(t, group=g, async_op=True) for t in tensors]

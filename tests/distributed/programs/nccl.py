@@ -162,20 +162,6 @@ def check_gradients(group: ProcessGroup) -> None:
     same(x.grad, np.full((2, 3), group.size() * (group.number + 1), np.float32))
 
 
-@at_least(2)
-def check_tags_in_another_order(group: ProcessGroup) -> None:
-    if group.number > 1:
-        return
-    values = [on_gpu(np.full(LARGE, tag, np.float32)) if group.number == 0 else room((LARGE,)) for tag in range(4)]
-    if group.number == 0:
-        works = [dist.isend(value, 1, group, tag) for tag, value in enumerate(values)]
-    else:
-        works = [dist.irecv(values[tag], 0, group, tag) for tag in (2, 0, 3, 1)]
-    done(*works)
-    for tag, value in enumerate(values):
-        same(value, np.full(LARGE, tag, np.float32))
-
-
 @at_least(3)
 def check_two_ranks_begin(group: ProcessGroup) -> None:
     """A message before any collective, while the others go on."""
@@ -183,19 +169,20 @@ def check_two_ranks_begin(group: ProcessGroup) -> None:
         dist.send(on_gpu(numbers(7)), 2, group)
     elif group.number == 2:
         x = room((2, 3))
-        assert dist.recv(x, None, group) == 0
+        assert dist.recv(x, 0, group) == 0
         same(x, numbers(7))
     _average(group)
 
 
 @at_least(2)
-def check_messages_beside_collectives(group: ProcessGroup) -> None:
-    me, x = group.number, room((LARGE,))
-    first = dist.isend(on_gpu(np.full(LARGE, me, np.float32)), (me + 1) % group.size(), group)
+def check_a_ring_beside_a_collective(group: ProcessGroup) -> None:
+    me, n, x = group.number, group.size(), room((LARGE,))
+    mine = on_gpu(np.full(LARGE, me, np.float32))
+    ops = [dist.P2POp(dist.isend, mine, (me + 1) % n, group), dist.P2POp(dist.irecv, x, (me - 1) % n, group)]
+    works = dist.batch_isend_irecv(ops)
     _average(group)
-    dist.recv(x, (me - 1) % group.size(), group)
-    done(first)
-    same(x, np.full(LARGE, (me - 1) % group.size(), np.float32))
+    done(*works)
+    same(x, np.full(LARGE, (me - 1) % n, np.float32))
 
 
 @at_least(3)

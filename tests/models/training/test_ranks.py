@@ -79,11 +79,10 @@ def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) 
 
 
 @pytest.mark.nightly
-def test_a_rank_that_is_killed_is_named_and_the_training_goes_on_to_the_bit(tmp_path: Path) -> None:
+def test_a_rank_that_is_killed_ends_all_and_the_training_goes_on_to_the_bit(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "save_every": 2}
     ran = on_ranks(2, tmp_path / "run", batches="killed", **case)
-    assert ran.status == 128 + signal.SIGKILL
-    assert "rank 1 (process" in ran.err and "was killed by SIGKILL" in ran.err
+    assert ran.status == signal.SIGKILL and "EXIT CODE: 9" in ran.out
     assert read_checkpoint(tmp_path / "run" / "last.safetensors")["step"] == 4
     assert equal(train(2, tmp_path / "whole", **case), train(2, tmp_path / "run", **case))
 
