@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
+from minigrad.distributed.launch import command
 from minigrad_models.training import Settings, Trainer, read_log
 from minigrad_models.translation.transformer import Config, Transformer
 
