@@ -23,6 +23,7 @@ MODULES = {  # section: pages, each a module and those below it that belong ther
     "Training": ["minigrad.optim", "minigrad.optim.lr_scheduler", "minigrad.utils.data", "minigrad_models.training"],
     "Models": [
         "minigrad_models.architectures",
+        "minigrad_models.generation",
         "minigrad_models.text",
         "minigrad_models.translation",
         "minigrad_models.music",
@@ -48,7 +49,8 @@ BELOW = {
     "minigrad.optim": ("swa_utils",),
     "minigrad.profiler": ("summary",),
     "minigrad.signal": ("windows",),
-    "minigrad_models.text": ("generate", "pretrained", "risk", "scores", "word_pieces"),
+    "minigrad_models.text": ("pretrained", "scores", "word_pieces"),
+    "minigrad_models.generation": ("beam_search", "generate", "minimum_bayes_risk"),
     "minigrad_models.translation": ("english_italian",),
     "minigrad.utils": ("checkpoint", "tensorboard", "bar"),
     "minigrad.viz": (

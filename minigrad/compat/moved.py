@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -12,16 +13,20 @@ from ..extension import PACKAGE, ModuleWithoutFile
 MODELS = "minigrad_models"
 PLACES = {  # longer paths first
     **{f"models.{name}": f"translation.{name}" for name in ("transformer", "seq2seq", "conv_seq2seq", "r_drop")},
-    **{f"models.{name}": f"generation.{name}" for name in ("cache", "causal", "continuation", "generation")},
+    **{f"models.{name}": f"generation.{name}" for name in ("cache", "causal", "continuation")},
     **{f"models.{name}": f"architectures.{name}" for name in ("autoencoder", "classifiers", "layers", "pretrained")},
     **{f"models.{name}": f"architectures.{name}" for name in ("relative", "skip_gram")},
     "models.decoding": "translation.decoding",
+    "models.generation": "generation.generate",
     "models.translation": "translation.encoder_decoder",
     "models.music_transformer": "music.music_transformer",
     "models.gpt2": "gpt.gpt2",
     "models.transformer_xl": "gpt.transformer_xl",
     "models.bert": "bert.bert",
     "models": "architectures",
+    "text.generate": "generation.beam_search",
+    "text.risk": "generation.minimum_bayes_risk",
+    "translate.inference": "translation.translate_and_evaluate",
     "translate.settings": "translation.translation_settings",
     "translate.data": "translation.translation_data",
     "translate.training": "translation.train_translator",
@@ -40,7 +45,8 @@ def place(path: str) -> str | None:
     for old, new in PLACES.items():
         if path == old or path.startswith(f"{old}."):
             now = f"{MODELS}.{new}{path.removeprefix(old)}"
-            return now if find_spec(now) else None
+            with suppress(ModuleNotFoundError):  # what it would be in is no package
+                return now if find_spec(now) else None
     return None
 
 

@@ -9,10 +9,10 @@ import pytest
 import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad_models.bert import bert
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.generation import cache
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer
-from minigrad_models.text import generate
 
 V = 11
 SIZES: dict[str, Any] = {"d_model": 8, "heads": 2, "layers": 2, "d_ff": 12, "dropout": 0.0, "attention_dropout": 0.0}

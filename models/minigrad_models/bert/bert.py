@@ -500,7 +500,7 @@ class BertLMHeadModel(BertWithWords):
         return self.bert.embed(tokens, positions)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
-        """The decoder for ``text.generate`` that continues prompts; see ``continuation``."""
+        """The decoder for ``generation.beam_search`` that continues prompts; see ``continuation``."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, stride, self.bert.embedding.weight.device)
 

@@ -13,7 +13,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from . import continuation
-from .generation import Writes
+from .generate import Writes
 
 
 class Causal(Writes):
@@ -100,6 +100,6 @@ class Causal(Writes):
         )
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
-        """The decoder for ``text.generate`` that continues prompts; see ``continuation``."""
+        """The decoder for ``generation.beam_search`` that continues prompts; see ``continuation``."""
         kind = self.CACHED if cached and not self.training else continuation.Plain
         return kind(self, prompts, stride, self.embedding.weight.device)

@@ -1,4 +1,4 @@
-"""Continuing prompts by a causal language model, for the searches of ``minigrad_models.text.generate``.
+"""Continuing prompts by a causal language model, for the searches of ``minigrad_models.generation.beam_search``.
 
 Prompts of a batch end together: shorter ones are padded in front, where nothing may be seen. A text that outgrows the
 model's context loses its beginning: the last ``context`` tokens count, at the positions from 0 on.

@@ -12,10 +12,10 @@ from typing import Any
 import minigrad as mg
 from minigrad.utils.bar import bar
 
-from ..generation import generation
-from ..generation.generation import Search
+from ..generation import generate as generation
+from ..generation.beam_search import OnToken
+from ..generation.generate import Search
 from ..programs.drawing import search_of
-from ..text.generate import OnToken
 from . import gpt_run as run
 from .tokens import Tokens, Writer, decode
 

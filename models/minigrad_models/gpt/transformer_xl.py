@@ -24,7 +24,7 @@ from ..architectures.layers import FeedForward, Residual
 from ..architectures.pretrained import check_sizes
 from ..architectures.relative import relative_shift
 from ..generation.continuation import Prompts
-from ..generation.generation import Writes
+from ..generation.generate import Writes
 
 
 @dataclass
@@ -267,7 +267,7 @@ class TransformerXL(Writes):
         return loss, self.remember(states, memory, length)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, reach: int | None = None) -> Plain:
-        """The decoder for ``text.generate`` that continues prompts, each token at most ``reach`` tokens (None:
+        """The decoder for ``generation.beam_search`` that continues prompts, each token at most ``reach`` tokens (None:
         the configuration's memory) after those it sees. Raises ValueError as ``Prompts``, and for a reach below 1."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, self.config.memory if reach is None else reach)

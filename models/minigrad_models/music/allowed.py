@@ -13,9 +13,9 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from ..generation.generation import Model
+from ..generation.beam_search import Decoder
+from ..generation.generate import Model
 from ..programs.validation import Ids
-from ..text.generate import Decoder
 
 
 class Rules(Protocol):

@@ -28,9 +28,9 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.utils.bar import bar
 
-from ..generation.generation import strides
+from ..generation.beam_search import Decoder
+from ..generation.generate import strides
 from ..programs.validation import Ids
-from ..text.generate import Decoder
 from . import files
 from . import music_run as run
 from .allowed import Restricted

@@ -14,8 +14,8 @@ import numpy as np
 import minigrad as mg
 from minigrad.utils.bar import bar
 
-from ..generation import generation
-from ..generation.generation import Search
+from ..generation import generate as generation
+from ..generation.generate import Search
 from ..programs.drawing import search_of
 from ..programs.validation import Ids
 from . import files

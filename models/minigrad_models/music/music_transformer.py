@@ -201,7 +201,7 @@ class MusicTransformer(Causal):
         return mg.stack(result)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
-        """The decoder for ``text.generate`` that continues prompts; see ``continuation``. Raises ValueError: a
+        """The decoder for ``generation.beam_search`` that continues prompts; see ``continuation``. Raises ValueError: a
         stride that is no multiple of the cycle."""
         if stride % (self.config.cycle or 1):
             raise ValueError(f"stride must be a multiple of the cycle, {self.config.cycle}, not {stride}")

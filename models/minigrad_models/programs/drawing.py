@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..generation.generation import Search, check_exclusive
+from ..generation.generate import Search, check_exclusive
 from .options import positive, whole
 
 

@@ -11,8 +11,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..text import generate
-from ..text.generate import AttentiveDecoder, MaxLength
+from ..generation import beam_search as generate
+from ..generation.beam_search import AttentiveDecoder, MaxLength
 from ..text.tokenizer import PAD
 from .r_drop import r_drop_loss
 
@@ -53,7 +53,7 @@ class TranslationModel(nn.Module):
         """Raises ValueError: the model has no attention."""
 
     def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
-        """The decoder for ``minigrad_models.text.generate``, at the beginning of each sentence's translation.
+        """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
 
         Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
         for all tokens anew.

@@ -140,14 +140,14 @@ def _do_translate(options: argparse.Namespace) -> int:
     check_output(options.output, "--output")
     if "stdin" in CLOSED and options.input is None and not options.sentences:
         raise OSError("standard input is closed: give sentences, or --input FILE")
-    from .inference import translate
+    from .translate_and_evaluate import translate
 
     return translate(options)
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
     check_output(options.json, "--json")
-    from .inference import evaluate
+    from .translate_and_evaluate import evaluate
 
     return evaluate(options)
 

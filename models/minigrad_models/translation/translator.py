@@ -12,10 +12,10 @@ import numpy as np
 import minigrad as mg
 from minigrad.autograd.mode import at_end
 
+from ..generation.beam_search import Hypothesis as TokenHypothesis
+from ..generation.beam_search import beam_search, greedy, power, sample
+from ..generation.minimum_bayes_risk import minimum_bayes_risk
 from ..text import TokenizerPair
-from ..text.generate import Hypothesis as TokenHypothesis
-from ..text.generate import beam_search, greedy, power, sample
-from ..text.risk import minimum_bayes_risk
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from . import translator_run as run
 from .encoder_decoder import TranslationModel, pad

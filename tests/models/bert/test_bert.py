@@ -24,7 +24,7 @@ from minigrad_models.bert.bert import (
     BertLMHeadModel,
     Config,
 )
-from minigrad_models.text import generate
+from minigrad_models.generation import beam_search as generate
 from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
 from tests.support.parity import assert_close
 

@@ -3,10 +3,10 @@
 import pytest
 
 import minigrad as mg
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.generation import cache
 from minigrad_models.generation.continuation import Cached, Plain
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.text import generate
 
 V, CONTEXT = 19, 12
 PROMPTS = [[3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7]]

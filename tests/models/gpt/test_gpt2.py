@@ -11,8 +11,8 @@ import pytest
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.text import generate
 from tests.support.hugging_face import gpt2, in_torch, needs_transformers, saved
 from tests.support.parity import assert_close
 

@@ -16,6 +16,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.gpt import gpt_command as cli
 from minigrad_models.gpt import gpt_run as run
 from minigrad_models.gpt.architectures import ARCHITECTURES, build
@@ -24,7 +25,6 @@ from minigrad_models.gpt.gpt2 import GPT2
 from minigrad_models.gpt.gpt_evaluation import evaluate
 from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings
 from minigrad_models.gpt.segments import ROWS, score_segments
-from minigrad_models.text import generate
 from minigrad_models.training import read_checkpoint
 from tests.support.runs import evaluated, same, weights
 

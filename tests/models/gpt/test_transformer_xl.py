@@ -11,8 +11,9 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.gpt.transformer_xl import Config, TransformerXL
-from minigrad_models.text import Recurrence, Segments, generate
+from minigrad_models.text import Recurrence, Segments
 from minigrad_models.training import Settings, Trainer, read_checkpoint
 from tests.models.training.program import plain
 from tests.support.parity import assert_close

@@ -8,7 +8,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
-from minigrad_models.text import generate
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
 from minigrad_models.translation.encoder_decoder import TranslationModel, pad

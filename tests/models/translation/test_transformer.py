@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from minigrad_models.text import generate
+from minigrad_models.generation import beam_search as generate
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation.transformer import Config, Transformer, pad
 

@@ -19,8 +19,8 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.commands import minigrad_command as cli
-from minigrad_models.text.generate import beam_search, power
-from minigrad_models.text.risk import minimum_bayes_risk
+from minigrad_models.generation.beam_search import beam_search, power
+from minigrad_models.generation.minimum_bayes_risk import minimum_bayes_risk
 from minigrad_models.text.tokenizer import EOS
 from minigrad_models.training import lock, read_checkpoint
 from minigrad_models.translation import translation_data as data

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import minigrad as mg
+from minigrad_models.generation.beam_search import RepetitionPenalty, beam_search, greedy, sample
 from minigrad_models.gpt import gpt2, transformer_xl
-from minigrad_models.text.generate import RepetitionPenalty, beam_search, greedy, sample
 from minigrad_models.translation import seq2seq, transformer
 from tests.support import launches, strict
 from tests.support.cases import cases

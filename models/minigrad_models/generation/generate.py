@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from minigrad import nn
 from minigrad.autograd.mode import at_end
 
-from ..text.generate import Decoder, Hypothesis, OnToken, RepetitionPenalty, beam_search, greedy, sample
 from ..text.subwords import load_library
+from .beam_search import Decoder, Hypothesis, OnToken, RepetitionPenalty, beam_search, greedy, sample
 
 END = "<|endoftext|>"  # ends a text in GPT-2's vocabulary
 OnPiece = Callable[[int, Any], None]
@@ -24,8 +24,8 @@ class Search:
     """How the next token is chosen.
 
     Attributes:
-        temperature: of the draws; 0 takes the likeliest token. top_k, top_p: see ``text.generate.sample``.
-        repetition_penalty: see ``text.generate.RepetitionPenalty``.
+        temperature: of the draws; 0 takes the likeliest token. top_k, top_p: see ``generation.beam_search.sample``.
+        repetition_penalty: see ``generation.beam_search.RepetitionPenalty``.
         beams: above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken.
         stride: tokens by which the model's window moves at once, when a text outgrows it; 0: half of it.
     """

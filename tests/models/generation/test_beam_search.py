@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.text.generate import (
+from minigrad_models.generation.beam_search import (
     Hypothesis,
     RepetitionPenalty,
     beam_search,

@@ -12,8 +12,8 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from .generate import Hypothesis
-from .tokenizer import EOS
+from ..text.tokenizer import EOS
+from .beam_search import Hypothesis
 
 ORDERS = 4  # BLEU counts groups of 1 to 4 tokens
 Counts = list[Counter[tuple[Hashable, ...]]]

@@ -19,7 +19,7 @@ from minigrad import Tensor, arange, cat, multinomial, where, zeros, zeros_like
 from minigrad.autograd import no_grad
 from minigrad.backend.dtype import finfo
 
-from .tokenizer import EOS
+from ..text.tokenizer import EOS
 
 NEVER = -1  # the id of no token
 MaxLength = int | Sequence[int]

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from minigrad_models.text.generate import Hypothesis
-from minigrad_models.text.risk import minimum_bayes_risk, sentence_bleu
+from minigrad_models.generation.beam_search import Hypothesis
+from minigrad_models.generation.minimum_bayes_risk import minimum_bayes_risk, sentence_bleu
 from minigrad_models.text.tokenizer import EOS
 
 
