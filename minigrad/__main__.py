@@ -1,10 +1,9 @@
-"""``python -m minigrad``: the command that the distribution installs, as ``minigrad`` where scripts are on PATH."""
+"""``python -m minigrad``: the command that is installed with the framework, also where scripts are not on PATH."""
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import distribution
+from importlib import import_module
 
 if __name__ == "__main__":
-    (command,) = distribution("minigrad-nn").entry_points.select(group="console_scripts", name="minigrad")
-    sys.exit(command.load()())
+    sys.exit(import_module("minigrad_models.commands.minigrad_command").main())

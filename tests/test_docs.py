@@ -102,8 +102,7 @@ def uses_of_python(args: list[str]) -> Uses:
     if args[0] == "tasks.py":
         return uses_of_task(args[1:])
     if args[0] == "-m":
-        path = ROOT.joinpath(*args[1].split("."))
-        exists(path / "__main__.py" if path.is_dir() else path.with_suffix(".py"))
+        assert importlib.util.find_spec(args[1]) is not None, f"there is no module {args[1]}"
         return [(("-m", args[1]), args[2:])]
     exists(ROOT / args[0])
     return [((args[0],), args[1:])]

@@ -10,8 +10,6 @@ from ..profiler.averages import EventList, FunctionEventAvg
 from ..profiler.event import Event as FunctionEvent
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available", "profile", "record_function"]
-_OTHERS = "use_kineto use_cpu experimental_config custom_trace_id_callback post_processing_timeout_s activity_filters"
-_WITHOUT_EFFECT = _OTHERS.split()
 
 
 class profile(_profile):
@@ -25,11 +23,34 @@ class profile(_profile):
     """
 
     def __init__(
-        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, **options: Any
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = True,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: Any = None,
+        activity_filters: Any = None,
     ) -> None:
-        activities = [ProfilerActivity.CPU, *[ProfilerActivity.CUDA] * (use_cuda or use_device == "cuda")]
-        known = {name: value for name, value in options.items() if name not in _WITHOUT_EFFECT}
-        super().__init__(activities=activities, **{"with_modules": True, **known})
+        gpu = use_cuda or use_device == "cuda"
+        super().__init__(
+            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])],
+            record_shapes=record_shapes,
+            with_flops=with_flops,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_modules=with_modules,
+            acc_events=acc_events,
+        )
         self.enabled = enabled
 
     def __enter__(self) -> profile:

@@ -132,8 +132,8 @@ assert {"nn", "tensor"} <= {module.name for module in pkgutil.iter_modules(minig
 assert pkgutil.get_data("minigrad", "py.typed") is not None
 assert minigrad.nn.__spec__.loader.get_source("minigrad.nn").startswith('\"\"\"')
 sys.path.insert(0, minigrad.__path__[0])
-import version
-assert version.project == minigrad.version.project
+import extension
+assert extension is not minigrad.extension and extension.NO_FOLDER
 """
     assert python("-c", program) == ""
 
@@ -149,7 +149,7 @@ from torch.optim.lr_scheduler import LambdaLR
 assert nn is minigrad.nn and F is minigrad.nn.functional and LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
 
 sys.path_importer_cache.clear()
-import minigrad.nn.utils.rnn, minigrad.distributions
+import minigrad.nn.utils.rnn, minigrad.serialization
 assert minigrad.nn.Linear(1, 1).weight.shape == (1, 1)
 """
     assert python("-c", program) == ""

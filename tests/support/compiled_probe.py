@@ -1,5 +1,7 @@
 """Loops that show how loops are called. They are compiled by the test that asks for them (``compiled``)."""
 
+from __future__ import annotations  # compiled loops read them as text
+
 import os
 import subprocess
 import sys

@@ -72,7 +72,7 @@ def test_without_data_it_says_where_it_looks(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
     train = ["train", "--ranks", "1", "--run", str(tmp_path / "run")]
     refused(train, "there is no jsb.*--data PATH.*MINIGRAD_DATA")
-    refused([*train, "--preset", "piano"], "performances are not part of")
+    refused([*train, "--preset", "piano"], "there is no midi")
 
 
 def test_a_preset_has_all_settings() -> None:
