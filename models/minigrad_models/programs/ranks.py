@@ -6,6 +6,7 @@ Rank 0 speaks, writes the run's folder and reports at the end; the others comput
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from minigrad import distributed
 from minigrad.backend.extras import how_to_install
 from minigrad.distributed import place
 from minigrad.distributed.group import GRACE, is_of_first, report
-from minigrad.distributed.launch import start
+from minigrad.distributed.launch import command, start
 
 from .updates import Updates
 
@@ -61,7 +62,10 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
     roots += filter(None, [os.environ.get("PYTHONPATH")])
     # -P: Python would look for modules in the folder where a person works, first of all
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)
-    start([sys.executable, "-P", "-c", START, *words], ranks)
+    rank = [sys.executable, "-P", "-c", START, *words]
+    if list(words) == sys.argv[1:]:
+        start(rank, ranks)  # this process is the command: signals then reach mpiexec
+    return subprocess.call(command(rank, ranks))
 
 
 def is_first() -> bool:
