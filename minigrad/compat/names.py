@@ -52,7 +52,7 @@ MODULES: dict[str, Sources] = {
     **dict.fromkeys(("_C._autograd", "_C._functions", "_C._functorch"), ()),
     **dict.fromkeys(("autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
     **{name: f"compat.{name}" for name in ("distributions", "func", "linalg", "masked", "signal", "special")},
-    "fft": "functions.fft",
+    "fft": "compat.functions.fft",
     "run": "distributed.run",
     "amp": ("compat.amp", "compat.autocast"),
     "amp.autocast_mode": "compat.autocast",
@@ -92,7 +92,7 @@ MODULES: dict[str, Sources] = {
     "_tensor": ("tensor", ""),
     "functional": ("",),
     "functorch": ("compat.func",),
-    "return_types": "functions.return_types",
+    "return_types": "compat.functions.return_types",
     "random": ("functions.random", "functions.creation", "backend.random", ""),
     "torch_version": "backend.version",
     "version": "backend.version",
@@ -160,6 +160,18 @@ NAMES: dict[str, dict[str, str]] = {
             expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
             nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_
             sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_ adjoint
+            """,
+        ),
+        **_of(
+            "compat.functions:",
+            """
+            aminmax bartlett_window bincount blackman_window bucketize cdist chain_matmul cholesky cholesky_inverse
+            cholesky_solve corrcoef cov cross cummax cummin det digamma dist geqrf hamming_window hann_window histc
+            histogram histogramdd i0 igamma igammac inner inverse isin istft kaiser_window kron kthvalue lgamma
+            logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean
+            nanmedian nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted
+            sinc slogdet std_mean stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean
+            vdot
             """,
         ),
         **_of("compat.autocast:", "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype"),
@@ -295,7 +307,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "nn.functional": {
         **_of("compat.native:", "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm"),
-        "pdist": "functions.linalg:pdist",
+        "pdist": "compat.functions.products:pdist",
     },
     "nn.parameter": _of("compat.lazy:", "UninitializedBuffer UninitializedParameter UninitializedTensorMixin"),
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
@@ -373,6 +385,11 @@ def find(place: str, name: str) -> Any:
     raise MissingName(place, name)
 
 
+def add_methods() -> None:
+    """Define the methods of Tensor that stand above the core."""
+    import_module(f"{PACKAGE}.compat.functions")
+
+
 def has_module(path: str) -> bool:
     """Whether a path, written with "minigrad.", is in a table."""
     return _path(path) in MODULES or bool(moved.place(_path(path)) or instead(_path(path)))
@@ -416,7 +433,7 @@ def _torch_path(place: str) -> str:
 def _spellings() -> dict[str, str]:
     """PyTorch's path for the modules of this folder."""
     rows = reversed(MODULES.items())  # the first of several counts
-    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith(("compat.", "functions.fft"))}
+    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith("compat.")}
 
 
 def public(place: str, name: str) -> str:

@@ -31,7 +31,7 @@ from ..backend import ARRAY_TYPES, kernels, of
 
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
-_LIBRARY = __name__.rpartition(".")[0]
+_LIBRARY = f"{__name__.partition('.')[0]}."
 _VALUES = ("g", "out", "shape", "which", "shapes", "arguments")  # what a rule may name beside one of the op's arguments
 
 
@@ -120,7 +120,7 @@ class Op:
         self.__module__ = forward.__module__
         self.__wrapped__ = forward
         self.promote, self.view, self.holomorphic = promote, view, holomorphic
-        self.builtin = self.__module__.rpartition(".")[0] == _LIBRARY
+        self.builtin = self.__module__.startswith(_LIBRARY)
         self.kernel = self.name if self.builtin and self.name in kernels.NAMES else ""
         self.least = kernels.LEAST if self.kernel in kernels.FOR_LARGE else 0
         self.arity = code.co_argcount

@@ -6,7 +6,7 @@ import numpy as np
 
 import minigrad
 from minigrad.autograd import grad
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.viz.graph.data import Graph, Value
 from minigrad.viz.graph.record import record
 from minigrad.viz.graph.values import value_of

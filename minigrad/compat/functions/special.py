@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from ..autograd.calls import apply
-from ..autograd.mode import state
+from ...autograd.calls import apply
+from ...autograd.mode import state
+from ...functions.define import binary, function, method, unary
+from ...functions.spelling import spelled
+from ...tensor import Tensor
 from ..ops import special as s
-from ..tensor import Tensor
-from .define import binary, function, method, unary
-from .spelling import spelled
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
-igamma, igammac = binary(s.igamma), binary(s.igammac)
+igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
 
 
 @function

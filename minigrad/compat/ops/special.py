@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..backend import special, xp
-from ..backend.deferred import Deferred
-from ..backend.dtype import Array
-from .elementwise import exp, flow, log, sign, where
-from .op import bare, op
-
-if TYPE_CHECKING:
-    from .approximations import bessel, gamma, incomplete_gamma
-else:
-    bessel = Deferred("minigrad.ops.approximations.bessel")
-    gamma = Deferred("minigrad.ops.approximations.gamma")
-    incomplete_gamma = Deferred("minigrad.ops.approximations.incomplete_gamma")
+from ...backend import special, xp
+from ...backend.dtype import Array
+from ...ops.elementwise import exp, flow, log, sign, times_log, where, xlogy
+from ...ops.op import bare, op
+from .approximations import bessel, gamma, incomplete_gamma
 
 
 @op("dx = g ψ(x)", x=lambda g, x: g * digamma(x), promote="float")
@@ -246,17 +239,6 @@ def ndtr(x: Array) -> Array:
 
 
 @op(
-    "da = g ln b, 0 where a = 0 and b ≤ 0; db = g a / b",
-    a=lambda g, a, b: where((a == 0) & (b <= 0), 0.0, xlogy(g, b)),
-    b=lambda g, a, b: g * a / b,
-    promote="float",
-)
-def xlogy(a: Array, b: Array) -> Array:
-    """a ln b, 0 where a = 0 unless b is NaN"""
-    return _times_log(a, b, "log")
-
-
-@op(
     "da = g ln(1 + b), 0 where a = 0 and b ≤ −1; db = g a / (1 + b)",
     a=lambda g, a, b: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),
     b=lambda g, a, b: g * a / (b + 1),
@@ -264,20 +246,13 @@ def xlogy(a: Array, b: Array) -> Array:
 )
 def xlog1py(a: Array, b: Array) -> Array:
     """a ln(1 + b), 0 where a = 0 unless b is NaN"""
-    return _times_log(a, b, "log1p")
-
-
-def _times_log(a: Any, b: Any, log: str) -> Array:
-    """a times a logarithm of b, 0 where a = 0 unless b is NaN; one of the two may be a number."""
-    m = xp(a if hasattr(a, "dtype") else b)
-    product = a * getattr(m, log)(m.asarray(b, getattr(a, "dtype", None) or b.dtype))
-    return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
+    return times_log(a, b, "log1p")
 
 
 @op("dx = −g (ln x + 1)", x=lambda g, x: -g * (log(x) + 1), promote="float")
 def entr(x: Array) -> Array:
     """-x ln x, 0 at 0 and -inf below"""
-    return xp(x).where(x < 0, x.dtype.type(-math.inf), 0 - _times_log(x, xp(x).maximum(x, 0), "log"))
+    return xp(x).where(x < 0, x.dtype.type(-math.inf), 0 - times_log(x, xp(x).maximum(x, 0), "log"))
 
 
 # Without a gradient of one input, as in PyTorch -------------------------------------------------------------

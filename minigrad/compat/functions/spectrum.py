@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..backend.deferred import Deferred
-from ..tensor import Tensor
-from .complex import view_as_real
-from .creation import tensor
-from .define import method
-from .shaping import cat, unfold
-
-if TYPE_CHECKING:
-    from . import fft
-else:
-    fft = Deferred("minigrad.functions.fft")
+from ...functions.complex import view_as_real
+from ...functions.creation import tensor
+from ...functions.define import method
+from ...functions.shaping import cat, unfold
+from ...tensor import Tensor
+from . import fft
 
 _EDGES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..backend import dtype as dt
+from ...autograd.calls import apply
+from ...backend import dtype as dt
+from ...functions.arguments import axis
+from ...functions.complex import conj, real
+from ...functions.creation import tensor
+from ...functions.shaping import cat, flip, roll
+from ...functions.spelling import spelled
+from ...ops.op import Op
+from ...tensor import Tensor
 from ..ops import fourier
-from ..ops.op import Op
-from ..tensor import Tensor
-from .arguments import axis
-from .complex import conj, real
-from .creation import tensor
-from .shaping import cat, flip, roll
-from .spelling import spelled
 
 __all__ = [
     "fft",

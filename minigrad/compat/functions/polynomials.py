@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..backend import dtype as dt
-from ..tensor import Tensor
-from .arguments import raw
-from .creation import tensor
-from .define import named
-from .pointwise import isfinite, trunc, where
-from .shaping import broadcast_tensors
-from .spelling import spelled
+from ...backend import dtype as dt
+from ...functions.arguments import raw
+from ...functions.creation import tensor
+from ...functions.define import named
+from ...functions.pointwise import isfinite, trunc, where
+from ...functions.shaping import broadcast_tensors
+from ...functions.spelling import spelled
+from ...tensor import Tensor
 
 
 class Polynomial(Protocol):

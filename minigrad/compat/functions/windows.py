@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
-from .arguments import Maybe
-from .creation import creating, float_dtype
-from .define import named
+from ...functions.arguments import Maybe
+from ...functions.creation import creating, float_dtype
+from ...functions.define import named
+from ...tensor import Tensor
 
 Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
 

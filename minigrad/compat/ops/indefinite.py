@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.dtype import Array
-from ..backend.lapack import on_host
-from .complex import IN_PLACE_OF
+from ...backend.dtype import Array
+from ...ops.complex import IN_PLACE_OF
+from ...ops.op import op
 from .decompositions import conjugate, pivot_size
-from .op import op
+from .lapack import on_host
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is no pivot
 

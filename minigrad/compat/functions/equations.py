@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import math
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import wrap
-from ..backend import dtype as dt
-from ..backend.deferred import Deferred
-from ..backend.lapack import LinAlgError, on_host
-from ..tensor import Tensor
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
+from ...backend import dtype as dt
+from ...functions.arguments import common_shape
+from ...functions.creation import empty, eye, zeros
+from ...functions.define import method
+from ...functions.pointwise import level
+from ...functions.spelling import spelled
+from ...tensor import Tensor
+from ..ops import decompositions as ops
+from ..ops import determinants
+from ..ops.lapack import LinAlgError, on_host
 from . import return_types
-from .arguments import common_shape
-from .creation import empty, eye, zeros
-from .define import method
-from .pointwise import level
-from .spelling import spelled
-
-if TYPE_CHECKING:
-    from ..ops import decompositions as ops
-    from ..ops import determinants
-else:
-    ops = Deferred("minigrad.ops.decompositions")
-    determinants = Deferred("minigrad.ops.determinants")
 
 
 def matrices(input: Tensor, name: str) -> Tensor:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ...backend.dtype import Array
-from ...backend.registry import xp
+from ....backend.dtype import Array
+from ....backend.registry import xp
 
 # Bernoulli's numbers B2, B4, ...: the coefficients of Stirling's series and of Euler-Maclaurin's
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from ...backend.dtype import Array
-from ...backend.registry import xp
+from ....backend.dtype import Array
+from ....backend.registry import xp
 
 _EULER = 0.57721566490153286061
 _FAR = 25.0  # from where Hankel's expansions have all digits of a float64

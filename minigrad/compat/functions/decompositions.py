@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import wrap
-from ..backend.deferred import Deferred
-from ..backend.lapack import LinAlgError, on_host
-from ..tensor import Tensor
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
+from ...functions.arguments import common_shape
+from ...functions.creation import empty, eye, zeros
+from ...functions.define import function, method
+from ...functions.pointwise import level
+from ...functions.spelling import spelled
+from ...tensor import Tensor
+from ..ops import decompositions as ops
+from ..ops import indefinite
+from ..ops.lapack import LinAlgError, on_host
 from . import return_types
-from .arguments import common_shape
-from .creation import empty, eye, zeros
-from .define import function, method
 from .equations import matrices, solve_triangular, square
-from .pointwise import level
-from .spelling import spelled
-
-if TYPE_CHECKING:
-    from ..ops import decompositions as ops
-    from ..ops import indefinite
-else:
-    ops = Deferred("minigrad.ops.decompositions")
-    indefinite = Deferred("minigrad.ops.indefinite")
 
 
 @method

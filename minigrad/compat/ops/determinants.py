@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
-from ..backend import holds, xp
-from ..backend.dtype import Array
-from ..backend.lapack import on_host
-from .complex import IN_PLACE_OF, conj
-from .complex import complex as as_pair
-from .complex import imag as imaginary_part
+from ...backend import holds, xp
+from ...backend.dtype import Array
+from ...ops.complex import IN_PLACE_OF, conj
+from ...ops.complex import complex as as_pair
+from ...ops.complex import imag as imaginary_part
+from ...ops.indexing import getitem, put_back
+from ...ops.linear import matmul
+from ...ops.op import bare, op
+from ...ops.reduction import sum as sum_over
+from ...ops.shape import transpose
 from .decompositions import adjoint, inverse, one_matrix
-from .indexing import getitem, put_back
-from .linear import matmul
-from .op import bare, op
-from .reduction import sum as sum_over
-from .shape import transpose
+from .lapack import on_host
 
 
 @op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..backend import xp
-from ..backend.dtype import Array
-from .complex import IN_PLACE_OF
-from .op import op
+from ...backend import xp
+from ...backend.dtype import Array
+from ...ops.complex import IN_PLACE_OF
+from ...ops.op import op
 
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .dtype import Array
-from .registry import of
+from ...backend.dtype import Array
+from ...backend.registry import of
 
 
 class LinAlgError(RuntimeError):

@@ -9,21 +9,21 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import Variable, wrap
-from ..backend import of, xp
-from ..backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
-from ..ops import cumulative as cumulative_ops
-from ..ops import indexing as i
-from ..tensor import Tensor
+from ...autograd.calls import apply
+from ...autograd.tape import Variable, wrap
+from ...backend import of, xp
+from ...backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
+from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
+from ...functions.complex import complex
+from ...functions.creation import tensor, tensor_on
+from ...functions.define import function, method
+from ...functions.indexing import gather, sort
+from ...functions.pointwise import isnan, where
+from ...functions.reduction import amax, amin, mean, norm, std, sum, var
+from ...ops import cumulative as cumulative_ops
+from ...ops import indexing as i
+from ...tensor import Tensor
 from . import return_types
-from .arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
-from .complex import complex
-from .creation import tensor, tensor_on
-from .define import function, method
-from .indexing import gather, sort
-from .pointwise import isnan, where
-from .reduction import amax, amin, mean, norm, std, sum, var
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:

@@ -3,24 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..backend.deferred import Deferred
-from ..backend.lapack import on_host
-from ..tensor import Tensor
+from ...autograd.tape import wrap
+from ...functions.creation import zeros
+from ...functions.define import function, method
+from ...functions.random import randn
+from ...tensor import Tensor
+from ..ops.lapack import on_host
 from . import decompositions, return_types
-from .creation import zeros
-from .define import function, method
 from .equations import matrices
-from .random import randn
-
-if TYPE_CHECKING:
-    from ..ops import decompositions as ops
-else:
-    ops = Deferred("minigrad.ops.decompositions")
 
 
 @method

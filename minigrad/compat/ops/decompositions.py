@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import xp
-from ..backend.dtype import Array
-from ..backend.lapack import on_host
-from .complex import IN_PLACE_OF, conj
-from .complex import real as real_part
-from .joining import concatenate
-from .linear import matmul
-from .op import bare, op
-from .shape import diagonal, diagonal_scatter, transpose, tril, triu, unsqueeze
+from ...backend import xp
+from ...backend.dtype import Array
+from ...ops.complex import IN_PLACE_OF, conj
+from ...ops.complex import real as real_part
+from ...ops.joining import concatenate
+from ...ops.linear import matmul
+from ...ops.op import bare, op
+from ...ops.shape import diagonal, diagonal_scatter, transpose, tril, triu, unsqueeze
+from .lapack import on_host
 
 
 def adjoint(x: Array) -> Array:

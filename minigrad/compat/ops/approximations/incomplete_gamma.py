@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ...backend.dtype import Array
-from ...backend.registry import holds, xp
-from ...backend.special import complementary_error_function
+from ....backend.dtype import Array
+from ....backend.registry import holds, xp
+from ....backend.special import complementary_error_function
 from .gamma import log_gamma, stirling
 
 _TERMS = 400  # more than any of the series takes

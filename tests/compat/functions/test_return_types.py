@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import minigrad
-from minigrad.functions import return_types
+from minigrad.compat.functions import return_types
 from tests.support.cases import raises
 
 
