@@ -140,10 +140,11 @@ def _methods() -> Iterator[Entry]:
 
 @cache
 def _families() -> dict[str, str]:
-    """The module of ``minigrad.functions`` that defines a function or a method."""
-    names: Any = import_module("minigrad.names")
+    """The module that defines a function or a method."""
     define: Any = import_module("minigrad.functions.define")
-    return {name: family.__name__ for family in names._families for name, _, _ in define.public(family)}
+    modules: list[Any] = [import_module(name) for name in ("minigrad.compat.functions", "minigrad.functions.names")]
+    families = [family for module in modules for family in module._families]
+    return {name: family.__name__ for family in families for name, _, _ in define.public(family)}
 
 
 def _group(page: str, module: str, name: str, value: Any) -> str:

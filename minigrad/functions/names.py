@@ -30,6 +30,7 @@ from . import (  # noqa: F401 (all these are gathered below)
 )
 from .define import collect
 
-_free = collect([value for value in globals().values() if isinstance(value, ModuleType)])
+_families = [value for value in globals().values() if isinstance(value, ModuleType)]
+_free = collect(_families)
 globals().update(_free)
 __all__ = list(_free)

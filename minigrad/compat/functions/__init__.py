@@ -9,3 +9,4 @@ from . import decompositions, equations, factors, operators, products, special, 
 _families = [decompositions, equations, factors, operators, products, special, spectrum, statistics, windows]
 FREE = collect(_families, beside=names.__all__)
 globals().update(FREE)
+__all__ = list(FREE)

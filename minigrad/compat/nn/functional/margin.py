@@ -1,4 +1,4 @@
-"""Distances, and losses that are 0 once one distance, or score, exceeds another by a margin."""
+"""Losses that are 0 once one distance, or score, exceeds another by a margin."""
 
 from __future__ import annotations
 
@@ -6,39 +6,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...autograd.tape import wrap
-from ...backend import dtype as dt
-from ...backend import xp
-from ...functions import pointwise
-from ...functions.arguments import common_shape, rounded_once
-from ...functions.reduction import norm
-from ...ops.indexing import check_indices
-from ...tensor import Tensor
-from ._checks import Flag, integers, reduced, same_dtype
-from .activation import logsigmoid
+from ....autograd.tape import wrap
+from ....backend import xp
+from ....functions import pointwise
+from ....functions.arguments import rounded_once
+from ....nn.functional._checks import Flag, integers, reduced, same_dtype
+from ....nn.functional.activation import logsigmoid
+from ....nn.functional.distance import pairwise_distance
+from ....ops.indexing import check_indices
+from ....tensor import Tensor
 
 __all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
 __all__ += ["multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss"]
-__all__ += ["triplet_margin_with_distance_loss", "cosine_similarity", "pairwise_distance"]
+__all__ += ["triplet_margin_with_distance_loss"]
 
 Distance = Callable[[Tensor, Tensor], Tensor]
-
-
-@rounded_once
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
-    common = dt.result_type(x1.array, x2.array)
-    x1, x2 = x1.to(common), x2.to(common)
-    if x1.array.shape != x2.array.shape:
-        shape = common_shape(x1.array.shape, x2.array.shape)
-        x1, x2 = x1.expand(shape), x2.expand(shape)
-    lengths = [norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
-    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
-
-
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...); the operands broadcast."""
-    return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @rounded_once

@@ -12,19 +12,19 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...autograd.calls import apply
-from ...autograd.tape import wrap
-from ...autograd.tracebacks import warn
-from ...backend import xp
-from ...backend.dtype import bool_, kind_of
-from ...functions.arguments import rounded_once
-from ...functions.creation import linspace
-from ...functions.pointwise import where
-from ...functions.shaping import stack
-from ...ops.elementwise import only
-from ...tensor import Tensor
-from ._checks import same_dtype
-from .activation import hardtanh
+from ....autograd.calls import apply
+from ....autograd.tape import wrap
+from ....autograd.tracebacks import warn
+from ....backend import xp
+from ....backend.dtype import bool_, kind_of
+from ....functions.arguments import rounded_once
+from ....functions.creation import linspace
+from ....functions.pointwise import where
+from ....functions.shaping import stack
+from ....nn.functional._checks import same_dtype
+from ....nn.functional.activation import hardtanh
+from ....ops.elementwise import only
+from ....tensor import Tensor
 
 __all__ = ["affine_grid", "grid_sample"]
 
