@@ -7,6 +7,7 @@ something in one. The left column is PyTorch's spelling, without "torch.".
 from __future__ import annotations
 
 import difflib
+import sys
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -115,6 +116,10 @@ MODULES: dict[str, Sources] = {
     "nn.attention.flex_attention": "compat.flex_attention",
     "nn._functions": ("nn.parallel.one_device",),
     "nn.utils.fusion": "compat.fusion",
+    **{
+        f"nn.utils.{name}": f"compat.nn.utils.{name}"
+        for name in ("convert_parameters", "parametrizations", "parametrize", "spectral_norm", "weight_norm")
+    },
     "nn.utils.init": ("nn.init",),
     **_drawn("choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"),
     **_drawn("counts", "binomial negative_binomial"),
@@ -323,10 +328,13 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.parameter": _of("compat.lazy:", "UninitializedBuffer UninitializedParameter UninitializedTensorMixin"),
     "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
     "nn.modules.utils": _of("compat.internal:", "consume_prefix_in_state_dict_if_present"),
-    "nn.utils.parametrizations": _of("compat.orthogonal:", "orthogonal"),
-    "nn.utils": _of(
-        "compat.fusion:", "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"
-    ),
+    "nn.utils.parametrizations": _of("compat.nn.utils.orthogonal:", "orthogonal"),
+    "nn.utils": {
+        **_of("compat.fusion:", "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"),
+        **_of("compat.nn.utils.convert_parameters:", "parameters_to_vector vector_to_parameters"),
+        **_of("compat.nn.utils.spectral_norm:", "remove_spectral_norm spectral_norm"),
+        **_of("compat.nn.utils.weight_norm:", "remove_weight_norm weight_norm"),
+    },
     "nn.utils.stateless": {"_functional_call": "compat.func.stateless:functional_call"},
     "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
     "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},
@@ -341,7 +349,16 @@ NAMES: dict[str, dict[str, str]] = {
 SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_scheduler utils.data Tensor"
 
 
-class AliasModule(ModuleWithoutFile):
+class _Package(ModuleType):
+    """A module whose functions may have the names of modules below it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Importing a module enters it here: but what the table has by its name, as in PyTorch."""
+        row = NAMES.get(_path(self.__name__), {}).get(name) if isinstance(value, ModuleType) else None
+        super().__setattr__(name, resolve(row) if row else value)
+
+
+class AliasModule(ModuleWithoutFile, _Package):
     """A module that looks names up in others (``sources``, first to last), after the table."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
@@ -360,11 +377,6 @@ class AliasModule(ModuleWithoutFile):
                 if hasattr(resolve(source), name):
                     return getattr(resolve(source), name)
             raise
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Importing a module enters it here: not in place of what the table has by its name, as in PyTorch."""
-        if not (isinstance(value, ModuleType) and name in NAMES.get(_path(self.__name__), {})):
-            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         theirs = (name for source in self._sources for name in dir(resolve(source)))
@@ -415,6 +427,8 @@ def load(path: str) -> ModuleType:
     sources = MODULES[_path(path)]
     if isinstance(sources, tuple):
         return AliasModule(path, sources)
+    package = sys.modules[path.rpartition(".")[0]]
+    package.__class__ = _Package if type(package) is ModuleType else type(package)
     module: ModuleType = resolve(sources)
     vars(module).setdefault("__path__", [NO_FOLDER])  # as a package it may have further paths below it
     return module

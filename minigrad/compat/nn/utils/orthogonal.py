@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..autograd import no_grad
-from ..backend.dtype import finfo
-from ..functions.comparison import allclose
-from ..functions.creation import eye, zeros_like
-from ..functions.random import randn
-from ..functions.shaping import cat
-from ..nn.module import Module
-from ..nn.utils.parametrize import register_parametrization
-from ..tensor import Tensor
-from .functions.factors import geqrf
-from .linalg import householder_product, matrix_exp, solve
+from ....autograd import no_grad
+from ....backend.dtype import finfo
+from ....functions.comparison import allclose
+from ....functions.creation import eye, zeros_like
+from ....functions.random import randn
+from ....functions.shaping import cat
+from ....nn.module import Module
+from ....tensor import Tensor
+from ...functions.factors import geqrf
+from ...linalg import householder_product, matrix_exp, solve
+from .parametrize import register_parametrization
 
 M = TypeVar("M", bound=Module)
 MAPS = ("matrix_exp", "cayley", "householder")

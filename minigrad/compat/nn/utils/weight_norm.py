@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
-from ...autograd.tracebacks import border_functions, warn
-from ...functions.reduction import norm
-from ...tensor import Tensor
-from ..module import Module
-from ..parameter import Parameter, is_lazy
+from ....autograd.tracebacks import border_functions, warn
+from ....functions.reduction import norm
+from ....nn.module import Module
+from ....nn.parameter import Parameter, is_lazy
+from ....tensor import Tensor
 
 M = TypeVar("M", bound=Module)
 

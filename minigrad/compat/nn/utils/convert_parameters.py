@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...autograd import no_grad
-from ...autograd.tracebacks import border_functions
-from ...functions.shaping import cat
-from ...tensor import Tensor
+from ....autograd import no_grad
+from ....autograd.tracebacks import border_functions
+from ....functions.shaping import cat
+from ....tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

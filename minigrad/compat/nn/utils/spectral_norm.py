@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...autograd import no_grad
-from ...autograd.tracebacks import border_functions
-from ...tensor import Tensor
-from ..functional.normalization import normalize
-from ..module import Module
-from ..parameter import Parameter
+from ....autograd import no_grad
+from ....autograd.tracebacks import border_functions
+from ....nn.functional.normalization import normalize
+from ....nn.module import Module
+from ....nn.parameter import Parameter
+from ....tensor import Tensor
 from .weight_norm import WeightHook
 
 M = TypeVar("M", bound=Module)

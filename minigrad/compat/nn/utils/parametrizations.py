@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ...autograd.tracebacks import border_functions
-from ...tensor import Tensor
-from ..functional.normalization import normalize
-from ..module import Module
+from ....autograd.tracebacks import border_functions
+from ....nn.functional.normalization import normalize
+from ....nn.module import Module
+from ....tensor import Tensor
 from .parametrize import register_parametrization
 from .spectral_norm import check_iterations, default_dim, new_vectors, normed
 from .weight_norm import norm_except_dim, weighted

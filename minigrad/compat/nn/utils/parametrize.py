@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ...autograd.mode import at_end
-from ...autograd.tracebacks import border_functions
-from ...tensor import Tensor
-from ..containers import ModuleDict, ModuleList
-from ..module import Module
-from ..parameter import Parameter
+from ....autograd.mode import at_end
+from ....autograd.tracebacks import border_functions
+from ....nn.containers import ModuleDict, ModuleList
+from ....nn.module import Module
+from ....nn.parameter import Parameter
+from ....tensor import Tensor
 
 M = TypeVar("M", bound=Module)
 
