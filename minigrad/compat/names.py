@@ -35,9 +35,9 @@ def _layers(files: str) -> dict[str, Sources]:
     return {f"nn.modules.{theirs}": (f"nn.{ours or theirs}", "nn") for theirs, _, ours in pairs}
 
 
-def _family(source: str, files: str) -> dict[str, Sources]:
-    """Rows for PyTorch's files whose classes stand in one of ours, in the same folder."""
-    return {f"{source.partition('.')[0]}.{file}": source for file in files.split()}
+def _optimisers(file: str, files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files of optimisers that are in one of ours."""
+    return {f"optim.{theirs}": f"compat.optim.{file}" for theirs in files.split()}
 
 
 def _drawn(file: str, files: str) -> dict[str, Sources]:
@@ -131,9 +131,12 @@ MODULES: dict[str, Sources] = {
     **_drawn("transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"),
     **_drawn("transformed_distribution", "logistic_normal pareto weibull"),
     **_drawn("relaxed", "relaxed_bernoulli relaxed_categorical"),
-    **_family("optim.adagrad", "adadelta rmsprop"),
-    **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
-    **_family("optim.sgd", "asgd rprop"),
+    "optim.adamw": "optim.adam",
+    **_optimisers("adafactor", "adafactor"),
+    **_optimisers("adagrad", "adagrad adadelta rmsprop"),
+    **_optimisers("adam", "adamax nadam radam sparse_adam"),
+    **_optimisers("lbfgs", "lbfgs"),
+    **_optimisers("sgd", "asgd rprop"),
     "utils.data.distributed": "utils.data.sampler",
     "nn.utils.prune": "compat.prune",
     "nn.utils.stateless": ("compat.func.stateless",),
@@ -339,7 +342,16 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
     "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},
     "serialization": {"MAP_LOCATION": "=typing:Any"},
+    "optim": {
+        "Adafactor": "compat.optim.adafactor:Adafactor",
+        "LBFGS": "compat.optim.lbfgs:LBFGS",
+        **_of("compat.optim.adagrad:", "Adadelta Adagrad RMSprop"),
+        **_of("compat.optim.adam:", "Adamax NAdam RAdam SparseAdam"),
+        **_of("compat.optim.sgd:", "ASGD Rprop"),
+    },
+    "optim.lr_scheduler": _of("compat.optim.cyclic:", "CyclicLR OneCycleLR"),
     "optim.optimizer": {"ParamsT": "=typing:Any"},
+    "optim.swa_utils": _of("compat.optim.swa_utils:", "SWALR update_bn"),
     "hub": {"load_url": "compat.hub:load_state_dict_from_url"},
     "ops": {"load_library": "compat.library:load_library"},
 }

@@ -122,7 +122,7 @@ for path in names.MODULES:
 def test_a_function_keeps_its_name_when_a_module_of_that_name_is_imported() -> None:
     for name in ("weight_norm", "spectral_norm"):
         module = importlib.import_module(f"minigrad.nn.utils.{name}")
-        assert getattr(minigrad.nn.utils, name) is getattr(module, name)
+        assert getattr(mg.nn.utils, name) is getattr(module, name)
 
 
 @cases("place, name", [(place, name) for place, row in names.NAMES.items() for name in row])

@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..autograd import enable_grad
-from ..autograd.tape import wrap
-from ..backend import xp
-from ..backend.dtype import Array
-from .optimizer import Optimizer, Params, Rate, State, checked, parts
+from ...autograd import enable_grad
+from ...autograd.tape import wrap
+from ...backend import xp
+from ...backend.dtype import Array
+from ...optim.optimizer import Optimizer, Params, Rate, State, checked, parts
 
 ENOUGH = 1e-4  # of the decrease that the slope promises
 FLATTER = 0.9  # the slope is to be at most this part of the first one

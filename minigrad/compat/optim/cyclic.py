@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..optimizer import Optimizer
-from .scheduler import GroupScheduler, check_optimizer, for_each_group, momentum_bounds, put, put_momentum
+from ...optim.lr_scheduler.scheduler import GroupScheduler, check_optimizer, for_each_group, put
+from ...optim.optimizer import Group, Optimizer
 
 Scale = Callable[[float], float]
 
@@ -181,3 +181,26 @@ def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
     on = (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")
     names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     return [dict(zip(names, phase, strict=True)) for phase in ((rise, back, on) if three else (rise, fall))]
+
+
+def put_momentum(group: Group, value: float) -> None:
+    """Set a group's "momentum", or with Adam and its like the first of "betas"."""
+    if "betas" in group:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
+
+
+def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+    """The bounds of each group's momentum; one that begins gets the higher. An optimiser without is refused."""
+    if not {"momentum", "betas"} & set(optimizer.defaults):
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+    bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
+    for low, high, group in zip(*bounds, optimizer.param_groups, strict=True) if last_epoch == -1 else ():
+        put_momentum(group, high)
+        group.update(base_momentum=low, max_momentum=high)
+    return bounds
+
+
+for _schedule in (CyclicLR, OneCycleLR):  # programs compare ``scheduler.__module__`` with the public module's name
+    _schedule.__module__ = "minigrad.optim.lr_scheduler"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ..autograd.tape import wrap
-from ..backend import xp
-from ..backend.dtype import Array
-from ..tensor import Tensor
-from .optimizer import Optimizer, Params, Rate, State, Values, advance, arguments, scalar, zeros_like
+from ...autograd.tape import wrap
+from ...backend import xp
+from ...backend.dtype import Array
+from ...optim.optimizer import Optimizer, Params, Rate, State, Values, advance, arguments, scalar, zeros_like
+from ...tensor import Tensor
 
 
 class Adafactor(Optimizer):

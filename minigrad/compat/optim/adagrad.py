@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..backend import xp
-from ..backend.dtype import Array
-from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, checked, parts, plain_options
+from ...backend import xp
+from ...backend.dtype import Array
+from ...optim.optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, checked, parts, plain_options
+from ...tensor import Tensor
 
 
 class Adagrad(Optimizer):
