@@ -132,10 +132,11 @@ def entries(page: str) -> tuple[Entry, ...]:
 def _methods() -> Iterator[Entry]:
     """The methods and properties of Tensor."""
     tensor: Any = import_module("minigrad").Tensor
+    families = _families()  # which also loads the methods that ``minigrad.compat`` defines
     for name in dir(tensor):
         value = inspect.getattr_static(tensor, name)
         if not name.startswith("_") and (callable(value) or isinstance(value, property)):
-            yield Entry(TENSOR, TENSOR, name, value, _families().get(name.rstrip("_"), "minigrad.tensor"))
+            yield Entry(TENSOR, TENSOR, name, value, families.get(name.rstrip("_"), "minigrad.tensor"))
 
 
 @cache

@@ -104,7 +104,7 @@ class Op:
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
         formulas: for each of them, the rule in the notation of formulas.
-        builtin: it is one of the library, in a folder "ops" of it; a program's own op has no kernel, and may have any name.
+        builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
         least: the elements from which on the kernel is worth its call.
     """
