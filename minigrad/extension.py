@@ -4,7 +4,7 @@
 ``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when something
 is missing for the first time; what stands below knows nothing of it.
 
-Names: modules get a ``__getattr__``, which asks the layer (``look_up``).
+Names: modules get a ``__getattr__``, which asks the layer (``look_up``), and a ``__dir__``.
 
 Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
 folder. It finds files as always, paths that are another spelling of a module, and both under another name of the
@@ -61,8 +61,14 @@ def _extend(module: ModuleType) -> None:
     name, names = module.__name__, vars(module)
     if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
         names.setdefault(_HOOK, partial(look_up, name))
+        names.setdefault("__dir__", partial(_all_names, name))
         names.setdefault("__path__", [NO_FOLDER])
     _open(names.get("__path__", ()))
+
+
+def _all_names(name: str) -> list[str]:
+    """A loaded module's names, for ``dir``, with those that the layer supplies."""
+    return sorted({*vars(sys.modules[name]), *layer().others(name)})
 
 
 def _open(folders: Iterable[str]) -> None:

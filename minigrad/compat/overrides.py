@@ -287,7 +287,7 @@ def _table() -> dict[Any, tuple[str, Any]]:
     table: dict[Any, tuple[str, Any]] = {}
     for place, public in _PLACES.items():
         for module in modules(place):
-            for name in public.split() or getattr(module, "__all__", dir(module)):
+            for name in public.split() or getattr(module, "__all__", vars(module)):
                 value = getattr(module, name)
                 if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
                     table.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
