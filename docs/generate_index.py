@@ -48,7 +48,7 @@ def registry() -> dict[str, Any]:
     for path in sorted((ROOT / "minigrad").rglob("*.py")):
         if re.search(r"^@op\b", path.read_text(encoding="utf-8"), re.MULTILINE):
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    ops: dict[str, Any] = importlib.import_module("minigrad.ops.registry").REGISTRY
+    ops: dict[str, Any] = importlib.import_module("minigrad.compat.ops.registry").REGISTRY
     return {name: op for name, op in ops.items() if op.__module__.startswith("minigrad.")}
 
 

@@ -3,7 +3,8 @@
     python docs/generate_names.py            write them
     python docs/generate_names.py --check    fail if one is not up to date
 
-The names, signatures and docstrings come from the running library, where minigrad/functions/names.py gathers them.
+The names, signatures and docstrings come from the running library, where minigrad/functions/names.py and
+minigrad/compat/functions gather them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from minigrad.autograd.views import Viewing
 from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
 from minigrad.backend.storage import TypedStorage, UntypedStorage
-from minigrad.functions import return_types
+from minigrad.compat.functions import return_types
 from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")
@@ -57,10 +58,13 @@ SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names
 def write_stubs() -> dict[Path, str]:
     """The whole of both files."""
     names: Any = importlib.import_module("minigrad.functions.names")
-    functions = {name: getattr(names, name) for name in sorted(names.__all__)}
-    others = sorted(importlib.import_module("minigrad.extension").layer().others("minigrad"))
+    free = {name: getattr(names, name) for name in names.__all__}
+    free |= importlib.import_module("minigrad.compat.functions").FREE
+    functions = dict(sorted(free.items()))
+    others = sorted({*importlib.import_module("minigrad.extension").layer().others("minigrad")} - set(functions))
     folder = ROOT / "minigrad"
-    listed = [definition(name, method, "    ") for name, method in methods(names.Methods)]
+    holder: Any = importlib.import_module("minigrad.autograd.methods").Methods
+    listed = [definition(name, method, "    ") for name, method in methods(holder)]
     spellings = [name for name in others if not name.startswith("_")]
     return {
         folder / "functions" / "names.pyi": free_functions(functions, spellings),

@@ -15,6 +15,7 @@ from .autograd import inference_mode as inference_mode
 from .autograd import is_grad_enabled as is_grad_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .autograd.methods import Methods as _Methods
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd.tracebacks import get_traceback_filtering as get_traceback_filtering
 from .autograd.tracebacks import set_traceback_filtering as set_traceback_filtering
@@ -83,7 +84,7 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from .compat import masked as masked
     from .compat import signal as signal
     from .compat import special as special
-    from .functions import fft as fft
+    from .compat.functions import fft as fft
     from .functions.names import tensor as tensor  # the function, where pyright would take the module
     from .profiler.summary import summary as summary
     from .serialization import load as load
@@ -102,6 +103,14 @@ _LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "pro
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
 _ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
+# Methods of Tensor that `compat` defines when the first of them is looked up.
+_METHODS = """
+    aminmax bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det digamma digamma_
+    dist geqrf histc histogram i0 i0_ igamma igamma_ igammac igammac_ inner inverse istft kron kthvalue lgamma lgamma_
+    logcumsumexp logdet lu lu_solve matrix_exp matrix_power median mode msort mvlgamma mvlgamma_ nanmean nanmedian
+    nanquantile nansum orgqr ormqr pinverse polygamma polygamma_ qr quantile sinc sinc_ slogdet stft svd
+    triangular_solve unique_consecutive vdot
+"""
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
@@ -120,4 +129,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY_NAMES, *_extension.layer().others(__package__)})
 
 
-_extension.install(f"{__name__}.compat", _ROOMS, [Tensor])
+_extension.install(f"{__name__}.compat", _ROOMS, [Tensor], {_Methods: _METHODS})

@@ -1,10 +1,10 @@
 """Names and paths that no file of the package holds: a layer above the package may supply them.
 
 ``minigrad/__init__.py`` says which layer (``install``): a module with the functions ``find``, ``others``,
-``has_module``, ``load`` and ``missing`` (``compat/names.py`` has ours). It is imported when something is missing for
-the first time; what stands below knows nothing of it.
+``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when something
+is missing for the first time; what stands below knows nothing of it.
 
-Names: modules get a ``__getattr__``, which asks the layer (``look_up``).
+Names: modules get a ``__getattr__``, which asks the layer (``look_up``), and a ``__dir__``.
 
 Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
 folder. It finds files as always, paths that are another spelling of a module, and both under another name of the
@@ -34,13 +34,14 @@ def layer() -> Any:
     return import_module(_layer_name)
 
 
-def install(layer: str, rooms: Collection[str], classes: Sequence[type]) -> None:
+def install(layer: str, rooms: Collection[str], classes: Sequence[type], methods: dict[type, str]) -> None:
     """Open the package to a layer.
 
     Args:
         layer: the name of its module.
         rooms: the parts of the package whose modules get a ``__getattr__``.
         classes: classes whose objects raise MissingName for what they lack.
+        methods: the names of methods that the layer adds to a class, when the first of them is looked up.
     """
     global _layer_name, _rooms
     _layer_name, _rooms = layer, rooms
@@ -50,6 +51,9 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type]) -> None
             _extend(module)
     for cls in classes:
         setattr(cls, _HOOK, _attributes_of(f"{PACKAGE}.{cls.__name__}"))
+    for cls, names in methods.items():
+        for name in names.split():
+            setattr(cls, name, _Method(cls, name))
 
 
 def _extend(module: ModuleType) -> None:
@@ -57,8 +61,14 @@ def _extend(module: ModuleType) -> None:
     name, names = module.__name__, vars(module)
     if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
         names.setdefault(_HOOK, partial(look_up, name))
+        names.setdefault("__dir__", partial(_all_names, name))
         names.setdefault("__path__", [NO_FOLDER])
     _open(names.get("__path__", ()))
+
+
+def _all_names(name: str) -> list[str]:
+    """A loaded module's names, for ``dir``, with those that the layer supplies."""
+    return sorted({*vars(sys.modules[name]), *layer().others(name)})
 
 
 def _open(folders: Iterable[str]) -> None:
@@ -132,6 +142,17 @@ def _attributes_of(place: str) -> Callable[[Any, str], Any]:
         raise MissingName(place, name)
 
     return __getattr__
+
+
+class _Method:
+    """The place of a method until the layer puts it there."""
+
+    def __init__(self, cls: type, name: str) -> None:
+        self._cls, self._name = cls, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        layer().add_methods()
+        return vars(self._cls)[self._name].__get__(instance, owner)
 
 
 # Paths ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import minigrad
+from minigrad.autograd.methods import Methods
+from minigrad.compat import functions as above
 from minigrad.functions import names
 
 ROOT = Path(__file__).parent.parent
@@ -32,16 +34,28 @@ def test_an_alias_is_an_alias_everywhere() -> None:
 
 
 def test_every_function_and_method_has_a_docstring() -> None:
-    functions = {name: getattr(minigrad, name) for name in names.__all__}
-    methods = {
-        name: value for name, value in vars(names.Methods).items() if callable(value) and not name.startswith("__")
-    }
+    functions = {name: getattr(minigrad, name) for name in (*names.__all__, *above.FREE)}
+    methods = {name: value for name, value in vars(Methods).items() if callable(value) and not name.startswith("__")}
     assert not [name for name, value in {**functions, **methods}.items() if not value.__doc__]
 
 
 def test_every_function_can_be_pickled() -> None:
-    functions = [f for name in names.__all__ if not isinstance(f := getattr(minigrad, name), type)]
+    functions = [f for name in (*names.__all__, *above.FREE) if not isinstance(f := getattr(minigrad, name), type)]
     assert [f for f in functions if pickle.loads(pickle.dumps(f)) is not f] == []
+
+
+def test_methods_and_functions_of_compat_have_a_place_in_the_core() -> None:
+    """A program that asks for one of them loads all."""
+    program = """
+import sys, minigrad
+free, methods = {*vars(minigrad)}, {*vars(minigrad._Methods)}
+assert callable(minigrad.Tensor.lgamma) and minigrad.compat
+from minigrad.compat.functions import FREE
+assert {*vars(minigrad._Methods)} == methods, {*vars(minigrad._Methods)} ^ methods
+assert not {*FREE} & free and {*FREE} <= {*dir(minigrad)}
+assert not [name for name, value in vars(minigrad._Methods).items() if type(value).__name__ == "_Method"]
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_the_stub_is_up_to_date() -> None:

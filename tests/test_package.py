@@ -17,7 +17,7 @@ import pytest
 
 import minigrad
 from minigrad.backend.deferred import Deferred
-from minigrad.ops.approximations import gamma
+from minigrad.compat.ops.approximations import gamma
 from tests.support.cases import raises
 
 ROOT = Path(__file__).parent.parent
@@ -68,14 +68,13 @@ def test_every_module_imports_with_numpy_and_safetensors_alone() -> None:
 def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
     loaded = set(import_everything().stdout.split())
     assert {"minigrad.tensor", "minigrad.ops.elementwise"} <= loaded
-    lazy = ("viz", "profiler", "compat", "distributed", "backend.cuda", "backend.kernels._launch", "functions.fft")
-    lazy += ("ops.approximations.bessel", "ops.decompositions", "ops.convolution")
+    lazy = ("viz", "profiler", "compat", "distributed", "backend.cuda", "backend.kernels._launch", "ops.convolution")
     early = [name for name in loaded if name.startswith(tuple(f"minigrad.{part}" for part in lazy))]
     assert not early, f"import minigrad loads {early}"
 
 
 def test_a_deferred_module_is_loaded_when_it_is_first_needed() -> None:
-    module = Deferred("minigrad.ops.approximations.gamma")
+    module = Deferred("minigrad.compat.ops.approximations.gamma")
     assert module.log_gamma is gamma.log_gamma
     raises(AttributeError, r"approximations\.gamma.*nothing", lambda: module.nothing)
 

@@ -17,9 +17,17 @@ from .documents import ROOT
 def names(module: str) -> dict[str, Any]:
     """The public names of a module, and their values; no modules."""
     loaded = import_module(module)
-    listed = getattr(loaded, "__all__", None) or _exported(module)
-    found = {name: getattr(loaded, name) for name in sorted(set(listed)) if not name.startswith("_")}
+    listed = {*(getattr(loaded, "__all__", None) or _exported(module)), *_above(module)}
+    found = {name: getattr(loaded, name) for name in sorted(listed) if not name.startswith("_")}
     return {name: value for name, value in found.items() if not isinstance(value, ModuleType)}
+
+
+def _above(module: str) -> Iterator[str]:
+    """What ``minigrad.compat`` defines for a module, and not only spells otherwise."""
+    table: Any = import_module("minigrad.compat.names")
+    for name, source in table.NAMES.get(module.removeprefix("minigrad").removeprefix("."), {}).items():
+        if source.startswith(("compat.functions:", "compat.nn.", "compat.optim.")):
+            yield name
 
 
 def _exported(module: str) -> Iterator[str]:

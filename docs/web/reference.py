@@ -134,18 +134,20 @@ def entries(page: str) -> tuple[Entry, ...]:
 def _methods() -> Iterator[Entry]:
     """The methods and properties of Tensor."""
     tensor: Any = import_module("minigrad").Tensor
+    families = _families()  # which also loads the methods that ``minigrad.compat`` defines
     for name in dir(tensor):
         value = inspect.getattr_static(tensor, name)
         if not name.startswith("_") and (callable(value) or isinstance(value, property)):
-            yield Entry(TENSOR, TENSOR, name, value, _families().get(name.rstrip("_"), "minigrad.tensor"))
+            yield Entry(TENSOR, TENSOR, name, value, families.get(name.rstrip("_"), "minigrad.tensor"))
 
 
 @cache
 def _families() -> dict[str, str]:
-    """The module of ``minigrad.functions`` that defines a function or a method."""
-    names: Any = import_module("minigrad.names")
+    """The module that defines a function or a method."""
     define: Any = import_module("minigrad.functions.define")
-    return {name: family.__name__ for family in names._families for name, _, _ in define.public(family)}
+    modules: list[Any] = [import_module(name) for name in ("minigrad.compat.functions", "minigrad.functions.names")]
+    families = [family for module in modules for family in module._families]
+    return {name: family.__name__ for family in families for name, _, _ in define.public(family)}
 
 
 def _group(page: str, module: str, name: str, value: Any) -> str:

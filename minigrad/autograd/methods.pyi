@@ -8,7 +8,7 @@ from minigrad.autograd.views import Viewing
 from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
 from minigrad.backend.storage import TypedStorage, UntypedStorage
-from minigrad.functions import return_types
+from minigrad.compat.functions import return_types
 from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")

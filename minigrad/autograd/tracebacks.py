@@ -135,14 +135,18 @@ def wrapping(wrapper: Any, function: Any) -> Any:
     return wrapper
 
 
-def border_functions(names: dict[str, Any]) -> None:
-    """Make the public functions of a module, or of a package with its files, borders, given its ``globals()`` at the
-    end of the file."""
+def border_functions(names: dict[str, Any], place: str = "") -> None:
+    """Make the public functions of a module, or of a package with its files, borders.
+
+    Args:
+        names: its ``globals()``, at the end of the file.
+        place: the module in which the functions are public, if it is another.
+    """
     home = names["__name__"]
     for name, function in list(names.items()):
         if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
             names[name] = border(function)
-            names[name].__module__ = home  # pickle looks there for it
+            names[name].__module__ = place or home  # pickle looks there for it
 
 
 def border_methods(cls: type, *names: str) -> None:

@@ -1,9 +1,9 @@
 """Modules that are loaded when a name of theirs is first asked for: what few programs need makes no import slower.
 
 if TYPE_CHECKING:
-    from .ops.approximations import bessel
+    from .ops import scattering
 else:
-    bessel = Deferred("minigrad.ops.approximations.bessel")
+    scattering = Deferred("minigrad.ops.scattering")
 """
 
 from __future__ import annotations

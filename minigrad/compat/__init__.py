@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .alias import as_torch
 from .around import inputs_of
-from .names import find, has_module, load, missing, others
+from .names import add_methods, find, has_module, load, missing, others
 from .nodes import node_name, of_node
 from .overrides import asking, default, disabled, met
 

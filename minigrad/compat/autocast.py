@@ -27,7 +27,6 @@ from ..backend import of
 from ..backend.device import Device
 from ..cuda import is_available
 from ..extension import PACKAGE
-from ..functions import names
 from ..nn import functional
 from ..ops.elementwise import cast
 from ..tensor import Tensor
@@ -204,11 +203,14 @@ def _functions(name: str) -> Iterator[FunctionType]:
     """The functions and methods of a name. Those in ``nn.functional`` come without their border as well
     (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
-    holders: list[Any] = [import_module(f"{PACKAGE}.{p}") if p else names for p in ([place] if place else _HOLDERS)]
-    for holder in holders if place else [*holders, Tensor]:
+    if place:
+        holders: list[Any] = [import_module(f"{PACKAGE}.{place}")]
+    else:
+        holders = [*(module for p in _HOLDERS for module in overrides.modules(p)), Tensor]
+    for holder in holders:
         if callable(value := getattr_static(holder, own, None)):
             yield value
-            if holder is functional and hasattr(value, "is_border"):
+            if holder in overrides.modules("nn.functional") and hasattr(value, "is_border"):
                 yield value.__wrapped__
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..backend.lapack import LinAlgError as LinAlgError
-from ..functions import decompositions as factors
-from ..functions import equations, return_types
-from ..functions import linalg as products
 from ..functions.arguments import Dims
 from ..functions.creation import arange
+from ..functions.linalg import matmul as matmul
 from ..functions.reduction import amax, amin, sum
 from ..functions.reduction import norm as _norm
 from ..functions.spelling import spelled
 from ..tensor import Tensor
+from .functions import decompositions as factors
+from .functions import equations, products, return_types
+from .ops.lapack import LinAlgError as LinAlgError
 
 det, inv, inv_ex = equations.det, equations.inv, equations.inv_ex
 pinv, matrix_rank, lstsq = equations.pinv, equations.matrix_rank, equations.lstsq
@@ -26,7 +26,7 @@ eig, eigvals, eigh, eigvalsh = factors.eig, factors.eigvals, factors.eigh, facto
 lu, lu_factor, lu_factor_ex, lu_solve = factors.lu, factors.lu_factor, factors.lu_factor_ex, factors.lu_solve
 ldl_factor, ldl_factor_ex, ldl_solve = factors.ldl_factor, factors.ldl_factor_ex, factors.ldl_solve
 householder_product = factors.householder_product
-matmul, matrix_power, matrix_exp = products.matmul, products.matrix_power, products.matrix_exp
+matrix_power, matrix_exp = products.matrix_power, products.matrix_exp
 tensordot = products.tensordot
 
 

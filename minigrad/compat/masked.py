@@ -8,12 +8,13 @@ from typing import Any
 
 from ..autograd.tracebacks import border_functions
 from ..backend.dtype import get_default_dtype, kind_of
-from ..functions import pointwise, reduction, statistics
+from ..functions import pointwise, reduction
 from ..functions.arguments import Dims, axes, common_shape, in_float32
 from ..functions.define import named
 from ..functions.indexing import extreme
 from ..tensor import Tensor
 from . import linalg
+from .functions import statistics
 
 __all__ = [
     "amax",

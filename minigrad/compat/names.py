@@ -7,7 +7,7 @@ something in one. The left column is PyTorch's spelling, without "torch.".
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import sys
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -24,234 +24,353 @@ from .no_ops import no_ops
 Sources = str | tuple[str, ...]
 
 
-# A row: our module, and PyTorch's paths that are other spellings of it (".beta": in the folder of ours). In parentheses
-# stand the modules in which an alias looks a name up, one after the other; one of none has the tables' names alone.
-_PATHS = """
-() _C __config__ accelerator autograd.variable compiler cpu export fx nn.utils._named_member_accessor
-    utils._contextlib xpu _C._autograd _C._functions _C._functorch autograd.forward_ad jit mps onnx
-    onnx.symbolic_helper distributed.algorithms distributed.algorithms.ddp_comm_hooks distributed.optim
-    distributed.elastic distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors
-    distributed.checkpoint.state_dict distributed.tensor distributed.tensor.placement_types mtia
-    utils._python_dispatch _dynamo._trace_wrapped_higher_order_op _tensor_str distributed.rpc
-compat.distributions distributions
-compat.func func
-compat.linalg linalg
-compat.masked masked
-compat.signal signal
-compat.special special
-functions.fft fft
-distributed.torchrun run
-(compat.amp,compat.autocast) amp
-compat.autocast amp.autocast_mode
-compat.amp amp.grad_scaler
-compat.backends backends
-(compat.amp) cpu.amp cuda.amp
-(cuda.amp) cuda.amp.autocast_mode cuda.amp.grad_scaler
-cuda cuda.memory cuda.random
-(distributed) distributed.constants distributed.distributed_c10d distributed.utils
-(distributed.functional) distributed.nn
-distributed.functional distributed.nn.functional
-distributed.launch distributed.run
-optim.zero_redundancy distributed.optim.zero_redundancy_optimizer
-distributed.hooks distributed.algorithms.ddp_comm_hooks.default_hooks
-compat.join distributed.algorithms.join
-(distributed.future) futures
-compiler _dynamo
-compat.hub hub utils.model_zoo
-compat.library library
-(=multiprocessing) multiprocessing
-(distributed.spawn) multiprocessing.spawn
-compat.overrides overrides
-backend.storage storage
-compat.testing testing
-compat.types types nn.common_types
-(tensor,.) _tensor
-(.) functional
-(compat.func) functorch
-functions.return_types return_types
-(functions.random,functions.creation,backend.random,.) random
-backend.version torch_version version
-compat.internal _utils utils.dlpack nn._reduction
-(autograd.anomaly,autograd) autograd.anomaly_mode
-(autograd.mode,autograd) autograd.grad_mode
-compat.profiler autograd.profiler autograd.profiler_util
-(nn) nn.modules
-compat.adaptive nn.modules.adaptive
-compat.lazy nn.modules.lazy
-(nn.module,nn.hooks,nn.state,nn) nn.modules.module
-(compat.types) nn.modules.utils
-compat.flex_attention nn.attention.flex_attention
-(nn.parallel.one_device) nn._functions
-compat.fusion nn.utils.fusion
-(nn.init) nn.utils.init
-compat.distributions.choices .bernoulli .categorical .continuous_bernoulli .geometric .multinomial .one_hot_categorical
-compat.distributions.counts .binomial .negative_binomial
-compat.distributions.distribution .exp_family .kl
-compat.distributions.mixture .mixture_same_family
-compat.distributions.multivariate_normal .lowrank_multivariate_normal
-compat.distributions.gamma .beta .chi2 .dirichlet .exponential .fishersnedecor .poisson .studentT
-compat.distributions.location_scale .cauchy .gumbel .laplace .normal .uniform
-compat.distributions.transformed_distribution .half_cauchy .half_normal .inverse_gamma .kumaraswamy .log_normal
-    .logistic_normal .pareto .weibull
-compat.distributions.relaxed .relaxed_bernoulli .relaxed_categorical
-optim.adagrad .adadelta .rmsprop
-optim.adam .adamax .adamw .nadam .radam .sparse_adam
-optim.sgd .asgd .rprop
-utils.data.sampler utils.data.distributed
-compat.prune nn.utils.prune
-(compat.func.stateless) nn.utils.stateless
-compat.weak utils.weak
-(nn.hooks,tensor) utils.hooks
-compat.foreach utils._foreach_utils
-"""
-# PyTorch's files of layers; ours follows a colon where it is called otherwise.
-_LAYERS = """
-activation batchnorm:normalization container:containers conv:convolution distance:loss dropout flatten:shaping
-fold:shaping instancenorm:normalization linear loss normalization padding pixelshuffle:shaping pooling rnn:recurrent
-sparse:embedding transformer upsampling:shaping
-"""
-# A row: modules that lack names ("." is minigrad), the one that has them, and the names, THEIRS=OURS where they differ.
-_SPELLINGS = """
-_tensor_str functions.printing _tensor_str=values_text PRINT_OPTS=options
-. nn.functional adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
-    conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink max_pool1d max_pool2d
-    max_pool3d native_channel_shuffle=channel_shuffle pairwise_distance pixel_shuffle pixel_unshuffle prelu relu_
-    rms_norm rrelu rrelu_ selu selu_ threshold threshold_
-. tensor:Tensor _cast_Long=long abs_ acos_ acosh_ addmv_ adjoint arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
-    asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_
-    exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_
-    neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
-    trunc_ xlogy_ zero_
-. compat.autocast autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
-    is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
-    set_autocast_dtype set_autocast_enabled
-. compat.backends set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms
-. compat.native _chunk_cat=chunk_cat _grid_sampler_2d_cpu_fallback=grid_sampler _grouped_mm=grouped_mm
-    affine_grid_generator alpha_dropout_ batch_norm_update_stats constant_pad_nd dropout_ feature_alpha_dropout_
-    feature_dropout feature_dropout_ grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler
-    native_batch_norm native_dropout native_group_norm native_layer_norm
-. cuda Event OutOfMemoryError Stream
-. distributed.future Future
-. compat.core _assert _log_softmax _log_softmax_backward_data=log_softmax_backward_data _masked_softmax _softmax
-    _softmax_backward_data=softmax_backward_data has_mps ScriptModule
-. backend.dtype cdouble=complex128 cfloat=complex64
-. compiler compile
-. compat.internal _shape_as_tensor from_dlpack get_device_module
-. . legacy_contiguous_format=contiguous_format torch=
-. =builtins sym_float=float sym_int=int sym_max=max sym_min=min
-. =operator sym_not=not_
-. compat.linalg matrix_rank
-. backend.storage TypedStorage UntypedStorage
-. autograd.anomaly is_anomaly_check_nan_enabled is_anomaly_enabled
-. autograd set_anomaly_enabled=set_detect_anomaly
-. functions.reduction trapz=trapezoid
-. compat.func vmap
-_C autograd.mode is_grad_enabled is_inference_mode_enabled
-_C backend.device _get_accelerator=get_default_device
-_C compat.overrides _is_torch_function_enabled _is_torch_function_mode_enabled _len_torch_function_stack
-    DisableTorchFunction DisableTorchFunctionSubclass
-_C backend.random Generator
-_C tensor _TensorBase=Tensor TensorBase=Tensor
-_C =builtins _TensorMeta=type
-_C autograd.tracebacks _disabled_torch_dispatch_impl=disabled_torch_function
-    _disabled_torch_function_impl=disabled_torch_function
-accelerator cuda current_device_idx=current_device current_device_index=current_device device_count empty_cache
-    is_available max_memory_allocated memory_allocated memory_reserved reset_peak_memory_stats
-    set_device_idx=set_device set_device_index=set_device synchronize
-accelerator compat.core current_accelerator
-_C._autograd compat.saved _saved_tensors_hooks_is_enabled SavedTensor
-_C._functions autograd.graph AccumulateGrad
-autograd compat.saved SavedTensor
-autograd,autograd.variable compat.core Variable
-autograd.function compat.core InplaceFunction
-autograd.graph compat.edges get_gradient_edge GradientEdge increment_version register_multi_grad_hook
-autograd.graph compat.saved allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu
-    saved_tensors_hooks
-cuda functions.typed:cuda BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor
-    IntTensor LongTensor ShortTensor
-cuda compat.core OutOfMemoryError
-cuda.amp compat.amp GradScaler=CudaGradScaler
-cuda.amp compat.autocast autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
-cpu.amp compat.amp GradScaler=CpuGradScaler
-cpu.amp compat.autocast autocast=CpuAutocast
-jit =typing Final
-jit compat.internal TracerWarning
-jit compat.core ScriptModule
-distributed compat.distributed _broadcast_coalesced _get_default_group _rank_not_in_group _sync_module_states
-    get_default_backend_for_device new_subgroups new_subgroups_by_enumeration
-distributed =builtins DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
-    DistStoreError=TimeoutError
-distributed nn.parallel.distributed GradBucket
-distributed distributed.collectives _all_gather_base=all_gather_into_tensor
-    _reduce_scatter_base=reduce_scatter_tensor
-distributed.algorithms compat.join Join Joinable JoinHook
-distributed.checkpoint.state_dict compat.distributed get_model_state_dict set_model_state_dict StateDictOptions
-distributed.tensor,distributed.tensor.placement_types compat.distributed Partial Placement Replicate Shard
-distributed.optim optim.zero_redundancy ZeroRedundancyOptimizer
-multiprocessing distributed.spawn ProcessContext ProcessExitedException ProcessRaisedException spawn
-    SpawnContext=ProcessContext start_processes=spawn
-multiprocessing.spawn distributed.spawn SpawnContext=ProcessContext start_processes=spawn
-nn compat.adaptive AdaptiveLogSoftmaxWithLoss
-nn compat.lazy LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d
-    LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear
-    UninitializedBuffer UninitializedParameter
-nn nn.parallel data_parallel DataParallel DistributedDataParallel parallel_apply
-nn compat.core CrossMapLRN2d
-nn nn.loss _Loss _WeightedLoss
-nn nn.transformer _get_clones
-nn.functional compat.native GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm
-nn.functional functions.linalg pdist
-nn.parameter compat.lazy UninitializedBuffer UninitializedParameter UninitializedTensorMixin
-nn.modules.module compat.internal _EXTRA_STATE_KEY_SUFFIX
-nn.modules.utils compat.internal consume_prefix_in_state_dict_if_present
-nn.utils.parametrizations compat.orthogonal orthogonal
-nn.utils compat.fusion fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
-nn.utils.stateless compat.func.stateless _functional_call=functional_call
-nn.utils._named_member_accessor compat.internal swap_tensor
-utils._contextlib compat.internal _DecoratorContextManager
-serialization =typing MAP_LOCATION=Any
-optim.optimizer =typing ParamsT=Any
-hub compat.hub load_url=load_state_dict_from_url
-ops compat.library load_library
-"""
+def _of(source: str, names: str) -> dict[str, str]:
+    """Rows for names that are the same where they come from."""
+    return {name: source + name for name in names.split()}
 
 
-def _rows(table: str) -> Iterator[list[str]]:
-    """The words of each row, whose further lines are indented."""
-    return (row.split() for row in table.replace("\n    ", " ").splitlines() if row)
+def _layers(files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files of layers; ours follows a colon where it is called otherwise."""
+    pairs = (file.partition(":") for file in files.split())
+    return {f"nn.modules.{theirs}": (f"nn.{ours or theirs}", "nn") for theirs, _, ours in pairs}
 
 
-def _modules() -> Iterator[tuple[str, Sources]]:
-    for source, *paths in _rows(_PATHS):
-        several = tuple(part.removeprefix(".") for part in source[1:-1].split(",") if part)
-        for path in paths:
-            folder = source.removeprefix("compat.").partition(".")[0]
-            full = folder + path if path.startswith(".") else path
-            yield full, several if source[0] == "(" else source
-    for theirs, _, ours in (file.partition(":") for file in _LAYERS.split()):
-        yield f"nn.modules.{theirs}", (f"nn.{ours or theirs}", "nn")
-    for name in backends.__all__:
-        yield f"backends.{name}", f"compat.backends:{name}"
+def _optimisers(file: str, files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files of optimisers that are in one of ours."""
+    return {f"optim.{theirs}": f"compat.optim.{file}" for theirs in files.split()}
 
 
-def _names() -> dict[str, dict[str, str]]:
-    table: dict[str, dict[str, str]] = {"": {f"_{name}": f"compat.checks:{name}" for name in checks.CHECKS}}
-    table[""] |= {name: f"compat.native:{name}" for name in " ".join(native.ORDERS).split()}
-    for places, source, *pairs in _rows(_SPELLINGS):
-        start = f"{source}." if ":" in source else f"{source.removeprefix('.')}:"
-        row = {theirs: start + (ours if sign else theirs) for theirs, sign, ours in (p.partition("=") for p in pairs)}
-        for place in places.split(","):
-            table.setdefault(place.removeprefix("."), {}).update(row)
-    return table
+def _drawn(file: str, files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files of distributions that are in one of ours."""
+    return {f"distributions.{theirs}": f"compat.distributions.{file}" for theirs in files.split()}
 
 
-MODULES, NAMES = dict(_modules()), _names()
+# Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
+MODULES: dict[str, Sources] = {
+    # Modules without a file, and parts whose files are elsewhere
+    **dict.fromkeys(("_C", "__config__", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx"), ()),
+    **dict.fromkeys(("nn.utils._named_member_accessor", "utils._contextlib", "xpu"), ()),
+    **dict.fromkeys(("_C._autograd", "_C._functions", "_C._functorch"), ()),
+    **dict.fromkeys(("autograd.forward_ad", "jit", "mps", "onnx", "onnx.symbolic_helper"), ()),
+    **{name: f"compat.{name}" for name in ("distributions", "func", "linalg", "masked", "signal", "special")},
+    "fft": "compat.functions.fft",
+    "run": "distributed.torchrun",
+    "amp": ("compat.amp", "compat.autocast"),
+    "amp.autocast_mode": "compat.autocast",
+    "amp.grad_scaler": "compat.amp",
+    "backends": "compat.backends",
+    **{f"backends.{name}": f"compat.backends:{name}" for name in backends.__all__},
+    "cpu.amp": ("compat.amp",),
+    "cuda.amp": ("compat.amp",),
+    "cuda.amp.autocast_mode": ("cuda.amp",),
+    "cuda.amp.grad_scaler": ("cuda.amp",),
+    "cuda.memory": "cuda",
+    "cuda.random": "cuda",
+    **dict.fromkeys((f"distributed.{file}" for file in ("constants", "distributed_c10d", "utils")), ("distributed",)),
+    "distributed.nn": ("distributed.functional",),
+    "distributed.nn.functional": "distributed.functional",
+    "distributed.run": "distributed.launch",
+    "distributed.optim.zero_redundancy_optimizer": "optim.zero_redundancy",
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": "distributed.hooks",
+    "distributed.algorithms.join": "compat.join",
+    **dict.fromkeys(("distributed.algorithms", "distributed.algorithms.ddp_comm_hooks", "distributed.optim"), ()),
+    **dict.fromkeys(("distributed.elastic", "distributed.elastic.multiprocessing"), ()),
+    **dict.fromkeys(("distributed.elastic.multiprocessing.errors", "distributed.checkpoint.state_dict"), ()),
+    **dict.fromkeys(("distributed.tensor", "distributed.tensor.placement_types"), ()),
+    "futures": ("distributed.future",),
+    **dict.fromkeys(("mtia", "utils._python_dispatch"), ()),
+    "_dynamo": "compiler",
+    "_dynamo._trace_wrapped_higher_order_op": (),
+    "hub": "compat.hub",
+    "library": "compat.library",
+    "multiprocessing": ("=multiprocessing",),
+    "multiprocessing.spawn": ("distributed.spawn",),
+    "overrides": "compat.overrides",
+    "storage": "backend.storage",
+    "testing": "compat.testing",
+    "types": "compat.types",
+    # Files by other names
+    "_tensor": ("tensor", ""),
+    "functional": ("",),
+    "functorch": ("compat.func",),
+    "return_types": "compat.functions.return_types",
+    "random": ("functions.random", "functions.creation", "backend.random", ""),
+    "torch_version": "backend.version",
+    "version": "backend.version",
+    "_utils": "compat.internal",
+    "utils.dlpack": "compat.internal",
+    "nn._reduction": "compat.internal",
+    "autograd.anomaly_mode": ("autograd.anomaly", "autograd"),
+    "autograd.grad_mode": ("autograd.mode", "autograd"),
+    "autograd.profiler": "compat.profiler",
+    "autograd.profiler_util": "compat.profiler",
+    "nn.common_types": "compat.types",
+    "nn.modules": ("nn",),
+    **_layers("activation batchnorm:normalization container:containers conv:convolution distance:loss dropout"),
+    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss normalization padding"),
+    **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
+    "nn.modules.adaptive": "compat.adaptive",
+    "nn.modules.lazy": "compat.lazy",
+    "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
+    "nn.modules.utils": ("compat.types",),
+    "nn.attention.flex_attention": "compat.flex_attention",
+    "nn._functions": ("nn.parallel.one_device",),
+    "nn.utils.fusion": "compat.fusion",
+    **{
+        f"nn.utils.{name}": f"compat.nn.utils.{name}"
+        for name in ("convert_parameters", "parametrizations", "parametrize", "spectral_norm", "weight_norm")
+    },
+    "nn.utils.init": ("nn.init",),
+    **_drawn("choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"),
+    **_drawn("counts", "binomial negative_binomial"),
+    **_drawn("distribution", "exp_family kl"),
+    **_drawn("mixture", "mixture_same_family"),
+    **_drawn("multivariate_normal", "lowrank_multivariate_normal"),
+    **_drawn("gamma", "beta chi2 dirichlet exponential fishersnedecor poisson studentT"),
+    **_drawn("location_scale", "cauchy gumbel laplace normal uniform"),
+    **_drawn("transformed_distribution", "half_cauchy half_normal inverse_gamma kumaraswamy log_normal"),
+    **_drawn("transformed_distribution", "logistic_normal pareto weibull"),
+    **_drawn("relaxed", "relaxed_bernoulli relaxed_categorical"),
+    "optim.adamw": "optim.adam",
+    **_optimisers("adafactor", "adafactor"),
+    **_optimisers("adagrad", "adagrad adadelta rmsprop"),
+    **_optimisers("adam", "adamax nadam radam sparse_adam"),
+    **_optimisers("lbfgs", "lbfgs"),
+    **_optimisers("sgd", "asgd rprop"),
+    "utils.data.distributed": "utils.data.sampler",
+    "nn.utils.prune": "compat.prune",
+    "nn.utils.stateless": ("compat.func.stateless",),
+    "utils.model_zoo": "compat.hub",
+    "utils.weak": "compat.weak",
+    "utils.hooks": ("nn.hooks", "tensor"),
+    "utils._foreach_utils": "compat.foreach",
+    **dict.fromkeys(("_tensor_str", "distributed.rpc"), ()),
+}
+
+# Names in a module, by its path here.
+NAMES: dict[str, dict[str, str]] = {
+    "_tensor_str": {"PRINT_OPTS": "functions.printing:options", "_tensor_str": "functions.printing:values_text"},
+    "": {
+        **_of(
+            "nn.functional:",
+            """
+            adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
+            conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink max_pool1d
+            max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu relu_ rms_norm rrelu
+            rrelu_ selu selu_ threshold threshold_
+            """,
+        ),
+        **_of(
+            "tensor:Tensor.",
+            """
+            abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+            atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp_ exp2_
+            expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
+            nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_
+            sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_ adjoint
+            """,
+        ),
+        **_of(
+            "compat.functions:",
+            """
+            aminmax bartlett_window bincount blackman_window bucketize cdist chain_matmul cholesky cholesky_inverse
+            cholesky_solve corrcoef cov cross cummax cummin det digamma dist geqrf hamming_window hann_window histc
+            histogram histogramdd i0 igamma igammac inner inverse isin istft kaiser_window kron kthvalue lgamma
+            logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean
+            nanmedian nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted
+            sinc slogdet std_mean stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean
+            vdot
+            """,
+        ),
+        **_of("compat.autocast:", "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype"),
+        **_of("compat.autocast:", "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled"),
+        **_of("compat.autocast:", "is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype"),
+        **_of("compat.autocast:", "set_autocast_enabled"),
+        **_of("compat.backends:", "set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms"),
+        **_of("compat.native:", "constant_pad_nd native_batch_norm native_group_norm native_layer_norm"),
+        **_of("compat.native:", " ".join(native.ORDERS)),
+        **_of("compat.native:", "native_dropout feature_dropout feature_dropout_ batch_norm_update_stats"),
+        **_of("compat.native:", "affine_grid_generator grid_sampler"),
+        **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d"), "compat.native:grid_sampler"),
+        "_grid_sampler_2d_cpu_fallback": "compat.native:grid_sampler",
+        "native_channel_shuffle": "nn.functional:channel_shuffle",
+        **_of("compat.native:", "dropout_ alpha_dropout_ feature_alpha_dropout_"),
+        **_of("cuda:", "Event OutOfMemoryError Stream"),
+        **{f"_{name}": f"compat.checks:{name}" for name in checks.CHECKS},
+        "Future": "distributed.future:Future",
+        "ScriptModule": "compat.core:ScriptModule",
+        "_assert": "compat.core:_assert",
+        "_chunk_cat": "compat.native:chunk_cat",
+        "_grouped_mm": "compat.native:grouped_mm",
+        "cdouble": "backend.dtype:complex128",
+        "cfloat": "backend.dtype:complex64",
+        "compile": "compiler:compile",
+        "from_dlpack": "compat.internal:from_dlpack",
+        "has_mps": "compat.core:has_mps",
+        "_cast_Long": "tensor:Tensor.long",
+        "_shape_as_tensor": "compat.internal:_shape_as_tensor",
+        "get_device_module": "compat.internal:get_device_module",
+        "legacy_contiguous_format": ":contiguous_format",
+        "sym_float": "=builtins:float",
+        "sym_int": "=builtins:int",
+        "sym_max": "=builtins:max",
+        "sym_min": "=builtins:min",
+        "sym_not": "=operator:not_",
+        "torch": "",
+        "matrix_rank": "compat.linalg:matrix_rank",
+        **_of("backend.storage:", "TypedStorage UntypedStorage"),
+        **_of("autograd.anomaly:", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
+        "set_anomaly_enabled": "autograd:set_detect_anomaly",
+        "trapz": "functions.reduction:trapezoid",
+        "vmap": "compat.func:vmap",
+        **_of("compat.core:", "_log_softmax _masked_softmax _softmax"),
+        "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
+        "_softmax_backward_data": "compat.core:softmax_backward_data",
+    },
+    "_C": {
+        **_of("autograd.mode:", "is_grad_enabled is_inference_mode_enabled"),
+        "_get_accelerator": "backend.device:get_default_device",
+        **_of("compat.overrides:", "DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled"),
+        **_of("compat.overrides:", "_is_torch_function_mode_enabled _len_torch_function_stack"),
+        "Generator": "backend.random:Generator",
+        "TensorBase": "tensor:Tensor",
+        "_TensorBase": "tensor:Tensor",
+        "_TensorMeta": "=builtins:type",
+        "_disabled_torch_function_impl": "autograd.tracebacks:disabled_torch_function",
+        "_disabled_torch_dispatch_impl": "autograd.tracebacks:disabled_torch_function",
+    },
+    "accelerator": {
+        **_of("cuda:", "device_count empty_cache is_available max_memory_allocated memory_allocated memory_reserved"),
+        **_of("cuda:", "reset_peak_memory_stats synchronize"),
+        "current_accelerator": "compat.core:current_accelerator",
+        "current_device_idx": "cuda:current_device",
+        "current_device_index": "cuda:current_device",
+        "set_device_idx": "cuda:set_device",
+        "set_device_index": "cuda:set_device",
+    },
+    "_C._autograd": _of("compat.saved:", "SavedTensor _saved_tensors_hooks_is_enabled"),
+    "_C._functions": {"AccumulateGrad": "autograd.graph:AccumulateGrad"},
+    "autograd": {"SavedTensor": "compat.saved:SavedTensor", "Variable": "compat.core:Variable"},
+    "autograd.function": {"InplaceFunction": "compat.core:InplaceFunction"},
+    "autograd.graph": {
+        **_of("compat.edges:", "GradientEdge get_gradient_edge increment_version register_multi_grad_hook"),
+        **_of("compat.saved:", "allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu"),
+        "saved_tensors_hooks": "compat.saved:saved_tensors_hooks",
+    },
+    "autograd.variable": {"Variable": "compat.core:Variable"},
+    "cuda": {
+        **_of("functions.typed:cuda.", "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor"),
+        **_of("functions.typed:cuda.", "ShortTensor CharTensor ByteTensor BoolTensor"),
+        "OutOfMemoryError": "compat.core:OutOfMemoryError",
+    },
+    "cuda.amp": {
+        "GradScaler": "compat.amp:CudaGradScaler",
+        "autocast": "compat.autocast:CudaAutocast",
+        "custom_bwd": "compat.autocast:cuda_custom_bwd",
+        "custom_fwd": "compat.autocast:cuda_custom_fwd",
+    },
+    "cpu.amp": {"GradScaler": "compat.amp:CpuGradScaler", "autocast": "compat.autocast:CpuAutocast"},
+    "jit": {
+        "Final": "=typing:Final",
+        "TracerWarning": "compat.internal:TracerWarning",
+        "ScriptModule": "compat.core:ScriptModule",
+    },
+    "distributed": {
+        **_of("compat.distributed:", "_broadcast_coalesced _get_default_group _rank_not_in_group _sync_module_states"),
+        **_of("compat.distributed:", "get_default_backend_for_device new_subgroups new_subgroups_by_enumeration"),
+        "DistStoreError": "=builtins:TimeoutError",  # what minigrad raises where PyTorch raises these
+        **dict.fromkeys(("DistBackendError", "DistError", "DistNetworkError"), "=builtins:RuntimeError"),
+        "GradBucket": "nn.parallel.distributed:GradBucket",
+        "_all_gather_base": "distributed.collectives:all_gather_into_tensor",
+        "_reduce_scatter_base": "distributed.collectives:reduce_scatter_tensor",
+    },
+    "distributed.algorithms": _of("compat.join:", "Join JoinHook Joinable"),
+    "distributed.checkpoint.state_dict": _of(
+        "compat.distributed:", "StateDictOptions get_model_state_dict set_model_state_dict"
+    ),
+    **dict.fromkeys(
+        ("distributed.tensor", "distributed.tensor.placement_types"),
+        _of("compat.distributed:", "Partial Placement Replicate Shard"),
+    ),
+    "distributed.optim": {"ZeroRedundancyOptimizer": "optim.zero_redundancy:ZeroRedundancyOptimizer"},
+    "multiprocessing": {
+        **_of("distributed.spawn:", "ProcessContext ProcessExitedException ProcessRaisedException spawn"),
+        "SpawnContext": "distributed.spawn:ProcessContext",
+        "start_processes": "distributed.spawn:spawn",
+    },
+    "multiprocessing.spawn": {
+        "SpawnContext": "distributed.spawn:ProcessContext",
+        "start_processes": "distributed.spawn:spawn",
+    },
+    "nn": {
+        **_of("compat.nn.loss:", "CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss"),
+        **_of("compat.nn.loss:", "MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d"),
+        **_of("compat.nn.loss:", "SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"),
+        **_of("compat.nn.pooling:", "FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d"),
+        **_of("compat.nn.pooling:", "MaxUnpool2d MaxUnpool3d"),
+        "AdaptiveLogSoftmaxWithLoss": "compat.adaptive:AdaptiveLogSoftmaxWithLoss",
+        **_of("compat.lazy:", "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d"),
+        **_of("compat.lazy:", "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d"),
+        **_of("compat.lazy:", "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear"),
+        **_of("compat.lazy:", "UninitializedBuffer UninitializedParameter"),
+        **_of("nn.parallel:", "DataParallel DistributedDataParallel data_parallel parallel_apply"),
+        "CrossMapLRN2d": "compat.core:CrossMapLRN2d",
+        **_of("nn.loss:", "_Loss _WeightedLoss"),
+        "_get_clones": "nn.transformer:_get_clones",
+    },
+    "nn.functional": {
+        **_of("compat.nn.functional:", "affine_grid cosine_embedding_loss ctc_loss"),
+        **_of("compat.nn.functional:", "fractional_max_pool2d fractional_max_pool3d grid_sample hinge_embedding_loss"),
+        **_of("compat.nn.functional:", "lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_unpool1d max_unpool2d"),
+        **_of("compat.nn.functional:", "max_unpool3d multi_margin_loss multilabel_margin_loss"),
+        **_of("compat.nn.functional:", "multilabel_soft_margin_loss soft_margin_loss"),
+        **_of("compat.nn.functional:", "triplet_margin_loss triplet_margin_with_distance_loss"),
+        **_of("compat.native:", "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm"),
+        "pdist": "compat.functions.products:pdist",
+    },
+    "nn.parameter": _of("compat.lazy:", "UninitializedBuffer UninitializedParameter UninitializedTensorMixin"),
+    "nn.modules.module": {"_EXTRA_STATE_KEY_SUFFIX": "compat.internal:_EXTRA_STATE_KEY_SUFFIX"},
+    "nn.modules.utils": _of("compat.internal:", "consume_prefix_in_state_dict_if_present"),
+    "nn.utils.parametrizations": _of("compat.nn.utils.orthogonal:", "orthogonal"),
+    "nn.utils": {
+        **_of("compat.fusion:", "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"),
+        **_of("compat.nn.utils.convert_parameters:", "parameters_to_vector vector_to_parameters"),
+        **_of("compat.nn.utils.spectral_norm:", "remove_spectral_norm spectral_norm"),
+        **_of("compat.nn.utils.weight_norm:", "remove_weight_norm weight_norm"),
+    },
+    "nn.utils.stateless": {"_functional_call": "compat.func.stateless:functional_call"},
+    "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},
+    "utils._contextlib": {"_DecoratorContextManager": "compat.internal:_DecoratorContextManager"},
+    "serialization": {"MAP_LOCATION": "=typing:Any"},
+    "optim": {
+        "Adafactor": "compat.optim.adafactor:Adafactor",
+        "LBFGS": "compat.optim.lbfgs:LBFGS",
+        **_of("compat.optim.adagrad:", "Adadelta Adagrad RMSprop"),
+        **_of("compat.optim.adam:", "Adamax NAdam RAdam SparseAdam"),
+        **_of("compat.optim.sgd:", "ASGD Rprop"),
+    },
+    "optim.lr_scheduler": _of("compat.optim.cyclic:", "CyclicLR OneCycleLR"),
+    "optim.optimizer": {"ParamsT": "=typing:Any"},
+    "optim.swa_utils": _of("compat.optim.swa_utils:", "SWALR update_bn"),
+    "hub": {"load_url": "compat.hub:load_state_dict_from_url"},
+    "ops": {"load_library": "compat.library:load_library"},
+}
+
 
 # Where a name that is missing elsewhere may be.
 SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_scheduler utils.data Tensor"
 
 
-class AliasModule(ModuleWithoutFile):
+class _Package(ModuleType):
+    """A module whose functions may have the names of modules below it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Importing a module enters it here: but what the table has by its name, as in PyTorch."""
+        row = NAMES.get(_path(self.__name__), {}).get(name) if isinstance(value, ModuleType) else None
+        super().__setattr__(name, resolve(row) if row else value)
+
+
+class AliasModule(ModuleWithoutFile, _Package):
     """A module that looks names up in others (``sources``, first to last), after the table."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
@@ -270,11 +389,6 @@ class AliasModule(ModuleWithoutFile):
                 if hasattr(resolve(source), name):
                     return getattr(resolve(source), name)
             raise
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Importing a module enters it here: not in place of what the table has by its name, as in PyTorch."""
-        if not (isinstance(value, ModuleType) and name in NAMES.get(_path(self.__name__), {})):
-            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         theirs = (name for source in self._sources for name in dir(resolve(source)))
@@ -307,6 +421,11 @@ def find(place: str, name: str) -> Any:
     raise MissingName(place, name)
 
 
+def add_methods() -> None:
+    """Define the methods of Tensor that stand above the core."""
+    import_module(f"{PACKAGE}.compat.functions")
+
+
 def has_module(path: str) -> bool:
     """Whether a path, written with "minigrad.", is in a table."""
     return _path(path) in MODULES or bool(moved.place(_path(path)) or instead(_path(path)))
@@ -321,6 +440,8 @@ def load(path: str) -> ModuleType:
     sources = MODULES[_path(path)]
     if isinstance(sources, tuple):
         return AliasModule(path, sources)
+    package = sys.modules[path.rpartition(".")[0]]
+    package.__class__ = _Package if type(package) is ModuleType else type(package)
     module: ModuleType = resolve(sources)
     vars(module).setdefault("__path__", [NO_FOLDER])  # as a package it may have further paths below it
     return module
@@ -350,7 +471,7 @@ def _torch_path(place: str) -> str:
 def _spellings() -> dict[str, str]:
     """PyTorch's path for the modules of this folder."""
     rows = reversed(MODULES.items())  # the first of several counts
-    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith(("compat.", "functions.fft"))}
+    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith("compat.")}
 
 
 def public(place: str, name: str) -> str:

@@ -84,7 +84,9 @@ def grid_sampler(
     return F.grid_sample(input, grid, *names, align_corners)
 
 
-affine_grid_generator = F.affine_grid
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """``F.affine_grid``."""
+    return F.affine_grid(theta, size, align_corners)
 
 
 @rounded_once
@@ -187,13 +189,12 @@ _VALUES: dict[str, dict[Any, Any]] = {"reduction": {0: "none", 1: "mean", 2: "su
 
 
 def _native(name: str, order: str) -> Callable[..., Tensor]:
-    function: Callable[..., Tensor] = getattr(F, name)
-
     def native(*args: Any, **kwargs: Any) -> Tensor:
         values = {"reduction": 0} if "reduction" in order else {}  # PyTorch's default here, whatever its schemas say
         values.update(zip(order.split(), args, strict=False))
         values.update((_WORDS.get(key, key), value) for key, value in kwargs.items())
         values.pop("cudnn_enabled", None)
+        function: Callable[..., Tensor] = getattr(F, name)  # which may be one of this layer's
         return function(**{key: _VALUES[key].get(v, v) if key in _VALUES else v for key, v in values.items()})
 
     native.__name__ = native.__qualname__ = name

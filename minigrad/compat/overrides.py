@@ -249,6 +249,13 @@ _OPERATORS = {
 }
 
 
+def modules(place: str) -> list[Any]:
+    """The modules that hold the functions of a place: the core's, and this layer's."""
+    above = {"": "functions", "nn.functional": "nn.functional"}
+    core = import_module(f"{PACKAGE}.{place}") if place else names
+    return [core, import_module(f"{PACKAGE}.compat.{above[place]}")] if place in above else [core]
+
+
 @functools.cache
 def _attributes() -> dict[Any, list[tuple[type, str]]]:
     """Tensor's methods and properties as they are before they are exchanged: the classes and names that have each."""
@@ -265,11 +272,11 @@ def _table() -> dict[Any, tuple[str, Any]]:
     """The public functions that ask: for each, PyTorch's name and the function that runs."""
     table: dict[Any, tuple[str, Any]] = {}
     for place, public in _PLACES.items():
-        module = import_module(f"{PACKAGE}.{place}") if place else names
-        for name in public.split() or getattr(module, "__all__", dir(module)):
-            value = getattr(module, name)
-            if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
-                table.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
+        for module in modules(place):
+            for name in public.split() or getattr(module, "__all__", vars(module)):
+                value = getattr(module, name)
+                if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
+                    table.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
     for value, places in _attributes().items():
         for _, name in places:
             before = table.get(value, ("",))[0]

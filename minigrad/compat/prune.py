@@ -22,8 +22,8 @@ from ..functions.creation import ones_like, zeros_like
 from ..functions.random import rand, rand_like
 from ..functions.reduction import norm
 from ..nn.module import Module
-from ..nn.utils.convert_parameters import parameters_to_vector
 from ..tensor import Tensor
+from .nn.utils.convert_parameters import parameters_to_vector
 
 M = TypeVar("M", bound=Module)
 

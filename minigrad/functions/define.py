@@ -14,7 +14,7 @@ checkers (``names.pyi``, ``methods.pyi``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from ..autograd.calls import apply
 from ..autograd.inplace import mutate
+from ..autograd.methods import Methods
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import shorten
 from ..backend import dtype as dt
@@ -103,6 +104,43 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
         places = getattr(value, "places", None) if callable(value) else None
         if places.__class__ is Places and (not name.startswith("_") or name.endswith("__")):
             yield name, value, places
+
+
+def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dict[str, Any]:
+    """The free functions of modules; their methods go into Methods.
+
+    Args:
+        beside: names that belong to other modules, from which these import them.
+    """
+    free = {}
+    for family in families:
+        for name, function, places in public(family):
+            if name in beside:
+                continue
+            if places.free:
+                free[name] = function
+            if places.method:
+                setattr(Methods, name, _bare(function))
+            if places.attribute:
+                setattr(Methods, name, _property(name, function))
+            if places.in_place is not None:
+                setattr(Methods, f"{name}_", places.in_place(function))
+    return free
+
+
+def _bare(function: Any) -> Any:
+    """The function of an op of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
+    return getattr(function, "bare", function)
+
+
+def _property(name: str, function: Any) -> property:
+    """A property; to one that is a part of complex numbers, values can be assigned: ``x.real = y`` copies y into it."""
+
+    def put(self: Any, value: Any) -> None:
+        view = function(self)
+        _ = view.copy_(value) if hasattr(value, "array") else view.fill_(value)
+
+    return property(function, put if name in ("real", "imag") else None)
 
 
 # Functions of one op ----------------------------------------------------------------------------------------

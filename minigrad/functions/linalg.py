@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from ..autograd.calls import apply
 from ..autograd.graph import as_one
 from ..autograd.tape import Variable
-from ..backend.deferred import Deferred
-from ..backend.dtype import kind_of
 from ..ops import linear as ops
 from ..tensor import Tensor
-from .arguments import axis, rounded_once, scaled
-from .creation import arange, eye, zeros_like
+from .arguments import rounded_once, scaled
+from .creation import zeros_like
 from .define import function, method
-from .pointwise import level, where
-from .shaping import stack
+from .pointwise import level
 from .spelling import factors_first
-
-if TYPE_CHECKING:
-    from ..ops import decompositions
-else:
-    decompositions = Deferred("minigrad.ops.decompositions")
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of einsum, in order
 
@@ -274,146 +263,3 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 def _base(x: Tensor, beta: float) -> Tensor:
     """beta · x; with beta 0 zeros, whatever x holds, as in BLAS."""
     return level(zeros_like(x.detach()), x) if beta == 0 else scaled(x, beta)
-
-
-@method
-def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """Σ conj(aᵢ) bᵢ of two vectors."""
-    return dot(input.conj(), other)
-
-
-@method
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Products summed over the last axis of both."""
-    if not input.array.ndim or not other.array.ndim:
-        return input * other
-    return tensordot(input, other, ([-1], [-1]))
-
-
-@function
-def chain_matmul(*matrices: Any) -> Tensor:
-    """The product of several matrices, from left to right."""
-    listed: Any = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
-    product: Tensor = listed[0]
-    for matrix in listed[1:]:
-        product = matmul(product, matrix)
-    return product
-
-
-@function
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Products summed over the last ``dims`` axes of a and the first of b, or over the two lists of axes.
-
-    >>> mg.tensordot(mg.ones(2, 3, 4), mg.ones(3, 4, 5), dims=2).shape
-    minigrad.Size([2, 5])
-    """
-    if isinstance(dims, int):
-        left = list(range(a.array.ndim - dims, a.array.ndim))
-        right = list(range(dims))
-    else:
-        left = [d % a.array.ndim for d in ([dims[0]] if isinstance(dims[0], int) else dims[0])]
-        right = [d % b.array.ndim for d in ([dims[1]] if isinstance(dims[1], int) else dims[1])]
-    rows = [d for d in range(a.array.ndim) if d not in left]
-    columns = [d for d in range(b.array.ndim) if d not in right]
-    shape = [a.array.shape[d] for d in rows] + [b.array.shape[d] for d in columns]
-    if len(left) != len(right):
-        raise RuntimeError(f"tensordot: both dimension lists should have the same length: {left} and {right}")
-    for m, n in zip(left, right, strict=True):
-        if 1 not in (a.array.shape[m], b.array.shape[n]) and a.array.shape[m] != b.array.shape[n]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but axis {m} of the first has length {a.array.shape[m]} and "
-                f"axis {n} of the second {b.array.shape[n]}"
-            )
-        if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
-            a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
-    count, high = prod(a.array.shape[d] for d in left), prod(a.array.shape[d] for d in rows)
-    wide = prod(b.array.shape[d] for d in columns)
-    product = a.permute(rows + left).reshape(high, count) @ b.permute(right + columns).reshape(count, wide)
-    return product.reshape(shape)
-
-
-@method
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product: each element of the input times the other tensor, as blocks."""
-    n = max(input.array.ndim, other.array.ndim)
-    a = (1,) * (n - input.array.ndim) + tuple(input.array.shape)
-    b = (1,) * (n - other.array.ndim) + tuple(other.array.shape)
-    left = input.reshape([k for size in a for k in (size, 1)])
-    right = other.reshape([k for size in b for k in (1, size)])
-    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])
-
-
-@method
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
-
-    Raises:
-        RuntimeError: the axis has another length. IndexError: there is no such axis.
-
-    >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
-    tensor([0., 0., 1.])
-    """
-    if dim is None:
-        dim = next((d for d, n in enumerate(input.array.shape) if n == 3), -1)
-    lengths = {t.array.shape[axis(dim, t.array.ndim)] if t.array.ndim else 0 for t in (input, other)}
-    if lengths != {3}:
-        raise RuntimeError(f"inputs dimension {dim} must have length 3: got {input.shape} and {other.shape}")
-    (a, b, c), (d, e, f) = input.unbind(dim), other.unbind(dim)
-    return stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
-
-
-@function
-@rounded_once
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
-    """The p-norm distances between the rows of two batches: (..., P, M), (..., R, M) -> (..., P, R)."""
-    return _lengths(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, "cdist")
-
-
-def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
-    """p-norms of differences along the last axis, also of none; of p = 0 how many are not 0, NaN if one is NaN."""
-    if p < 0:
-        raise RuntimeError(f"{name} only supports non-negative p values")
-    if p == 1:  # the slope at NaN is NaN, unlike that of a norm
-        rest = apart.detach()
-        return (apart * where(rest.isnan(), rest, rest.sign())).sum(-1)
-    return apart.norm(p, -1) if p and apart.shape[-1] else apart.abs().ceil().clamp(max=1).sum(-1)
-
-
-@method
-def matrix_power(input: Tensor, n: int) -> Tensor:
-    """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
-    if n < 0:
-        return matrix_power(apply(decompositions.inverse, (input,)), -n)
-    out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
-    out = level(out, input) if n == 0 else out
-    while n:
-        out = matmul(out, input) if n & 1 else out
-        input, n = (matmul(input, input) if n > 1 else input), n >> 1
-    return out
-
-
-@method
-def matrix_exp(input: Tensor) -> Tensor:
-    """eˣ of square matrices: Σ xⁿ / n!"""
-    shape = input.array.shape
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but its shape is {list(shape)}")
-    if kind_of(input.array) not in "fc":
-        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor, not {input.dtype}")
-    return apply(decompositions.matrix_exp, (input,))
-
-
-@function
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector as columns, (len(x), N): the highest first, or the lowest if ``increasing``."""
-    count = x.array.shape[0] if N is None else N
-    powers = arange(count, device=x.device) if increasing else arange(count - 1, -1, -1, device=x.device)
-    return x.unsqueeze(-1) ** powers
-
-
-@function
-@rounded_once
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
-    first, second = np.triu_indices(input.array.shape[0], 1)
-    return _lengths(input[first] - input[second], p, "pdist")

@@ -1,5 +1,6 @@
-"""The one list of names: what ``functions``, ``linalg`` and ``spectrum`` define becomes ``minigrad.exp``,
+"""The one list of names: what the families of functions define becomes ``minigrad.exp``,
 ``Tensor.exp`` and ``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
+``compat/functions`` gathers further families when the first of their names is looked up.
 
 Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """
@@ -7,19 +8,14 @@ Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py in
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
-from ..autograd.methods import Methods
-from . import (  # noqa: F401 (all these are gathered below)  # noqa: F401
+from . import (  # noqa: F401 (all these are gathered below)
     comparison,
     complex,
     conversion,
     copies,
     creation,
-    decompositions,
     dtypes,
-    equations,
-    factors,
     indexing,
     inplace,
     linalg,
@@ -30,42 +26,11 @@ from . import (  # noqa: F401 (all these are gathered below)  # noqa: F401
     random,
     reduction,
     shaping,
-    special,
-    spectrum,
-    statistics,
     typed,
-    windows,
 )
-from .define import public
-
-
-def _bare(function: Any) -> Any:
-    """The function of an op of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
-    return getattr(function, "bare", function)
-
-
-def _property(name: str, function: Any) -> property:
-    """A property; to one that is a part of complex numbers, values can be assigned: ``x.real = y`` copies y into it."""
-
-    def put(self: Any, value: Any) -> None:
-        view = function(self)
-        _ = view.copy_(value) if hasattr(value, "array") else view.fill_(value)
-
-    return property(function, put if name in ("real", "imag") else None)
-
+from .define import collect
 
 _families = [value for value in globals().values() if isinstance(value, ModuleType)]
-_free: dict[str, Any] = {}
-for _family in _families:
-    for _name, _function, _places in public(_family):
-        if _places.free:
-            _free[_name] = _function
-        if _places.method:
-            setattr(Methods, _name, _bare(_function))
-        if _places.attribute:
-            setattr(Methods, _name, _property(_name, _function))
-        if _places.in_place is not None:
-            setattr(Methods, f"{_name}_", _places.in_place(_function))
-
+_free = collect(_families)
 globals().update(_free)
 __all__ = list(_free)

@@ -17,7 +17,7 @@ from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
 from ..tensor import Tensor
-from . import indexing, linalg, pointwise, special
+from . import indexing, linalg, pointwise
 from .arguments import Operand, operand
 from .define import attached, method
 
@@ -195,9 +195,3 @@ def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwarg
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where the condition holds, ``other`` elsewhere."""
     return pointwise.where(condition, self, other)
-
-
-@method(free=False, in_place=True)
-def polygamma(input: Tensor, n: int) -> Tensor:
-    """The n-th derivative of ``digamma``."""
-    return special.polygamma(n, input)

@@ -15,8 +15,6 @@ from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
 from ..ops.op import Op
-from ..ops.special import sinc as _sinc
-from ..ops.special import xlogy as _xlogy
 from ..tensor import Tensor
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
@@ -42,7 +40,7 @@ mul, pow, true_divide = binary(e.mul), binary(e.pow), binary(e.div, name="true_d
 remainder, fmod, floor_divide = binary(e.remainder), binary(e.fmod), binary(e.floor_divide)
 maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place=False)
 logaddexp = binary(e.logaddexp, in_place=False)
-xlogy, sinc = binary(_xlogy), unary(_sinc)
+xlogy = binary(e.xlogy)
 atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
 nextafter, gcd, lcm = binary(e.nextafter), binary(e.gcd), binary(e.lcm)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)

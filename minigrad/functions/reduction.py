@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from ..autograd.calls import apply
-from ..backend.deferred import Deferred
 from ..backend.dtype import kind_of
+from ..extension import look_up
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r
@@ -19,11 +19,6 @@ from . import return_types
 from .arguments import Dims, axes, axis, rounded_once, scalars_as_vectors
 from .define import function, method, named
 from .pointwise import level
-
-if TYPE_CHECKING:
-    from ..ops import decompositions
-else:
-    decompositions = Deferred("minigrad.ops.decompositions")
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
@@ -273,7 +268,7 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     if len(places) != 2:
         raise RuntimeError(f"norm: the nuclear norm is that of two axes, but got dim={dim} of {input.array.ndim} axes")
     first, second = (axis(d, input.array.ndim) for d in places)
-    total = sum(apply(decompositions.svdvals, (input.movedim((first, second), (-2, -1)),)), -1)
+    total: Tensor = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
     for place in sorted((first, second)) if keepdim else ():
         total = total.unsqueeze(place)
     return total

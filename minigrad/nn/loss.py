@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from ..autograd.tracebacks import warn
 from ..tensor import Tensor
 from . import functional as F
 from .functional._checks import Flag, reduction_of
@@ -14,11 +12,9 @@ from .layer import FunctionLayer
 from .linear import Linear
 from .module import Module
 
-__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "CTCLoss", "GaussianNLLLoss"]
-__all__ += ["HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MarginRankingLoss"]
-__all__ += ["MSELoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d"]
-__all__ += ["CosineSimilarity", "PairwiseDistance"]
-__all__ += ["PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineSimilarity", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss"]
+__all__ += ["KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "NLLLoss", "PairwiseDistance"]
+__all__ += ["PoissonNLLLoss", "SmoothL1Loss"]
 
 
 class CosineSimilarity(FunctionLayer, function=F.cosine_similarity):
@@ -90,15 +86,6 @@ class _ClassLoss(_WeightedLoss, fields=True):
     weight: Tensor | None = None
     size_average: Flag = None
     ignore_index: int = -100
-    reduce: Flag = None
-    reduction: str = "mean"
-
-
-class _MarginLoss(_Loss, fields=True):
-    """The fields of losses with one margin."""
-
-    margin: float = 0.0
-    size_average: Flag = None
     reduce: Flag = None
     reduction: str = "mean"
 
@@ -179,14 +166,6 @@ class NLLLoss(_ClassLoss, function=F.nll_loss):
     """
 
 
-class NLLLoss2d(NLLLoss, function=F.nll_loss):
-    """NLLLoss under its old name for images."""
-
-    def __post_init__(self) -> None:
-        warn("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning)
-        super().__post_init__()
-
-
 class MSELoss(_UsualLoss, function=F.mse_loss):
     """(input - target)²."""
 
@@ -254,96 +233,3 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, kw_only=True):
     full: bool = False
     eps: float = 1e-6
     reduction: str = "mean"
-
-
-class CTCLoss(_Loss, function=F.ctc_loss):
-    """-ln of the probability that frames spell a target (Graves et al. 2006). See ``functional.ctc_loss``."""
-
-    blank: int = 0
-    reduction: str = "mean"
-    zero_infinity: bool = False
-
-
-class MarginRankingLoss(_MarginLoss, function=F.margin_ranking_loss):
-    """max(0, -t (x₁ - x₂) + margin)."""
-
-
-class CosineEmbeddingLoss(_MarginLoss, function=F.cosine_embedding_loss):
-    """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1."""
-
-
-class HingeEmbeddingLoss(_MarginLoss, function=F.hinge_embedding_loss):
-    """x where the target is 1, max(0, margin - x) where it is -1."""
-
-    margin: float = 1.0
-
-
-class SoftMarginLoss(_UsualLoss, function=F.soft_margin_loss):
-    """ln(1 + exp(-t x))."""
-
-
-class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
-    """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C, p being 1 or 2. See ``functional.multi_margin_loss``."""
-
-    p: int = 1
-    margin: float = 1.0
-    weight: Tensor | None = None
-    size_average: Flag = None
-    reduce: Flag = None
-    reduction: str = "mean"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.p not in (1, 2):
-            raise ValueError("only p == 1 and p == 2 supported")
-        if self.weight is not None and self.weight.dim() != 1:
-            raise ValueError(
-                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D instead"
-            )
-
-
-class MultiLabelMarginLoss(_UsualLoss, function=F.multilabel_margin_loss):
-    """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C. See ``functional.multilabel_margin_loss``."""
-
-
-class MultiLabelSoftMarginLoss(_UsualWeightedLoss, function=F.multilabel_soft_margin_loss):
-    """The mean over the classes of -(t ln σ(x) + (1 - t) ln σ(-x))."""
-
-
-class _TripletLoss(_Loss):
-    """A loss whose margin must be positive."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.margin <= 0:
-            raise ValueError(f"{self._get_name()}: expected margin to be greater than 0, got {self.margin} instead")
-
-
-class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
-    """max(0, ‖a - p‖ - ‖a - n‖ + margin), the margin > 0. See ``functional.triplet_margin_loss``."""
-
-    margin: float = 1.0
-    p: float = 2.0
-    eps: float = 1e-6
-    swap: bool = False
-    size_average: Flag = None
-    reduce: Flag = None
-    reduction: str = "mean"
-
-
-class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
-    """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-
-    Raises:
-        ValueError: the margin is not positive.
-    """
-
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
-    margin: float = 1.0
-    swap: bool = False
-    reduction: str = "mean"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.distance_function is None:
-            self.distance_function = PairwiseDistance()

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
 from .layer import FunctionLayer
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d"]
-__all__ += ["AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d"]
-__all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d"]
-__all__ += ["MaxUnpool3d"]
+__all__ += ["AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d"]
 
 
 class _PoolNd(FunctionLayer, fields=True):
@@ -62,65 +58,6 @@ class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
     """The largest element of each window of three axes. Args: see ``_MaxPoolNd``."""
 
 
-class _MaxUnpoolNd(_PoolNd):
-    """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return super().forward(input, indices, output_size=output_size)
-
-
-class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, axes=1):
-    """The inverse of ``MaxPool1d(return_indices=True)``."""
-
-
-class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, axes=2):
-    """The inverse of ``MaxPool2d(return_indices=True)``."""
-
-
-class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3):
-    """The inverse of ``MaxPool3d(return_indices=True)``."""
-
-
-class _FractionalMaxPoolNd(FunctionLayer, fields=True):
-    """The largest element of windows at random places. See ``functional.fractional_max_pool2d``.
-
-    Raises:
-        ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1).
-    """
-
-    kernel_size: Each
-    output_size: Each | None = None
-    output_ratio: Any = None
-    return_indices: bool = False
-    _random_samples: Tensor | None = None
-    _axes: ClassVar[int]
-    _shown: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        n, name = self._axes, type(self).__name__
-        if (self.output_size is None) == (self.output_ratio is None):
-            if self.output_size is None:
-                raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
-            raise ValueError("only one of output_size and output_ratio may be specified")
-        self.kernel_size = tuple_of(self.kernel_size, n)
-        if min(self.kernel_size) < 1:
-            raise ValueError(f"kernel_size must be greater than 0, but got {self.kernel_size}")
-        if self.output_size is not None:
-            self.output_size = tuple_of(self.output_size, n)
-        else:
-            self.output_ratio = tuple_of(self.output_ratio, n)
-            if not all(0 < ratio < 1 for ratio in self.output_ratio):
-                raise ValueError(f"output_ratio must be between 0 and 1 (got {self.output_ratio})")
-
-
-class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, axes=2):
-    """The largest element of windows at random places along two axes. Args: see ``_FractionalMaxPoolNd``."""
-
-
-class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, axes=3):
-    """The largest element of windows at random places along three axes. Args: see ``_FractionalMaxPoolNd``."""
-
-
 class _AvgPoolNd(_PoolNd, fields=True):
     ceil_mode: bool = False
     count_include_pad: bool = True
@@ -146,27 +83,6 @@ class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
 
 class AvgPool3d(AvgPool2d, function=F.avg_pool3d):
     """The mean of each window of three axes. Args: as of ``AvgPool2d``."""
-
-
-class _LPPoolNd(FunctionLayer, fields=True):
-    """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and those of ``MaxPool1d``."""
-
-    norm_type: float
-    kernel_size: Each
-    stride: Each | None = None
-    ceil_mode: bool = False
-
-
-class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
-    """(Σ xᵖ)^(1/p) of each window of one axis."""
-
-
-class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
-    """(Σ xᵖ)^(1/p) of each window of two axes."""
-
-
-class LPPool3d(_LPPoolNd, function=F.lp_pool3d):
-    """(Σ xᵖ)^(1/p) of each window of three axes."""
 
 
 class _AdaptivePoolNd(FunctionLayer, fields=True):

@@ -268,6 +268,24 @@ def log2(x: Array) -> Array:
     return xp(x).log2(x)
 
 
+@op(
+    "da = g ln b, 0 where a = 0 and b ≤ 0; db = g a / b",
+    a=lambda g, a, b: where((a == 0) & (b <= 0), 0.0, xlogy(g, b)),
+    b=lambda g, a, b: g * a / b,
+    promote="float",
+)
+def xlogy(a: Array, b: Array) -> Array:
+    """a ln b, 0 where a = 0 unless b is NaN"""
+    return times_log(a, b, "log")
+
+
+def times_log(a: Any, b: Any, log: str) -> Array:
+    """a times a logarithm of b, 0 where a = 0 unless b is NaN; one of the two may be a number."""
+    m = xp(a if hasattr(a, "dtype") else b)
+    product = a * getattr(m, log)(m.asarray(b, getattr(a, "dtype", None) or b.dtype))
+    return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
+
+
 @op("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)), promote="float", holomorphic=True)
 def log10(x: Array) -> Array:
     """log₁₀ x"""

@@ -31,7 +31,7 @@ from ..backend import ARRAY_TYPES, kernels, of
 
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
-_LIBRARY = __name__.rpartition(".")[0]
+_LIBRARY = f"{__name__.partition('.')[0]}."
 _VALUES = ("g", "out", "shape", "which", "shapes", "arguments")  # what a rule may name beside one of the op's arguments
 
 
@@ -104,7 +104,7 @@ class Op:
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
         formulas: for each of them, the rule in the notation of formulas.
-        builtin: it is one of the library; a program's own op has no kernel, and may have any name.
+        builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
         least: the elements from which on the kernel is worth its call.
     """
@@ -120,7 +120,8 @@ class Op:
         self.__module__ = forward.__module__
         self.__wrapped__ = forward
         self.promote, self.view, self.holomorphic = promote, view, holomorphic
-        self.builtin = self.__module__.rpartition(".")[0] == _LIBRARY
+        folder = self.__module__.rpartition(".")[0]
+        self.builtin = folder.startswith(_LIBRARY) and folder.endswith(".ops")
         self.kernel = self.name if self.builtin and self.name in kernels.NAMES else ""
         self.least = kernels.LEAST if self.kernel in kernels.FOR_LARGE else 0
         self.arity = code.co_argcount

@@ -1,4 +1,4 @@
-"""All ops of the library, by their names. A program loads only the files of those that it needs."""
+"""All ops of the core, by their names. A program loads only the files of those that it needs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from . import (  # noqa: F401 (each registers its ops)
     complex,
     convolution,
     cumulative,
-    decompositions,
-    determinants,
     device,
     dropout,
     elementwise,
-    fourier,
-    indefinite,
     indexing,
     joining,
     linear,
@@ -28,6 +24,5 @@ from . import (  # noqa: F401 (each registers its ops)
     scattering,
     shape,
     softmax,
-    special,
 )
 from .op import REGISTRY as REGISTRY

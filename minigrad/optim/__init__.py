@@ -1,13 +1,19 @@
 """Optimisers and learning-rate schedules, by PyTorch's names."""
 
+from typing import TYPE_CHECKING
+
 from . import lr_scheduler, swa_utils
-from .adafactor import Adafactor
-from .adagrad import Adadelta, Adagrad, RMSprop
-from .adam import Adam, Adamax, AdamW, NAdam, RAdam, SparseAdam
-from .lbfgs import LBFGS
+from .adam import Adam, AdamW
 from .muon import Muon, MuonWithAdamW
 from .optimizer import Optimizer
-from .sgd import ASGD, SGD, Rprop
+from .sgd import SGD
+
+if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+    from ..compat.optim.adafactor import Adafactor
+    from ..compat.optim.adagrad import Adadelta, Adagrad, RMSprop
+    from ..compat.optim.adam import Adamax, NAdam, RAdam, SparseAdam
+    from ..compat.optim.lbfgs import LBFGS
+    from ..compat.optim.sgd import ASGD, Rprop
 
 __all__ = ["ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "MuonWithAdamW"]
 __all__ += ["NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.backend import Device, for_device, is_array, kernels, of, xp
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from tests.support.cases import cases
 
 

@@ -75,7 +75,7 @@ def test_a_node_has_the_name_that_pytorch_gives_it(expression: str) -> None:
 
 
 def test_the_table_names_ops_that_there_are() -> None:
-    import_module("minigrad.ops.registry")
+    import_module("minigrad.compat.ops.registry")
     assert set(nodes._NAMES) <= set(REGISTRY)
 
 

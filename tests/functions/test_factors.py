@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.functions.linalg import pdist
+from minigrad import pdist
 from tests.support.both import agree
 from tests.support.cases import cases, raises
 from tests.support.parity import in_torch_words, torch

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.compat.ops import determinants, special
 from minigrad.ops import activation as activations
 from minigrad.ops import (
     attention,
     convolution,
-    determinants,
     dropout,
     elementwise,
     indexing,
@@ -31,7 +31,6 @@ from minigrad.ops import (
     resampling,
     rotary,
     shape,
-    special,
 )
 
 Input = Any

@@ -12,8 +12,8 @@ import numpy as np
 
 import minigrad
 from minigrad.autograd import grad, gradcheck, gradgradcheck
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.nn import functional as F
-from minigrad.ops.registry import REGISTRY
 from tests.support.cases import cases
 from tests.support.parity import gradients, host, ours
 from tests.support.plain_checks import without_kernel
@@ -384,7 +384,7 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     "smooth_l1_loss": lambda x, y: F.smooth_l1_loss(x, y, reduction="sum", beta=0.5),
     "mse_loss": lambda x, y: F.mse_loss(x, y, reduction="sum"),
     "cdist": lambda x, y: minigrad.cdist(x[None], y[None], 1.0),
-    "pdist": lambda x, y: minigrad.functions.linalg.pdist(minigrad.stack([x, y]), 1.0),
+    "pdist": lambda x, y: minigrad.pdist(minigrad.stack([x, y]), 1.0),
 }
 
 

@@ -14,10 +14,10 @@ import pytest
 
 import minigrad as mg
 from minigrad.autograd import grad
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.nn import functional as F
 from minigrad.nn.functional.dropout import relu_dropout
 from minigrad.ops import recurrent
-from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.ops.test_rules import floats, inputs, wanting
 from tests.support.both import numbers

@@ -8,8 +8,8 @@ import pytest
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
 from minigrad.autograd.walk import nodes_behind
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.ops.op import Op
-from minigrad.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case, find
 from tests.support.cases import each
 from tests.support.cupy_numbers import as_read

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.autograd import grad
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from tests.support.cases import cases
 from tests.support.parity import host, ours
 from tests.support.references import ABOVE_1, INSIDE, POSITIVE, SHARES, WHOLE, derivatives

@@ -40,7 +40,7 @@ NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NA
 
 def optimiser_of(t: Any, row: str, params: list[Any]) -> Any:
     """That of a row of OPTIONS, in one of the libraries."""
-    return eval(row.replace("(", "(params, ", 1), {"params": params, **vars(t.optim)})
+    return eval(f"optim.{row}".replace("(", "(params, ", 1), {"params": params, "optim": t.optim})
 
 
 def start(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 import minigrad
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.support.parity import gradients, host, listed, ours, theirs
 

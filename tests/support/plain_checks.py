@@ -9,8 +9,8 @@ import numpy as np
 
 import minigrad
 from minigrad.backend import Device, for_device, parallel
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.ops.op import Op
-from minigrad.ops.registry import REGISTRY
 
 RTOL = {np.float64: 1e-11, np.float32: 2e-5}
 Arrays = Sequence[Any]

@@ -6,7 +6,7 @@ import numpy as np
 
 import minigrad
 from minigrad.autograd import grad
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.viz.graph.graph_data import Graph, Value
 from minigrad.viz.graph.graph_record import record
 from minigrad.viz.graph.graph_values import value_of

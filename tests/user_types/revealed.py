@@ -8,7 +8,7 @@ import numpy as np
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import Size, Tensor, nn, optim
-from minigrad.functions import return_types
+from minigrad.compat.functions import return_types
 from minigrad.nn.utils.rnn import PackedSequence, pack_sequence
 from minigrad.utils.data import DataLoader, TensorDataset
 

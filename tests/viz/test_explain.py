@@ -8,7 +8,7 @@ import numpy as np
 
 import minigrad
 from minigrad import nn, viz
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
 from minigrad.viz.graph.graph_record import record
 from tests.support.cases import raises

@@ -20,9 +20,9 @@ from ...functions.creation import as_tensor, tensor, zeros_like
 from ...functions.pointwise import exp, log1p, softmax, where, xlogy
 from ...functions.random import randn
 from ...functions.shaping import stack
-from ...functions.special import igamma, igammac
 from ...nn.functional import one_hot
 from ...tensor import Size, Tensor
+from ..functions.special import igamma, igammac
 from . import constraints
 from .distribution import Distribution
 from .utils import Value, broadcast_all, formula

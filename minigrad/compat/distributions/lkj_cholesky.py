@@ -9,8 +9,8 @@ from ...backend import dtype as dt
 from ...functions.creation import arange
 from ...functions.random import randn
 from ...functions.shaping import cat
-from ...functions.special import mvlgamma
 from ...tensor import Size, Tensor
+from ..functions.special import mvlgamma
 from . import constraints
 from .distribution import Distribution
 from .gamma import Beta

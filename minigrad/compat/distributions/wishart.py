@@ -8,9 +8,9 @@ from typing import Any
 from ...functions.creation import arange
 from ...functions.pointwise import where
 from ...functions.random import randn
-from ...functions.special import mvlgamma
 from ...tensor import Tensor
 from .. import linalg
+from ..functions.special import mvlgamma
 from . import constraints
 from .distribution import Distribution
 from .gamma import FromGamma

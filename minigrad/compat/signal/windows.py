@@ -16,7 +16,7 @@ from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...functions.arguments import Maybe
 from ...functions.creation import creating
-from ...ops.approximations.bessel import scaled_modified
+from ..ops.approximations.bessel import scaled_modified
 
 __all__ = [
     "bartlett",

@@ -1,21 +1,24 @@
 """The functions behind the layers, by PyTorch's names: ``import minigrad.nn.functional as F``."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ...autograd.tracebacks import border_functions as _border_functions
 from .activation import *
 from .attention import *
 from .classification import *
 from .convolution import *
-from .ctc import *
+from .distance import *
 from .dropout import *
 from .embedding import *
-from .grid import *
 from .interpolation import *
 from .linear import *
-from .margin import *
 from .multihead import *
 from .normalization import *
 from .padding import *
 from .pooling import *
 from .regression import *
+
+if _TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+    from ...compat.nn.functional import *
 
 _border_functions(globals())

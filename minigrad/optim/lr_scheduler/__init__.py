@@ -5,17 +5,23 @@ present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneC
 InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
 """
 
+from typing import TYPE_CHECKING
+
 from . import formulas
 from .combined import ChainedScheduler, SequentialLR
-from .cyclic import CyclicLR, OneCycleLR
 from .formulas import *
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
 
+if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+    from ...compat.optim.cyclic import CyclicLR, OneCycleLR
+
 _LRScheduler = LRScheduler  # its name in older programs
 
-__all__ = ["ChainedScheduler", "CyclicLR", "LRScheduler", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR"]
+__all__ = ["ChainedScheduler", "LRScheduler", "ReduceLROnPlateau", "SequentialLR"]
 __all__ += formulas.__all__
 
 for _name in __all__:  # programs compare ``scheduler.__module__`` with this module's name
     globals()[_name].__module__ = __name__
+
+__all__ += ["CyclicLR", "OneCycleLR"]

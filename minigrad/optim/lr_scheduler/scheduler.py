@@ -189,29 +189,10 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _
     return values
 
 
-def put_momentum(group: Group, value: float) -> None:
-    """Set a group's "momentum", or with Adam and its like the first of "betas"."""
-    if "betas" in group:
-        group["betas"] = (value, *group["betas"][1:])
-    else:
-        group["momentum"] = value
-
-
 def check_optimizer(optimizer: Any) -> None:
     """Refuse what is no optimiser."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-
-
-def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The bounds of each group's momentum; one that begins gets the higher. An optimiser without is refused."""
-    if not {"momentum", "betas"} & set(optimizer.defaults):
-        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-    bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
-    for low, high, group in zip(*bounds, optimizer.param_groups, strict=True) if last_epoch == -1 else ():
-        put_momentum(group, high)
-        group.update(base_momentum=low, max_momentum=high)
-    return bounds
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import pytest
 from minigrad.backend import shifted_numba
 from minigrad.backend.kernels import convolve_numba
 from minigrad.backend.window import Window
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from tests.support.cases import cases
 from tests.support.compiled_checks import check, close, kernel, needs_numba, on_threads, run
 from tests.support.plain_checks import normal

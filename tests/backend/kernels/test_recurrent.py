@@ -8,7 +8,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import Device, for_device, kernels
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from tests.support import compiled_checks
 from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba, on_threads

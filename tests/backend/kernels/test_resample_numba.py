@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad.backend.taps import Taps
-from minigrad.ops.registry import REGISTRY
+from minigrad.compat.ops.registry import REGISTRY
 from tests.support.cases import cases
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
 from tests.support.plain_checks import normal

@@ -9,8 +9,8 @@ import numpy as np
 
 import minigrad
 from minigrad.backend import of
+from minigrad.compat.ops.registry import REGISTRY
 from minigrad.ops.op import Op
-from minigrad.ops.registry import REGISTRY
 from minigrad.viz.graph.rules import op_info, source_of
 from tests.support.cases import each
 from tests.support.functions import Cube

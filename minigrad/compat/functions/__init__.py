@@ -1,0 +1,12 @@
+"""Functions that the core does without: free functions of ``minigrad``, and methods of Tensor, which an import adds."""
+
+from __future__ import annotations
+
+from ...functions import names
+from ...functions.define import collect
+from . import decompositions, equations, factors, operators, products, special, spectrum, statistics, windows
+
+_families = [decompositions, equations, factors, operators, products, special, spectrum, statistics, windows]
+FREE = collect(_families, beside=names.__all__)
+globals().update(FREE)
+__all__ = list(FREE)

@@ -1,0 +1,321 @@
+"""Decompositions of matrices, by ``torch.linalg``'s names. LAPACK computes them on the CPU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
+from ...functions.arguments import common_shape
+from ...functions.creation import empty, eye, zeros
+from ...functions.define import function, method
+from ...functions.pointwise import level
+from ...functions.spelling import spelled
+from ...tensor import Tensor
+from ..ops import decompositions as ops
+from ..ops import indefinite
+from ..ops.lapack import LinAlgError, on_host
+from . import return_types
+from .equations import matrices, solve_triangular, square
+
+
+@method
+def cholesky(A: Tensor, upper: bool = False) -> Tensor:
+    """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
+
+    Raises:
+        LinAlgError: a matrix is not positive definite.
+    """
+    lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
+    return lower.mH if upper else lower
+
+
+@spelled
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False
+) -> return_types.linalg_cholesky_ex[Tensor]:
+    """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that
+    is not; its L is NaN.
+
+    Raises:
+        LinAlgError: a matrix is not positive definite, and ``check_errors``.
+    """
+    square(A, "cholesky_ex")
+    try:
+        info = zeros(A.array.shape[:-2], dtype="int32", device=A.device)
+        return return_types.linalg_cholesky_ex(cholesky(A, upper), info)
+    except LinAlgError:
+        if check_errors:
+            raise
+    info = wrap(on_host(_first_minors, A.array))
+    failed = (info != 0).unsqueeze(-1).unsqueeze(-1)
+    one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
+    return return_types.linalg_cholesky_ex(cholesky(A.where(~failed, one), upper).masked_fill(failed, math.nan), info)
+
+
+def _first_minors(x: Any) -> Any:
+    """The order of the first leading minor that is not positive definite; 0 where all are."""
+    info = np.zeros(x.shape[:-2], np.int32)
+    for place in np.ndindex(x.shape[:-2]):
+        if not _is_positive(x[place]):
+            orders = range(1, x.shape[-1] + 1)
+            info[place] = next(n for n in orders if not _is_positive(x[place][:n, :n]))
+    return info
+
+
+def _is_positive(x: Any) -> bool:
+    try:
+        np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+@spelled
+def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
+    """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
+
+    The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
+
+    Args:
+        UPLO: which triangle is read, "L" or "U".
+    """
+    return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
+
+
+@spelled
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of symmetric (complex: Hermitian) matrices in ascending order."""
+    return apply(ops.eigvalsh, (square(A, "eigvalsh"), _side(UPLO, "eigvalsh")))
+
+
+def _side(triangle: str, name: str) -> str:
+    side = triangle.upper()
+    if side not in ("L", "U"):
+        raise RuntimeError(f"linalg.{name}: Expected UPLO argument to be 'L' or 'U', but got {triangle}")
+    return side
+
+
+@spelled
+def eig(A: Tensor) -> return_types.linalg_eig[Tensor]:
+    """(eigenvalues, eigenvectors of length 1) of square matrices; complex, in no order.
+
+    The gradient exists where eigenvalues differ, and of functions that do not depend on the vectors' phases.
+    """
+    return return_types.linalg_eig(*apply(ops.eig, (square(A, "eig"),)))
+
+
+@spelled
+def eigvals(A: Tensor) -> Tensor:
+    """The eigenvalues of square matrices; complex, in no order."""
+    return eig(square(A, "eigvals")).eigenvalues
+
+
+@spelled
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd[Tensor]:
+    """(U, S, Vᴴ) of A = U diag(S) Vᴴ, singular values in descending order.
+
+    The gradient of U and V exists where singular values differ, and of functions that do not depend on their signs;
+    further columns that ``full_matrices`` adds have none.
+
+    Args:
+        driver: of a GPU in PyTorch; LAPACK's gesdd is used here.
+    """
+    return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
+
+
+@spelled
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values in descending order."""
+    return apply(ops.svdvals, (matrices(A, "svdvals"),))
+
+
+@spelled
+def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
+    """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle.
+
+    Args:
+        mode: "reduced"; "complete", for a square Q; "r", for R alone (Q is empty, and there is no gradient).
+    """
+    matrices(A, "qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
+    if mode == "r":
+        upper = wrap(on_host(lambda a: np.linalg.qr(a, "r"), A.array))
+        return return_types.linalg_qr(empty(0, dtype=A.dtype, device=A.device), upper)
+    return return_types.linalg_qr(*apply(ops.qr, (A, mode)))
+
+
+# LU --------------------------------------------------------------------------------------------------------
+
+
+@spelled
+def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
+    """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
+
+    Raises:
+        LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it.
+    """
+    LU, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
+    return return_types.linalg_lu_factor(LU, pivots)
+
+
+@spelled
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False
+) -> return_types.linalg_lu_factor_ex[Tensor]:
+    """(LU, pivots, info) of ``lu_factor``; info is 0, or the place of the first zero on the diagonal of U."""
+    LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
+    if check_errors and bool((info != 0).any()):
+        place = int(info[info != 0][0])
+        raise LinAlgError(f"linalg.lu_factor: U[{place},{place}] is zero and using it on lu_solve would divide by 0")
+    return return_types.linalg_lu_factor_ex(LU, pivots, info)
+
+
+def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
+    if not pivot:
+        raise RuntimeError(f"linalg.{name}: LU without pivoting is not implemented on the CPU")
+    return matrices(A, name)
+
+
+@spelled
+def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu[Tensor]:
+    """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
+    LU, pivots, _ = apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))
+    return return_types.linalg_lu(*lu_unpack(LU, pivots))
+
+
+@function
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> return_types.lu_unpack[Tensor]:
+    """(P, L, U) of what ``linalg.lu_factor`` returns; parts that are not to be unpacked are empty.
+
+    Raises:
+        RuntimeError: the pivots are not int32.
+    """
+    if LU_pivots.array.dtype != np.int32:
+        raise RuntimeError(
+            f"lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, not {LU_pivots.dtype}"
+        )
+    rows, columns = LU_data.array.shape[-2:]
+    k = min(rows, columns)
+    nothing: Any = lambda: empty(0, dtype=LU_data.dtype, device=LU_data.device)
+    P, L, U = nothing(), nothing(), nothing()
+    if unpack_pivots:
+        P = wrap(ops.permutation(LU_pivots.array, rows, LU_data.array.dtype))
+    if unpack_data:
+        L = LU_data[..., :k].tril(-1) + eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
+        U = LU_data[..., :k, :].triu()
+    return return_types.lu_unpack(P, L, U)
+
+
+@spelled
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """X of A X = B (of X A = B if not ``left``) for A of ``lu_factor``, or for Aᴴ if ``adjoint``."""
+    if not left:
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+    square(LU, "lu_solve")
+    P = lu_unpack(LU, pivots, unpack_data=False).P
+    lower: Any = lambda x, turned: solve_triangular(LU.mH if turned else LU, x, upper=turned, unitriangular=True)
+    upper: Any = lambda x, turned: solve_triangular(LU.mH if turned else LU, x, upper=not turned)
+    return P @ lower(upper(B, True), True) if adjoint else upper(lower(P.mT @ B, False), False)
+
+
+# L D Lᴴ ---------------------------------------------------------------------------------------------------
+
+
+@spelled
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
+    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
+
+    Raises:
+        LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it.
+    """
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    return return_types.linalg_ldl_factor(LD, pivots)
+
+
+@spelled
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: bool = False, check_errors: bool = False
+) -> return_types.linalg_ldl_factor_ex[Tensor]:
+    """(LD, pivots, info) of ``ldl_factor``; info is 0, or the place of the first zero of D."""
+    if square(A, "ldl_factor").requires_grad:
+        raise NotImplementedError(
+            "linalg.ldl_factor has no gradient, nor has it in PyTorch: give it x.detach(), or use linalg.solve or "
+            "cholesky, which have one"
+        )
+    LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
+    if check_errors and bool((info != 0).any()):
+        place = int(info[info != 0][0])
+        raise LinAlgError(f"linalg.ldl_factor: D[{place},{place}] is zero: ldl_solve would divide by it")
+    return return_types.linalg_ldl_factor_ex(LD, pivots, info)
+
+
+@spelled
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+    """X of A X = B, B (..., N, K), for A of ``ldl_factor``; the gradient goes to B alone.
+
+    Raises:
+        RuntimeError: shapes or dtypes that do not go together.
+    """
+    square(LD, "ldl_solve")
+    if B.array.ndim < 2 or B.array.shape[-2] != LD.array.shape[-1]:
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected B with as many rows as LD, but their shapes are {list(B.shape)} and "
+            f"{list(LD.shape)}"
+        )
+    if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected pivots of integers and of shape {list(LD.shape[:-1])}, not {pivots.dtype} and "
+            f"{list(pivots.shape)}"
+        )
+    if LD.array.dtype != B.array.dtype:
+        raise RuntimeError(
+            f"linalg.ldl_solve: LD and B are expected to have the same dtype, but are {LD.dtype} and {B.dtype}"
+        )
+    batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])
+    LD, B = LD.detach().expand(*batch, *LD.shape[-2:]), B.expand(*batch, *B.shape[-2:])
+    return apply(indefinite.ldl_solve, (LD, pivots.expand(*batch, pivots.array.shape[-1]), B, hermitian))
+
+
+# Householder's reflections ---------------------------------------------------------------------------------
+
+
+@spelled
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one.
+
+    Args:
+        input: (..., M, N), M ≥ N.
+        tau: (..., K), K ≤ N.
+    """
+    matrices(input, "householder_product")
+    rows, columns = input.array.shape[-2:]
+    if rows < columns:
+        raise RuntimeError(
+            "linalg.householder_product: input.shape[-2] must be greater than or equal to "
+            f"input.shape[-1], but the shape is {list(input.shape)}"
+        )
+    if columns < tau.array.shape[-1]:
+        raise RuntimeError(
+            "linalg.householder_product: input.shape[-1] must be greater than or equal to "
+            f"tau.shape[-1], but these are {columns} and {tau.array.shape[-1]}"
+        )
+    return reflected(input, tau, eye(rows, columns, dtype=input.dtype, device=input.device), adjoint=False)
+
+
+def reflected(input: Tensor, tau: Tensor, other: Tensor, *, adjoint: bool) -> Tensor:
+    """H₁ … Hₖ times another matrix, or Hₖᴴ … H₁ᴴ times it: see ``householder_product``."""
+    k = tau.array.shape[-1]
+    batch = common_shape(input.array.shape[:-2], other.array.shape[:-2])
+    v = input[..., :k].tril(-1) + eye(input.array.shape[-2], k, dtype=input.dtype, device=input.device)
+    out = level(other.expand(*batch, *other.shape[-2:]), *(() if k else (input, tau)))
+    for i in range(k) if adjoint else reversed(range(k)):
+        column, factor = v[..., i : i + 1], tau[..., i : i + 1].unsqueeze(-1)
+        out = out - (factor.conj() if adjoint else factor) * (column @ (column.mH @ out))
+    return out

@@ -1,0 +1,373 @@
+"""Inverses, determinants and equations of matrices, by ``torch.linalg``'s names. LAPACK computes them on the CPU."""
+
+from __future__ import annotations
+
+import math
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
+from ...backend import dtype as dt
+from ...functions.arguments import common_shape
+from ...functions.creation import empty, eye, zeros
+from ...functions.define import method
+from ...functions.pointwise import level
+from ...functions.spelling import spelled
+from ...tensor import Tensor
+from ..ops import decompositions as ops
+from ..ops import determinants
+from ..ops.lapack import LinAlgError, on_host
+from . import return_types
+
+
+def matrices(input: Tensor, name: str) -> Tensor:
+    """The tensor, after a check that it holds matrices of floats.
+
+    Raises:
+        RuntimeError: fewer than two axes, or another dtype.
+    """
+    if input.array.ndim < 2:
+        raise RuntimeError(
+            f"linalg.{name}: The input tensor A must have at least 2 dimensions, but its shape is {list(input.shape)}"
+        )
+    if dt.kind_of(input.array) not in "fc":
+        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {input.dtype}")
+    return input
+
+
+def square(input: Tensor, name: str) -> Tensor:
+    """The tensor, after a check that it holds square matrices of floats.
+
+    Raises:
+        RuntimeError: another shape or dtype.
+    """
+    if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
+        shape = list(input.array.shape)
+        raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but its shape is {shape}")
+    return matrices(input, name)
+
+
+def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError(
+            f"linalg.{name}: Expected A and B to have the same dtype, but found A of {a.dtype} and B of {b.dtype}; "
+            "convert one with .to(dtype)"
+        )
+
+
+def _is_vector(A: Tensor, B: Tensor) -> bool:
+    """Whether the right side is one vector for each matrix, not columns."""
+    vectors = B.array.ndim == A.array.ndim - 1 and B.array.shape == A.array.shape[:-1]
+    return B.array.ndim == 1 or vectors
+
+
+# Inverses and determinants ---------------------------------------------------------------------------------
+
+
+@spelled
+def inv(A: Tensor) -> Tensor:
+    """The inverse of square matrices.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+    """
+    return apply(ops.inverse, (square(A, "inv"),))
+
+
+@method
+def inverse(input: Tensor) -> Tensor:
+    """``linalg.inv`` by its name in torch."""
+    return inv(input)
+
+
+@spelled
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
+    """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN.
+
+    Raises:
+        LinAlgError: a matrix is singular, and ``check_errors``.
+    """
+    square(A, "inv_ex")
+    try:
+        return return_types.linalg_inv_ex(inv(A), _no_failure(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    regular, info = _regular(A)
+    singular = (info != 0).unsqueeze(-1).unsqueeze(-1)
+    return return_types.linalg_inv_ex(inv(regular).masked_fill(singular, math.nan), info)
+
+
+def _no_failure(A: Tensor) -> Tensor:
+    return zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
+
+
+def _regular(A: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices with ones in place of those that are singular, and where elimination met a zero in these."""
+    info = wrap(on_host(_zero_pivots, A.array))
+    one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
+    return A.where((info == 0).unsqueeze(-1).unsqueeze(-1), one), info
+
+
+def _zero_pivots(x: Any) -> Any:
+    info = np.zeros(x.shape[:-2], np.int32)
+    for place in np.ndindex(x.shape[:-2]):
+        try:
+            np.linalg.inv(x[place])
+        except np.linalg.LinAlgError:
+            info[place] = ops.lu_factor(x[place])[2] or x.shape[-1]  # NumPy's may have rounded a last one to 0
+    return info
+
+
+@method
+def det(A: Tensor) -> Tensor:
+    """The determinant of square matrices."""
+    return apply(determinants.det, (square(A, "det"),))
+
+
+@method
+def slogdet(A: Tensor) -> return_types.slogdet[Tensor]:
+    """(sign, logarithm of the size) of the determinant."""
+    return return_types.slogdet(*apply(determinants.slogdet, (square(A, "slogdet"),)))
+
+
+@method
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
+    sign, size = slogdet(input)
+    if input.array.dtype.kind == "c":
+        return size + sign.angle() * 1j
+    return size.where(sign >= 0, math.nan)
+
+
+@spelled
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of a tensor whose first ``ind`` axes are the rows of a matrix, and whose others are its columns.
+
+    Raises:
+        RuntimeError: ``ind`` is not positive, or there are not as many rows as columns.
+    """
+    if ind <= 0:
+        raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
+    rows, columns = A.array.shape[:ind], A.array.shape[ind:]
+    if prod(rows) != prod(columns):
+        raise RuntimeError(
+            f"linalg.tensorinv: Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {prod(columns)} != {prod(rows)}"
+        )
+    return inv(A.reshape(prod(rows), prod(columns))).reshape(columns + rows)
+
+
+# Pseudo-inverses and ranks ---------------------------------------------------------------------------------
+
+
+@spelled
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The pseudo-inverse (Moore and Penrose), by the singular values (the eigenvalues, if ``hermitian``).
+
+    Args:
+        atol, rtol: values up to max(atol, rtol · the largest) count as 0; numbers, or a tensor for the batch. ``rtol``
+            is by default the longer side times the dtype's eps, and 0 if ``atol`` is positive.
+        rcond: rtol, by its older name.
+    """
+    matrices(A, "pinv")
+    limits = _limits(A, atol, rcond if rtol is None else rtol)
+    return apply(ops.pinv, (square(A, "pinv") if hermitian else A, *limits, hermitian))
+
+
+@method
+def pinverse(input: Tensor, rcond: Any = 1e-15) -> Tensor:
+    """``linalg.pinv`` by its name in torch."""
+    return pinv(input, rcond)
+
+
+def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """``atol`` and ``rtol`` of ``pinv`` as NumPy takes them."""
+    least, relative = (np.asarray(x.numpy(force=True) if isinstance(x, Tensor) else x or 0.0) for x in (atol, rtol))
+    if rtol is None:
+        usual = max(A.array.shape[-2:]) * float(np.finfo(A.array.dtype).eps)
+        relative = np.where(least > 0, 0.0, usual)
+    return least, relative
+
+
+@spelled
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The number of singular values (of eigenvalues, if ``hermitian``) above max(atol, rtol · the largest), int64.
+
+    Args:
+        tol: ``atol``, with an ``rtol`` of 0.
+        atol, rtol: as for ``pinv``.
+    """
+    matrices(A, "matrix_rank")
+    least, relative = _limits(A, atol, rtol) if tol is None else _limits(A, tol, 0.0)
+    values: Any = np.linalg.eigvalsh if hermitian else lambda a: np.linalg.svd(a, compute_uv=False)
+    count = lambda a: ops.significant(values(a), least, relative).sum(-1) if a.size else np.zeros(a.shape[:-2], int)
+    return wrap(dt.counted(on_host(count, (square(A, "matrix_rank") if hermitian else A).array)))
+
+
+# Equations -------------------------------------------------------------------------------------------------
+
+
+@spelled
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X of A X = B (of X A = B if not ``left``); B holds columns (..., N, K) or is one vector (..., N).
+
+    Raises:
+        LinAlgError: a matrix is singular.
+        RuntimeError: shapes or dtypes that do not go together.
+    """
+    square(A, "solve")
+    _same_dtype(A, B, "solve")
+    if vector := _is_vector(A, B):
+        if not left:
+            raise RuntimeError(
+                "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False"
+            )
+        B = B.unsqueeze(-1)
+    _check_sides(A, B, left, "solve")
+    if not left:
+        return apply(ops.solve, (A.mT, B.mT)).mT
+    X = apply(ops.solve, (A, B))
+    return X.squeeze(-1) if vector else X
+
+
+def _check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
+    """Raise RuntimeError unless A X = B (X A = B) can be written."""
+    if B.array.ndim < 2:
+        raise RuntimeError(
+            f"linalg.{name}: The input tensor B must have at least 2 dimensions, but its shape is {list(B.shape)}"
+        )
+    if A.array.shape[-2] != B.array.shape[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"linalg.{name}: Incompatible shapes of A and B for the equation {equation} "
+            f"({list(A.shape)} and {list(B.shape)})"
+        )
+    common_shape(A.array.shape[:-2], B.array.shape[:-2])
+
+
+@spelled
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
+) -> return_types.linalg_solve_ex[Tensor]:
+    """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
+    NaN.
+
+    Raises:
+        LinAlgError: a matrix is singular, and ``check_errors``.
+    """
+    try:
+        return return_types.linalg_solve_ex(solve(A, B, left=left), _no_failure(A))
+    except LinAlgError:
+        if check_errors:
+            raise
+    regular, info = _regular(A)
+    axes = 1 if _is_vector(A, B) else 2
+    singular = (info != 0).reshape(*info.shape, *(1,) * axes)
+    return return_types.linalg_solve_ex(solve(regular, B, left=left).masked_fill(singular, math.nan), info)
+
+
+@spelled
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """X of A X = B (of X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero,
+    the result is infinite or NaN. ``unitriangular`` takes ones in place of the diagonal.
+
+    Raises:
+        RuntimeError: shapes or dtypes that do not go together.
+    """
+    square(A, "solve_triangular")
+    _same_dtype(A, B, "solve_triangular")
+    _check_sides(A, B, left, "solve_triangular")
+    if not left:
+        return apply(ops.solve_triangular, (A.mT, B.mT, not upper, unitriangular)).mT
+    return apply(ops.solve_triangular, (A, B, upper, unitriangular))
+
+
+@method
+def triangular_solve(
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> return_types.triangular_solve[Tensor]:
+    """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
+    matrix = A.mH if transpose else A
+    X = solve_triangular(matrix, input, upper=upper is not transpose, unitriangular=unitriangular)
+    return return_types.triangular_solve(X, A.clone())
+
+
+@method
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
+    L: Tensor = square(input2, "cholesky_solve")
+    _same_dtype(L, input, "cholesky_solve")
+    _check_sides(L, input, True, "cholesky_solve")
+    return apply(ops.cholesky_solve, (L.mH if upper else L, input))
+
+
+@method
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
+    square(input, "cholesky_inverse")
+    return cholesky_solve(eye(input.array.shape[-1], dtype=input.dtype, device=input.device), input, upper)
+
+
+@spelled
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """X of ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A that are moved behind the others first.
+
+    Raises:
+        RuntimeError: the axes of A that are not B's have not as many elements as those that are.
+    """
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
+    shape = A.array.shape[B.array.ndim :]
+    if prod(shape) != prod(A.array.shape[: B.array.ndim]) or B.array.size != prod(shape):
+        raise RuntimeError(
+            "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but its shape is {list(A.shape)}, other's {list(B.shape)}"
+        )
+    return solve(A.reshape(prod(shape), prod(shape)), B.reshape(-1)).reshape(shape)
+
+
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+@spelled
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> return_types.linalg_lstsq[Tensor]:
+    """(solution, residuals, rank, singular_values): the smallest X of those that minimise ‖A X − B‖.
+
+    The solution is always that by singular values (gelsd). ``driver`` says what comes with it, as in PyTorch: the rank
+    for all but "gels", the singular values for "gelsd" and "gelss", the residuals ‖A X − B‖² of each column for all
+    but "gelsy" (the default), where A has more rows than columns and full rank. What does not come is empty.
+
+    Args:
+        rcond: singular values up to rcond times the largest count as 0; by default eps times the longer side.
+    """
+    driver = driver or "gelsy"
+    if driver not in _DRIVERS:
+        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {_DRIVERS}, not {driver!r}")
+    matrices(A, "lstsq")
+    _same_dtype(A, B, "lstsq")
+    columns = B.unsqueeze(-1) if (vector := B.array.ndim == A.array.ndim - 1) else B
+    if columns.array.ndim < 2 or columns.array.shape[-2] != A.array.shape[-2]:
+        raise RuntimeError(f"linalg.lstsq: A has {A.array.shape[-2]} rows, which B of {list(B.shape)} must have, too")
+    batch = common_shape(A.array.shape[:-2], columns.array.shape[:-2])
+    A, columns = A.expand(*batch, *A.shape[-2:]), columns.expand(*batch, *columns.shape[-2:])
+    rows, unknowns = A.array.shape[-2:]
+    rcond = max(rows, unknowns) * float(np.finfo(A.array.dtype).eps) if rcond is None or driver == "gels" else rcond
+    X: Tensor = apply(ops.least_squares, (A, columns, float(rcond)))
+    values = wrap(on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
+    rank = (values > rcond * values[..., :1]).sum(-1)
+    nothing: Any = lambda dtype: empty(0, dtype=dtype, device=A.device)
+    residuals = level(nothing(A.dtype), A, B).abs()  # real, of complex numbers, too
+    if driver != "gelsy" and rows > unknowns and (driver == "gels" or bool((rank == unknowns).all())):
+        residuals = ((A @ X - columns).abs() ** 2).sum(-2)
+    return return_types.linalg_lstsq(
+        X.squeeze(-1) if vector else X,
+        residuals,
+        nothing(dt.int64) if driver == "gels" else rank,
+        values if driver in ("gelsd", "gelss") else nothing(values.dtype),
+    )

@@ -1,0 +1,184 @@
+"""Spectra of a signal's pieces, over ``fft``: the short-time Fourier transform and its inverse, by PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...functions.complex import view_as_real
+from ...functions.creation import tensor
+from ...functions.define import method
+from ...functions.shaping import cat, unfold
+from ...tensor import Tensor
+from . import fft
+
+_EDGES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@method
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
+
+    Args:
+        n_fft: the length of a frame.
+        hop_length: the distance of two frames, a quarter of one by default.
+        win_length: the length of the window, by default that of a frame; a shorter one stands in the frame's
+            middle.
+        window: what frames are multiplied by; ones by default.
+        center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
+            by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+        normalized: divide by √n_fft.
+        onesided: keep n_fft // 2 + 1 frequencies only, which real signals have; by default of these.
+        return_complex: False for a last axis (real, imaginary) in place of complex numbers. Of real signals it has
+            no default.
+        align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
+
+    Raises:
+        RuntimeError: lengths that do not go together, or that are not positive.
+    """
+    name = f"stft(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
+    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    one = input.dim() == 1
+    signal = input[None] if one else input  # (B, L)
+    if signal.dim() != 2 or not (signal.is_floating_point() or signal.is_complex()):
+        raise RuntimeError(f"{name}: expected a 1D or 2D tensor of floating point or complex values")
+    _check_window(name, n_fft, hop, width, window)
+    is_complex = signal.is_complex() or (window is not None and window.is_complex())
+    if return_complex is None and not is_complex:
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs: use return_complex=True"
+        )
+    if is_complex and onesided:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
+        signal = _padded(signal, n_fft // 2, n_fft // 2, pad_mode)
+    elif align_to_window:
+        before = (n_fft - width) // 2
+        signal = _padded(signal, before, n_fft - width - before, "constant")
+    if n_fft > signal.shape[1]:
+        raise RuntimeError(f"{name}: expected 0 < n_fft <= {signal.shape[1]}, the length of the signal")
+    frames = unfold(signal, 1, n_fft, hop)  # (B, frames, n_fft)
+    if window is not None or width < n_fft:
+        frames = frames * _centred(window, width, n_fft, input)
+    norm = "ortho" if normalized else "backward"
+    half = not is_complex if onesided is None else onesided
+    spectra = (fft.rfft if half else fft.fft)(frames, norm=norm).transpose(1, 2)
+    spectra = spectra[0] if one else spectra
+    return view_as_real(spectra) if return_complex is False else spectra
+
+
+@method
+def istft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The signal whose ``stft`` with the same arguments is nearest (Griffin and Lim 1984): complex spectra
+    (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
+
+    Args:
+        onesided: the spectra have n_fft // 2 + 1 frequencies; by default told by their number.
+        length: cut the signal to this length, or fill it up to it with zeros.
+        return_complex: the signal is complex.
+
+    Raises:
+        RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+    """
+    name = f"istft(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
+    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    if not input.is_complex() or input.dim() not in (2, 3) or not input.numel():
+        raise RuntimeError(f"{name}: expected a complex tensor (frequencies, frames) or (B, frequencies, frames)")
+    spectra = (input[None] if input.dim() == 2 else input).transpose(1, 2)  # (B, frames, frequencies)
+    half = spectra.shape[2] != n_fft if onesided is None else onesided
+    if spectra.shape[2] != (n_fft // 2 + 1 if half else n_fft):
+        raise RuntimeError(f"{name}: {spectra.shape[2]} frequencies do not match n_fft and onesided={half}")
+    _check_window(name, n_fft, hop, width, window)
+    if return_complex and half:
+        raise RuntimeError("Cannot have onesided output if window or input is complex: use onesided=False")
+    if window is not None and window.is_complex() and not return_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
+    norm = "ortho" if normalized else "backward"
+    if return_complex:
+        frames = fft.ifft(spectra, norm=norm)
+    else:
+        frames = fft.irfft(spectra[..., : n_fft // 2 + 1], n_fft, norm=norm)
+    heights = _centred(window, width, n_fft, frames)
+    start = n_fft // 2 if center else 0
+    whole = n_fft + hop * (spectra.shape[1] - 1)
+    stop = start + length if length is not None else whole - start
+    signal = _overlapped(frames * heights, hop)[:, start:stop]
+    envelope = _overlapped((heights * heights).expand(1, spectra.shape[1], n_fft), hop)[:, start:stop]
+    if not envelope.numel() or float(envelope.detach().abs().min()) < 1e-11:
+        raise RuntimeError(f"{name}: the windows leave places of the signal at 0, which cannot be told from them")
+    signal = signal / envelope
+    missing = stop - start - signal.shape[1]
+    signal = _padded(signal, 0, missing, "constant") if missing > 0 else signal
+    return signal[0] if input.dim() == 2 else signal
+
+
+def _check_window(name: str, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:
+    if hop <= 0:
+        raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
+    if not 0 < width <= n_fft:
+        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={width}")
+    if window is not None and tuple(window.shape) != (width,):
+        raise RuntimeError(
+            f"{name}: expected a 1D window tensor of size equal to win_length={width}, but got window with size "
+            f"{list(window.shape)}"
+        )
+
+
+def _centred(window: Tensor | None, width: int, n_fft: int, like: Tensor) -> Tensor:
+    """The window in the middle of a frame, ones if None: (n_fft,)."""
+    whole = like.new_ones(width) if window is None else window
+    before = (n_fft - width) // 2
+    return _padded(whole, before, n_fft - width - before, "constant")
+
+
+def _padded(x: Tensor, before: int, after: int, mode: str) -> Tensor:
+    """The last axis made longer at both ends."""
+    if mode == "constant":
+        lead = x.shape[:-1]
+        return cat([x.new_zeros(*lead, before), x, x.new_zeros(*lead, after)], -1) if before or after else x
+    if mode not in _EDGES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of constant, {', '.join(_EDGES)}")
+    most = x.shape[-1] - (mode == "reflect")
+    if not x.shape[-1] or (mode != "replicate" and max(before, after) > most):
+        raise RuntimeError(
+            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
+            f"in mode {mode} of an axis of length {x.shape[-1]}"
+        )
+    how: Any = _EDGES[mode]
+    places = np.pad(np.arange(x.shape[-1]), (before, after), how)
+    return x.index_select(-1, tensor(places, device=x.device))
+
+
+def _overlapped(frames: Tensor, hop: int) -> Tensor:
+    """Frames that begin every ``hop`` added up: (B, T, n) -> (B, n + hop (T - 1))."""
+    batch, count, size = frames.shape
+    starts = np.arange(count)[:, None] * hop
+    places = tensor((starts + np.arange(size)).reshape(-1), device=frames.device)
+    zeros = frames.new_zeros(batch, size + hop * (count - 1))
+    return zeros.index_add(1, places, frames.reshape(batch, count * size))

@@ -1,0 +1,509 @@
+"""Order and frequency: medians, quantiles, running extremes, histograms, by PyTorch's names."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from math import prod
+from typing import Any, overload
+
+import numpy as np
+
+from ...autograd.calls import apply
+from ...autograd.tape import Variable, wrap
+from ...backend import of, xp
+from ...backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
+from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
+from ...functions.complex import complex
+from ...functions.creation import tensor, tensor_on
+from ...functions.define import function, method
+from ...functions.indexing import gather, sort
+from ...functions.pointwise import isnan, where
+from ...functions.reduction import amax, amin, mean, norm, std, sum, var
+from ...ops import cumulative as cumulative_ops
+from ...ops import indexing as i
+from ...tensor import Tensor
+from . import return_types
+
+
+def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
+    """(values, indices) of the elements at ``indices``, an array with one of an axis left."""
+    places = wrap(indices)
+    values = apply(i.gather, (input, dim, places))
+    return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
+
+
+@method
+@ordered
+@scalars_as_vectors
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue[Tensor]:
+    """The k-th smallest along ``dim``: (values, indices)."""
+    place = axis(dim, input.array.ndim)
+    if not 1 <= k <= input.array.shape[place]:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k}")
+    m = xp(input.array)
+    order = m.take(i._stable_order(input.array, place, False), m.asarray([k - 1]), axis=place)
+    return _picked(input, order, place, keepdim, return_types.kthvalue)
+
+
+@overload
+def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median[Tensor]: ...
+
+
+@method
+@ordered
+@scalars_as_vectors
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins.
+
+    >>> mg.tensor([1.0, 9.0, 2.0]).median()
+    tensor(2.)
+    """
+    return _median(input, dim, keepdim, return_types.median, False)
+
+
+@overload
+def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian[Tensor]: ...
+
+
+@method
+@ordered
+@scalars_as_vectors
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """``median`` of the elements other than NaN."""
+    return _median(input, dim, keepdim, return_types.nanmedian, True)
+
+
+def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
+    if dim is None:
+        return _median_of_all(input.reshape(-1), kind, skip)
+    place = axis(dim, input.array.ndim)
+    m, order = xp(input.array), i._stable_order(input.array, place, False)
+    missing = (input.array != input.array).sum(axis=place, keepdims=True)
+    last = input.array.shape[place] - 1
+    at = (last - missing) // 2 if skip else m.where(missing > 0, last + 1 - missing, last // 2)  # the first NaN
+    indices = m.take_along_axis(order, m.maximum(at, 0), place)
+    return _picked(input, indices, place, keepdim, kind)
+
+
+def _median_of_all(input: Tensor, kind: Any, skip: bool) -> Tensor:
+    """The median of a vector, whose gradient equal elements share."""
+    if not input.array.size:
+        return _median_of_nothing(input)
+    value = _median(input, 0, False, kind, skip)[0]
+    if not value.requires_grad:
+        return value
+    middle = input.isnan() if bool(value.isnan()) else input == value
+    return input.masked_fill(~middle, -math.inf).max()
+
+
+def _median_of_nothing(input: Tensor) -> Tensor:
+    """NaN; of integers, as in PyTorch, the smallest of the dtype, and of bools True."""
+    if has_gradient(input.array.dtype):
+        return input.sum() * math.nan
+    value = True if input.array.dtype.kind == "b" else iinfo(input.dtype).min
+    return input.sum().fill_(value).to(input.dtype)
+
+
+@method
+@ordered
+@scalars_as_vectors
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode[Tensor]:
+    """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
+    place = axis(dim, input.array.ndim)
+    m, order = xp(input.array), i._stable_order(input.array, place, False)
+    rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
+    equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
+    best = equal.argmax(axis=-1)[..., None]  # the first of the smallest commonest,
+    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and its last occurrence; NaN has none
+    indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
+    return _picked(input, indices, place, keepdim, return_types.mode)
+
+
+@method
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The values below which a share ``q`` of the elements lies; several q make a first axis.
+
+    >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
+    tensor(2.)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@method
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """``quantile`` of the elements other than NaN."""
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+
+@rounded_once
+def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip: bool) -> Tensor:
+    shares: Any = q if isinstance(q, Variable) else tensor(q, dtype=input.dtype, device=input.device)
+    shares = shares.to(input.dtype)
+    if shares.array.ndim > 1:
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(shares.shape)}")
+    place = 0 if dim is None else axis(dim, input.array.ndim)
+    x = input.reshape(-1) if dim is None else input
+    rows = sort(x, place).values.movedim(place, -1) if x.array.ndim else x.reshape(1)
+    missing = isnan(rows).sum(-1, keepdim=True)
+    last = rows.array.shape[-1] - 1
+    ranks = shares.reshape(-1) * (last - missing if skip else last)
+    ranks = ranks.expand(*rows.shape[:-1], shares.array.size).clamp(0)
+    ranks = ranks if skip else where(missing > 0, last, ranks)  # the place of a NaN
+    below, above = ranks.floor().long(), ranks.ceil().long()
+    low, high = gather(rows, -1, below), gather(rows, -1, above)
+    if how in ("lower", "higher", "nearest"):
+        result = {"lower": low, "higher": high, "nearest": gather(rows, -1, ranks.round().long())}[how]
+    elif how in ("linear", "midpoint"):
+        middle = low.lerp(high, ranks - below if how == "linear" else ranks.new_full((), 0.5))
+        result = where(low == high, low, middle)
+    else:
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, not {how!r}"
+        )
+    result = result.movedim(-1, 0)
+    if keepdim and input.array.ndim:
+        result = result.reshape(-1, *(1,) * input.array.ndim) if dim is None else result.unsqueeze(place + 1)
+    return result if shares.array.ndim else result[0]
+
+
+@method
+@ordered
+@scalars_as_vectors
+def cummax(input: Tensor, dim: int) -> return_types.cummax[Tensor]:
+    """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
+    return _running(input, dim, True, return_types.cummax)
+
+
+@method
+@ordered
+@scalars_as_vectors
+def cummin(input: Tensor, dim: int) -> return_types.cummin[Tensor]:
+    """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
+    return _running(input, dim, False, return_types.cummin)
+
+
+def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> Any:
+    place = axis(dim, input.array.ndim)
+    host = _host(input)
+    best = (np.maximum if largest else np.minimum).accumulate(host, axis=place)
+    shape = [1] * host.ndim
+    shape[place] = -1
+    reached = (host == best) | (host != host)
+    places = np.maximum.accumulate(np.where(reached, np.arange(host.shape[place]).reshape(shape), 0), axis=place)
+    indices = tensor_on(counted(places), input.device)
+    return kind(apply(i.gather, (input, place, indices)), indices)
+
+
+@method
+@scalars_as_vectors
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """ln of the running sums of eˣ along ``dim``."""
+    return apply(cumulative_ops.logcumsumexp, (input, axis(dim, input.array.ndim)))
+
+
+@method
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax[Tensor]:
+    """The smallest and the largest over ``dim``: (min, max)."""
+    return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
+
+
+@function
+def std_mean(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """(standard deviation, mean) over ``dim``."""
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+    return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
+
+
+@function
+def var_mean(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """(variance, mean) over ``dim``."""
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+    return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
+
+
+@method
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Σ over ``dim``, a NaN counting as 0."""
+    return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+@method
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean over ``dim`` of the elements other than NaN."""
+    return _nanmean(input if dtype is None else input.to(dtype), dim, keepdim)
+
+
+@rounded_once
+def _nanmean(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    return nansum(input, dim, keepdim) / sum(~isnan(input), dim, keepdim)
+
+
+@method
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference."""
+    return norm(input - other, p)
+
+
+@method
+@rounded_once
+def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+    """The covariances of the rows (variables) over the columns (observations).
+
+    Args:
+        fweights: (N,) integers, how often each observation was made.
+        aweights: (N,) floats, how much each observation counts.
+
+    Raises:
+        RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+    """
+    if input.array.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
+    rows = input if input.array.ndim == 2 else input.reshape(1, -1)
+    rows = rows if kind_of(rows.array) in "fc" else rows.to(get_default_dtype())
+    count = rows.array.shape[1]
+    weights = None
+    for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
+        if given is None:
+            continue
+        if given.array.shape != (count,) or kind_of(given.array) not in kinds or (count and given.min() < 0):
+            raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
+        weights = given if weights is None else weights * given
+    if weights is None:
+        centred = rows - mean(rows, 1, True)
+        return (centred @ centred.mH / max(count - correction, 0)).squeeze()
+    total = weights.sum()
+    centred = rows - sum(rows * weights, 1, True) / total
+    lost = correction * (sum(weights * aweights) / total if aweights is not None else 1)
+    return (centred @ (centred * weights).mH / (total - lost).clamp(min=0)).squeeze()
+
+
+@method
+@rounded_once
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of the rows (variables) over the columns (observations)."""
+    c = cov(input)
+    if not c.array.ndim:
+        return c / c
+    spread = c.diagonal().sqrt()
+    c = c / spread.unsqueeze(1) / spread.unsqueeze(0)
+    return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
+
+
+# Counts -----------------------------------------------------------------------------------------------------
+
+
+@method
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums.
+
+    >>> mg.tensor([0, 1, 1, 3]).bincount()
+    tensor([1, 2, 0, 1])
+    """
+    if input.array.ndim != 1 or input.array.dtype.kind not in "iu" or (input.array.size and input.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    factors = None if weights is None else raw(weights)
+    counts = xp(input.array).bincount(input.array.astype(np.intp), factors, minlength)
+    dtype = np.int64 if factors is None else np.float32 if factors.dtype == np.float32 else np.float64
+    return wrap(counts.astype(dtype))
+
+
+@method
+@ordered
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
+    tensor's own extremes), in the tensor's dtype."""
+    host = _host(input).reshape(-1)
+    low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(input.array.dtype)
+    return tensor_on(counts, input.device)
+
+
+@method
+@ordered
+def histogram(
+    input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> return_types.histogram[Tensor]:
+    """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
+    ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
+    points = _host(input).reshape(-1, 1)
+    return return_types.histogram(*_counted(input, points, [(_host(bins), range)], weight, density))
+
+
+@function
+def histogramdd(
+    input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> return_types.histogramdd[Tensor]:
+    """How many of the points (..., D) lie in each cell of a grid, and the grid's edges along each axis.
+
+    Args:
+        bins: the number of cells along every axis, or along each, or their edges.
+        range: the least and the greatest edge along each axis, one after the other; by default the points'.
+        weight: (...) what each point counts.
+        density: divide by the total and by the cells' volumes.
+
+    Raises:
+        RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
+    """
+    host = _host(input)
+    if host.ndim < 2:
+        raise RuntimeError("histogramdd: input tensor should have at least 2 dimensions")
+    points = host.reshape(-1, host.shape[-1])
+    axes = points.shape[1]
+    each: Any = bins if isinstance(bins, int) else [_host(b) for b in bins]
+    if not isinstance(each, int) and len(each) != axes:
+        raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
+    if range is not None and len(range) != 2 * axes:
+        raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
+    limits = [None] * axes if range is None else zip(range[::2], range[1::2], strict=True)
+    each = [each] * axes if isinstance(each, int) else each
+    counts, *edges = _counted(input, points, zip(each, limits, strict=True), weight, density)
+    return return_types.histogramdd(counts, tuple(edges))
+
+
+def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, density: bool) -> list[Tensor]:
+    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype.
+
+    Args:
+        grid: for each axis the number of cells or their edges, and the ends or None for the points' own.
+
+    Raises:
+        RuntimeError: no cells along an axis, or ends that are not in order or not finite.
+    """
+    try:
+        edges = [
+            np.asarray(bins) if np.ndim(bins) else np.histogram_bin_edges(x, bins, ends)
+            for x, (bins, ends) in zip(points.T, grid, strict=True)
+        ]
+    except ValueError as error:
+        raise RuntimeError(f"histogram: {error}") from error
+    if points.dtype.kind == "f":
+        edges = [some.astype(points.dtype) for some in edges]
+    shape = tuple(len(some) - 1 for some in edges)
+    if not shape or not all(n > 0 for n in shape):
+        raise RuntimeError(f"histogram: bins must be > 0 along each axis, but are {list(shape)}")
+    inside = np.all([(x >= some[0]) & (x <= some[-1]) for x, some in zip(points.T, edges, strict=True)], 0)
+    places = [_bin(some, x) for x, some in zip(points[inside].T, edges, strict=True)]
+    weights = None if weight is None else _host(weight).reshape(-1)[inside]
+    counts = np.bincount(np.ravel_multi_index(places, shape), weights, prod(shape)).reshape(shape)
+    if density:
+        with np.errstate(all="ignore"):
+            counts = counts / counts.sum() / reduce(np.multiply.outer, map(np.diff, edges))
+    return [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
+
+
+def _bin(edges: Any, x: Any) -> Any:
+    """Between which edges each x is, found by bisection, which PyTorch uses for edges that decrease, too."""
+    first, count = np.zeros(x.shape, np.int64), np.full(x.shape, len(edges))
+    for _ in np.binary_repr(len(edges)):
+        half = count // 2
+        middle = np.minimum(first + half, len(edges) - 1)
+        is_above = (count > 0) & ~(x < edges[middle])
+        first, count = np.where(is_above, middle + 1, first), np.where(is_above, count - half - 1, half)
+    return np.minimum(first - 1, len(edges) - 2)  # the last one includes its end
+
+
+def _host(value: Any) -> Any:
+    """The NumPy array of a tensor, in float32 of bfloat16; any other value as it is."""
+    return widened(of(value.array).to_numpy(value.array)) if isinstance(value, Variable) else value
+
+
+@function
+@ordered
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
+    ``right`` after them.
+
+    Raises:
+        RuntimeError: sequences of several axes, of which all but the last are not those of the values.
+    """
+    rows = _host(sorted_sequence)
+    if sorter is not None:
+        rows = np.take_along_axis(rows, _host(sorter), -1)
+    values = np.asarray(_host(input))
+    after: Any = "right" if right or side == "right" else "left"
+    if rows.ndim == 1:
+        places = np.asarray(np.searchsorted(rows, values, after))
+    elif not rows.ndim or not values.ndim or rows.shape[:-1] != values.shape[:-1]:
+        expected = "boundaries tensor should be 1 dimension or all but its last axis must match the input's"
+        raise RuntimeError(f"searchsorted(): {expected}, but got {list(rows.shape)} and {list(values.shape)}")
+    else:
+        places = np.empty(values.shape, np.int64)
+        for row in np.ndindex(rows.shape[:-1]):
+            places[row] = np.searchsorted(rows[row], values[row], after)
+    return tensor_on(places.astype(np.int32 if out_int32 else np.int64), sorted_sequence.device)
+
+
+@function
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The interval between ``boundaries`` that each value lies in."""
+    if boundaries.array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@function
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements stand among the others.
+
+    >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 3]))
+    tensor([False,  True,  True])
+    """
+    like = elements if isinstance(elements, Variable) else test_elements
+    elements, tested = as_tensor_like(elements, like), as_tensor_like(test_elements, like)
+    return wrap(xp(like.array).isin(widened(elements.array), widened(tested.array), invert=invert))
+
+
+@overload
+def unique_consecutive(input: Tensor, *, dim: int | None = None) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any: ...
+
+
+@method
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+    host = _host(input)
+    rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
+    first = np.ones(len(rows), bool)
+    first[1:] = (flat[1:] != flat[:-1]).any(1)
+    starts = np.flatnonzero(first)
+    inverse = counted(np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
+    rows = rows.astype(input.array.dtype, copy=False)
+    values = rows[first] if dim is None else np.moveaxis(rows[first], 0, dim)
+    counts = counted(np.diff(np.append(starts, len(rows))))
+    parts = [values] + [inverse] * return_inverse + [counts] * return_counts
+    results = tuple(tensor_on(np.array(part, order="C"), input.device) for part in parts)
+    return results if len(results) > 1 else results[0]
+
+
+@method
+def msort(input: Tensor) -> Tensor:
+    """Sorted along the first axis."""
+    return sort(input, 0).values

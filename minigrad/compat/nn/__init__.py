@@ -1,0 +1,1 @@
+"""Layers, losses and their functions that the core does without."""

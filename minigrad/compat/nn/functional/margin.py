@@ -1,0 +1,246 @@
+"""Losses that are 0 once one distance, or score, exceeds another by a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ....autograd.tape import wrap
+from ....backend import xp
+from ....functions import pointwise
+from ....functions.arguments import rounded_once
+from ....nn.functional._checks import Flag, integers, reduced, same_dtype
+from ....nn.functional.activation import logsigmoid
+from ....nn.functional.distance import pairwise_distance
+from ....ops.indexing import check_indices
+from ....tensor import Tensor
+
+__all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
+__all__ += ["multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss"]
+__all__ += ["triplet_margin_with_distance_loss"]
+
+Distance = Callable[[Tensor, Tensor], Tensor]
+
+
+@rounded_once
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
+
+    Raises:
+        RuntimeError: the numbers of axes differ.
+    """
+    if not input1.array.ndim == input2.array.ndim == target.array.ndim:
+        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction, size_average, reduce)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """x where the target is 1, max(0, margin - x) where it is -1; x is usually a distance."""
+    apart = pointwise.where(target != 1, (margin - input).clamp_min(0), 0.0)
+    return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction, size_average, reduce)
+
+
+@rounded_once
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1.
+
+    Args:
+        input1, input2: (N, D), or (D). target: (N), or ().
+
+    Raises:
+        RuntimeError: the numbers of axes do not fit.
+    """
+    axes = target.array.ndim
+    if axes > 1:
+        raise RuntimeError("cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported")
+    if input1.array.ndim != axes + 1 or input2.array.ndim != axes + 1:
+        expected, sizes = f"{axes}D target tensor expects {axes + 1}D input tensors", (input1.shape, input2.shape)
+        raise RuntimeError(f"cosine_embedding_loss: {expected}, but found inputs with sizes {sizes}")
+    lengths = [(x * x).sum(-1) + 1e-12 for x in (input1, input2)]
+    cosine = (input1 * input2).sum(-1) / (lengths[0] * lengths[1]).sqrt()
+    near = pointwise.where(target == 1, 1 - cosine, 0.0)
+    far = pointwise.where(target == -1, (cosine - margin).clamp_min(0), 0.0)
+    return reduced(near + far, reduction, size_average, reduce)
+
+
+@rounded_once
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Tensor:
+    """ln(1 + exp(-t x)), where t is 1 or -1; it does not overflow, as PyTorch's does below t x = -89."""
+    return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
+
+
+@rounded_once
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
+
+    Args:
+        input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
+        p: 1 or 2. weight: a factor for each class, (C).
+
+    Raises:
+        ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
+    """
+    input = input if input.array.ndim else input.reshape(1)
+    shape = tuple(input.array.shape)
+    if p not in (1, 2):
+        raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")
+    if len(shape) > 2 or not shape[-1]:
+        raise RuntimeError(f"multi_margin_loss: Expected a non-empty input (N, C) or (C), but got {list(shape)}")
+    rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
+    chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
+    if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
+        expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
+        raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
+    _check_classes("multi_margin_loss", target, target.array, shape[-1])
+    over = (rows - rows.gather(1, chosen) + margin).relu()
+    if p == 2:
+        over = over * over
+    if weight is not None:
+        same_dtype("multi_margin_loss", input, weight=weight)
+        if weight.array.shape != shape[-1:]:
+            expected, actual = shape[-1], list(weight.shape)
+            raise RuntimeError(f"multi_margin_loss: inconsistent weight size, expected {expected} but got {actual}")
+        over = over * weight[chosen]
+    losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
+    return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
+
+
+def _check_classes(name: str, target: Tensor, counted: Any, classes: int) -> None:
+    integers(name, "a target", target)
+    try:
+        check_indices(counted, classes, f"{name}: target out of range")
+    except IndexError as error:
+        raise RuntimeError(str(error)) from None
+
+
+@rounded_once
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Tensor:
+    """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C over a sample's targets t and all other classes i.
+
+    Args:
+        input: scores, (N, C), or (C).
+        target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
+
+    Raises:
+        RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
+    """
+    shape, array = tuple(input.array.shape), target.array
+    if len(shape) > 2 or 0 in shape[-1:] or tuple(array.shape) != shape:
+        sizes = f"{list(array.shape)} for input of size: {list(shape)}. Expected a non-empty input (N, C) or (C)"
+        raise RuntimeError(f"multilabel_margin_loss: inconsistent target size: {sizes}")
+    classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
+    rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
+    counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
+    chosen = pointwise.where(wrap(counts), target.reshape(samples, classes), 0)
+    labels = chosen.array
+    _check_classes("multilabel_margin_loss", target, labels, classes)
+    is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
+    pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
+    over = 1 - rows.gather(1, chosen).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
+    losses = pointwise.where(wrap(pairs), over.relu(), 0.0).sum((1, 2)) / classes
+    return reduced(losses.reshape(shape[:-1]), reduction, size_average, reduce)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    losses = reduced(losses, "none", weight=weight).sum(-1) / input.array.shape[-1]
+    return reduced(losses, reduction, size_average, reduce)
+
+
+@rounded_once
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, ‖a - p‖ - ‖a - n‖ + margin) along the last axis (Schroff et al. 2015).
+
+    Args:
+        p, eps: of the distance, see ``pairwise_distance``.
+        swap: use the negative's distance from the positive, where it is smaller (Balntas et al. 2016).
+    """
+    distance = partial(pairwise_distance, p=p, eps=eps)
+    return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction, size_average, reduce)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Distance | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``."""
+    distance = distance_function or pairwise_distance
+    return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction)
+
+
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float, swap: bool
+) -> Tensor:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    axes = tuple(x.array.ndim for x in (anchor, positive, negative))
+    if len(set(axes)) > 1:
+        expected = "The anchor, positive, and negative tensors are expected to have the same number of dimensions"
+        raise RuntimeError(f"{expected}, but got {axes}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = pointwise.minimum(far, distance(positive, negative))
+    return (near - far + margin).clamp_min(0)

@@ -1,0 +1,202 @@
+"""Parametrizations: a module's parameter that another module computes whenever it is read.
+
+The original tensors are in ``module.parametrizations``; the module gets a class of its own, in which the
+parameter's name is a property.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ....autograd.mode import at_end
+from ....autograd.tracebacks import border_functions
+from ....nn.containers import ModuleDict, ModuleList
+from ....nn.module import Module
+from ....nn.parameter import Parameter
+from ....tensor import Tensor
+
+M = TypeVar("M", bound=Module)
+
+
+class _State(threading.local):
+    cache: dict[tuple[int, str], Tensor] | None = None  # within ``cached``
+
+
+_state = _State()
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """A context in which a parametrized tensor is computed only once, in each thread that enters it."""
+    before = _state.cache
+    with at_end(setattr, _state, "cache", before) as end, end:
+        _state.cache = {} if before is None else before
+        yield
+
+
+class ParametrizationList(ModuleList):
+    """The modules that compute one tensor, one after another, from ``original`` (original0, original1, ...).
+
+    Args:
+        modules: the parametrizations; their ``right_inverse``, if any, computes the originals.
+        original: the tensor to parametrize.
+        unsafe: accept any shapes and dtypes.
+    """
+
+    def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
+        super().__init__(modules)
+        self.unsafe, new = unsafe, original
+        for module in reversed(modules):
+            if hasattr(module, "right_inverse") and isinstance(new, Tensor):
+                new = module.right_inverse(new)
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(new)
+        originals = {"original": new} if self.is_tensor else {f"original{i}": t for i, t in enumerate(new)}
+        for name, tensor in originals.items():
+            if not isinstance(tensor, Tensor):
+                raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
+            if not isinstance(original, Parameter):
+                self.register_buffer(name, tensor)
+            elif tensor is original:
+                self.register_parameter(name, original)
+            else:
+                self.register_parameter(name, Parameter(tensor.detach(), original.requires_grad))
+
+    def _originals(self) -> list[Tensor]:
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{i}") for i in range(self.ntensors)]
+
+    def forward(self) -> Tensor:
+        """Compute the tensor."""
+        first, *others = self
+        out: Tensor = first(*self._originals())
+        for module in others:
+            out = module(out)
+        return out
+
+
+def _specialize(module: Module) -> None:
+    """Give a module a class of its own, with a property for each tensor that is parametrized."""
+    base = type(module)
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict()")
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        twin: Any = base.__new__(base)
+        memo[id(self)] = twin
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        _specialize(twin)
+        return twin
+
+    members: dict[str, Any] = {name: _property(name) for name in module.parametrizations}
+    members.update(__reduce_ex__=__reduce_ex__, __deepcopy__=__deepcopy__, _parametrized_from=base)
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), members)
+
+
+def _property(name: str) -> property:
+    def get(self: Any) -> Tensor:
+        cache, key = {} if _state.cache is None else _state.cache, (id(self), name)
+        if key not in cache:
+            cache[key] = self.parametrizations[name]()
+        return cache[key]
+
+    def put(self: Any, value: Tensor) -> None:
+        listed = self.parametrizations[name]
+        inverted = ParametrizationList(list(listed), value)
+        for original, new in zip(listed._originals(), inverted._originals(), strict=True):
+            original.data = new.data
+
+    return property(get, put)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module has a parametrized tensor, or that one."""
+    listed = module._modules.get("parametrizations")
+    if not isinstance(listed, ModuleDict) or not len(listed):
+        return False
+    return tensor_name is None or tensor_name in listed
+
+
+def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> M:
+    """Compute a parameter or buffer by ``parametrization`` from now on.
+
+    Args:
+        parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
+        unsafe: do not check that shape and dtype stay the same.
+
+    Raises:
+        ValueError: there is no such tensor, or the result has another shape or dtype.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        listed = module.parametrizations[tensor_name]
+        if not unsafe:
+            _check_same(parametrization(listed()), listed())
+        listed.append(parametrization)
+        return module
+    tables = (module._parameters, module._buffers)
+    table: Any = next((t for t in tables if t.get(tensor_name) is not None), None)
+    if table is None:
+        kinds = "a parameter, a buffer, or a parametrized element"
+        raise ValueError(f"Module '{module}' does not have {kinds} with name '{tensor_name}'")
+    original = table[tensor_name]
+    listed = ParametrizationList([parametrization], original, unsafe)
+    if not unsafe:
+        _check_same(listed(), original)
+    del table[tensor_name]
+    if is_parametrized(module):
+        module.parametrizations[tensor_name] = listed
+        setattr(type(module), tensor_name, _property(tensor_name))
+    else:
+        module.parametrizations = ModuleDict({tensor_name: listed})
+        _specialize(module)
+    return module
+
+
+def _check_same(result: Any, before: Tensor) -> None:
+    if not isinstance(result, Tensor) or result.dtype != before.dtype or result.shape != before.shape:
+        kind = f"{result.dtype} {tuple(result.shape)}" if isinstance(result, Tensor) else type(result).__name__
+        raise ValueError(
+            f"Registering a parametrization may not change shape or dtype of the tensor, unless unsafe=True: "
+            f"{before.dtype} {tuple(before.shape)} became {kind}"
+        )
+
+
+def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
+    """Make a parametrized tensor an ordinary one again.
+
+    Args:
+        leave_parametrized: keep the computed values, or else those of the original.
+
+    Raises:
+        ValueError: the tensor is not parametrized, or has several originals and should become the original.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    listed = module.parametrizations[tensor_name]
+    if not leave_parametrized and not listed.is_tensor:
+        raise ValueError("leave_parametrized=False needs a parametrization with a single original")
+    first = listed._originals()[0]
+    value = (listed() if leave_parametrized else first).detach()
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module)._parametrized_from  # type: ignore[attr-defined]
+    if not isinstance(first, Parameter):
+        module.register_buffer(tensor_name, value)
+    elif listed.is_tensor:
+        first.data = value
+        module.register_parameter(tensor_name, first)
+    else:
+        module.register_parameter(tensor_name, Parameter(value, first.requires_grad))
+    return module
+
+
+border_functions(globals())

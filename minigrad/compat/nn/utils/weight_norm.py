@@ -1,0 +1,130 @@
+"""Weight normalisation by a hook: a weight computed from its norm and direction before each forward."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from ....autograd.tracebacks import border_functions, warn
+from ....functions.reduction import norm
+from ....nn.module import Module
+from ....nn.parameter import Parameter, is_lazy
+from ....tensor import Tensor
+
+M = TypeVar("M", bound=Module)
+
+
+class WeightHook:
+    """A forward pre-hook that replaces the parameter ``name`` by one computed from others: the base of weight norm
+    and spectral norm.
+
+    Attributes:
+        kind: its name in messages. suffixes: of the tensors that replace the parameter.
+    """
+
+    kind: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def compute_weight(self, module: Module, training: bool = False) -> Tensor:
+        """The current weight."""
+        raise NotImplementedError
+
+    def split(self, module: Module, weight: Parameter) -> None:
+        """Register the tensors from which the weight is computed."""
+        raise NotImplementedError
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, module.training))
+
+    def _parts(self, module: Module) -> list[Any]:
+        return [getattr(module, self.name + suffix) for suffix in self.suffixes]
+
+    def attach(self, module: Module) -> None:
+        """Replace the parameter. Raises RuntimeError if that has been done before, ValueError if it is None."""
+        if self._find(module, self.name) is not None:
+            raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
+        if is_lazy(module._parameters[self.name]):
+            raise ValueError(
+                f"The module passed to `{type(self).__name__}` can't have uninitialized parameters. Call it with an "
+                f"input first"
+            )
+        weight = module._parameters.pop(self.name)
+        if weight is None:
+            raise ValueError(f"{module._get_name()}: the parameter {self.name!r} is None")
+        self.split(module, weight)
+        module.register_forward_pre_hook(self)
+
+    @classmethod
+    def detach(cls, module: Module, name: str) -> None:
+        """Make the computed weight an ordinary parameter again. Raises ValueError if there is no such hook."""
+        key = cls._find(module, name)
+        if key is None:
+            raise ValueError(f"{cls.kind} of '{name}' not found in {module}")
+        hook: Any = module._forward_pre_hooks.pop(key)
+        weight = hook.compute_weight(module).detach()
+        for suffix in ("", *cls.suffixes):
+            delattr(module, name + suffix)
+        module.register_parameter(name, Parameter(weight))
+
+    @classmethod
+    def _find(cls, module: Module, name: str) -> int | None:
+        """The key of the hook for a weight, if it has one."""
+        hooks = module._forward_pre_hooks.items()
+        return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
+
+
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
+    """The norm over all axes but ``dim`` (the others get length 1), or over all if ``dim`` is -1."""
+    if dim == -1:
+        return norm(v, pow)
+    return norm(v, pow, dim=tuple(i for i in range(v.ndim) if i != dim), keepdim=True)
+
+
+def weighted(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """g v / ‖v‖ (Salimans and Kingma 2016), with a norm for each index of an axis, or one if ``dim`` is -1."""
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+class WeightNorm(WeightHook):
+    """The hook: it computes the weight from ``name_g`` and ``name_v``."""
+
+    kind, suffixes = "weight_norm", ("_g", "_v")
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        super().__init__(name)
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Module, training: bool = False) -> Tensor:
+        g, v = self._parts(module)
+        return weighted(v, g, self.dim)
+
+    def split(self, module: Module, weight: Parameter) -> None:
+        module.register_parameter(f"{self.name}_g", Parameter(norm_except_dim(weight.detach(), 2, self.dim)))
+        module.register_parameter(f"{self.name}_v", Parameter(weight.detach()))
+        self(module, ())
+
+
+def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
+    """Replace a parameter by two: ``name_g``, its norms, and ``name_v``, its direction.
+
+    Args:
+        module: whose parameter. name: of the parameter.
+        dim: the axis whose indices have a norm each; None for a single norm.
+
+    Raises:
+        RuntimeError: the parameter has been replaced before.
+    """
+    warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
+    WeightNorm(name, dim).attach(module)
+    return module
+
+
+def remove_weight_norm(module: M, name: str = "weight") -> M:
+    """Make one parameter of the two again. Raises ValueError if there are no two."""
+    WeightNorm.detach(module, name)
+    return module
+
+
+border_functions(globals())

@@ -1,0 +1,451 @@
+"""Inverses, equations and decompositions of matrices, in the last two axes.
+
+They are computed on the CPU, by the LAPACK that NumPy brings. What NumPy does not offer of it (triangular equations,
+LU) is written here, for all matrices of a batch at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...backend import xp
+from ...backend.dtype import Array
+from ...ops.complex import IN_PLACE_OF, conj
+from ...ops.complex import real as real_part
+from ...ops.joining import concatenate
+from ...ops.linear import matmul
+from ...ops.op import bare, op
+from ...ops.shape import diagonal, diagonal_scatter, transpose, tril, triu, unsqueeze
+from .lapack import on_host
+
+
+def adjoint(x: Array) -> Array:
+    """xᴴ: transposed and, if complex, conjugated."""
+    return conjugate(transpose(x, -1, -2))
+
+
+def conjugate(x: Array) -> Array:
+    """conj(x) of complex x, x itself of real."""
+    return conj(x) if bare(x).dtype.kind == "c" else x
+
+
+def _diag(x: Array) -> Array:
+    """Matrices with x on the diagonal."""
+    return diagonal_scatter(x, (*x.shape, x.shape[-1]), 0, -2, -1)
+
+
+def _off_diagonal(x: Array) -> Array:
+    """x with zeros on the diagonal."""
+    return x - _diag(diagonal(x, 0, -2, -1))
+
+
+def _over(x: Array, divisor: Array) -> Array:
+    """x / divisor, where 0 / 0 is 0: what needs no gradient gets none, also where values coincide."""
+    return x / (divisor + (bare(divisor) == 0) * (bare(x) == 0))
+
+
+def one_matrix(x: Array) -> Array:
+    """A number for each matrix, with two axes for the matrix."""
+    return unsqueeze(unsqueeze(x, -1), -1)
+
+
+# Inverses, equations --------------------------------------------------------------------------------------
+
+
+@op("dx = −yᴴ g yᴴ", x=lambda g, out: -matmul(adjoint(out), matmul(g, adjoint(out))))
+def inverse(x: Array) -> Array:
+    """x⁻¹ of square matrices"""
+    return on_host(np.linalg.inv, x)
+
+
+@op(
+    "da = −a⁻ᴴ g yᴴ; db = a⁻ᴴ g",
+    a=lambda g, a, out: -matmul(solve(adjoint(a), g), adjoint(out)),
+    b=lambda g, a: solve(adjoint(a), g),
+    promote="same",
+)
+def solve(a: Array, b: Array) -> Array:
+    """x of a x = b, for square a (..., N, N) and b (..., N, K)"""
+    return on_host(np.linalg.solve, a, b)
+
+
+@op(
+    "da = −(db yᴴ in the triangle); db = a⁻ᴴ g",
+    a=lambda g, a, out, upper, unit: (
+        -_triangle(matmul(solve_triangular(adjoint(a), g, not upper, unit), adjoint(out)), upper, unit)
+    ),
+    b=lambda g, a, upper, unit: solve_triangular(adjoint(a), g, not upper, unit),
+    promote="same",
+)
+def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
+    """x of a x = b for the upper or lower triangle of a (..., N, N), its diagonal taken as ones if ``unit``"""
+    if upper:  # backwards, it is a lower one
+        return on_host(lambda a, b: _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :], a, b)
+    return on_host(lambda a, b: _substituted(a, b, unit), a, b)
+
+
+@op(
+    "da = −(k + kᴴ) a, k = db yᴴ; db = the solution for g",
+    a=lambda g, a, out: -_both(matmul(cholesky_solve(a, g), adjoint(out)), a),
+    b=lambda g, a: cholesky_solve(a, g),
+    promote="same",
+)
+def cholesky_solve(a: Array, b: Array) -> Array:
+    """x of a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is that of the whole a, as in PyTorch"""
+    return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
+
+
+def _both(k: Array, a: Array) -> Array:
+    return matmul(k + adjoint(k), a)
+
+
+def _substituted(a: Array, b: Array, unit: bool) -> Array:
+    """x of a x = b for the lower triangle of a, by halves: the second is solved with the first put in."""
+    n = a.shape[-1]
+    if n < 2:
+        shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:]
+        return np.broadcast_to(b, shape) if unit or not n else b / a
+    k = n // 2
+    first = _substituted(a[..., :k, :k], b[..., :k, :], unit)
+    second = _substituted(a[..., k:, k:], b[..., k:, :] - a[..., k:, :k] @ first, unit)
+    return np.concatenate([first, second], -2)
+
+
+def _triangle(x: Array, upper: bool, strict: bool) -> Array:
+    return triu(x, 1 if strict else 0) if upper else tril(x, -1 if strict else 0)
+
+
+@op(
+    "dx = −yᴴ g yᴴ + (1 − x y) gᴴ y yᴴ + yᴴ y gᴴ (1 − y x), g as xᴴ's (Golub and Pereyra 1973)",
+    x=lambda g, x, out: _pinv_slope(g, x, out),
+)
+def pinv(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    """The pseudo-inverse: singular values up to max(atol, rtol · the largest) count as 0"""
+    return on_host(lambda a: _pseudo_inverse(a, atol, rtol, hermitian), x)
+
+
+def _pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    if not x.size:
+        return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    if hermitian:
+        s, u = np.linalg.eigh(x)
+        v = u
+    else:
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
+        v = np.swapaxes(vh, -1, -2).conj()
+    keep = significant(s, atol, rtol)
+    inverses = np.divide(1, s, where=keep, out=np.zeros_like(s))
+    return (v * inverses[..., None, :]) @ np.swapaxes(u, -1, -2).conj()
+
+
+def significant(s: Array, atol: Any, rtol: Any) -> Array:
+    """Which singular values or eigenvalues (..., K) exceed max(atol, rtol · the largest)."""
+    sizes = np.abs(s)
+    largest = sizes.max(-1, initial=0)
+    return sizes > np.maximum(atol, rtol * largest)[..., None]
+
+
+def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
+    """In the order that multiplies the smaller matrices."""
+    gh, back = adjoint(g), adjoint(out)
+    if x.shape[-2] <= x.shape[-1]:
+        k = matmul(gh, out)
+        pushed = matmul(k, back)
+        inside = matmul(matmul(back, out), gh - matmul(k, x))
+        return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
+    k = matmul(out, gh)
+    pushed = matmul(back, k)
+    inside = matmul(matmul(gh - matmul(x, k), out), back)
+    return pushed - adjoint(matmul(k, out)) - matmul(matmul(pushed, out), x) + inside
+
+
+@op(
+    "da = the gradient of a⁺ for g bᴴ; db = a⁺ᴴ g",
+    a=lambda g, a, b, rcond: _pinv_slope(matmul(g, adjoint(b)), a, pinv(a, 0.0, rcond, False)),
+    b=lambda g, a, rcond: matmul(adjoint(pinv(a, 0.0, rcond, False)), g),
+    promote="same",
+)
+def least_squares(a: Array, b: Array, rcond: float) -> Array:
+    """The smallest x of those that minimise |a x − b|, a (..., M, N) and b (..., M, K) with the same leading axes"""
+    return on_host(lambda a, b: _least_squares(a, b, rcond), a, b)
+
+
+def _least_squares(a: Array, b: Array, rcond: float) -> Array:
+    out = np.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
+    if a.size and b.size:
+        for place in np.ndindex(a.shape[:-2]):
+            out[place] = np.linalg.lstsq(a[place], b[place], rcond)[0]
+    return out
+
+
+# Decompositions --------------------------------------------------------------------------------------------
+
+
+@op(
+    "dx = y⁻ᴴ Φ(yᴴ g) y⁻¹, Φ half the lower triangle, repeated above the diagonal",
+    x=lambda g, out: _cholesky_slope(g, out),
+)
+def cholesky(x: Array) -> Array:
+    """L of L Lᴴ = x, for positive definite x"""
+    return on_host(np.linalg.cholesky, x)
+
+
+def _cholesky_slope(g: Array, out: Array) -> Array:
+    """L⁻ᴴ Φ(Lᴴ g) L⁻¹ (Murray 2016)."""
+    lower = tril(matmul(adjoint(out), g), 0)
+    symmetric = (lower + adjoint(tril(lower, -1))) * 0.5
+    divided: Any = lambda x: solve_triangular(adjoint(out), x, True, False)
+    return adjoint(divided(adjoint(divided(symmetric))))
+
+
+@op(
+    "dx = U (diag(gS) + (skew(Uᴴ gU) S + S skew(Vᴴ gV)) / (Sⱼ² − Sᵢ²)) Vᴴ "
+    "+ (1 − U Uᴴ) gU S⁻¹ Vᴴ + U S⁻¹ gVᴴ (1 − V Vᴴ)",
+    x=lambda g, out, shape: _svd_slope(g, out, shape),
+)
+def svd(x: Array, full: bool) -> tuple[Array, Array, Array]:
+    """(U, S, Vᴴ) of x = U diag(S) Vᴴ; if ``full``, U and V are square, and their further columns have no gradient"""
+    return on_host(lambda a: tuple(np.linalg.svd(a, full)), x)
+
+
+def _svd_slope(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
+    """Townsend 2016; of complex matrices the phases of U and V change together, PyTorch's convention."""
+    rows, columns = shape[-2:]
+    k = min(rows, columns)
+    (gu, gs, gvh), (u, s, vh) = g, out
+    u, vh, gu, gvh = u[..., :k], vh[..., :k, :], gu[..., :k], gvh[..., :k, :]
+    across, down = unsqueeze(s, -2), unsqueeze(s, -1)
+    left, right = _skew(matmul(adjoint(u), gu)), _skew(matmul(vh, adjoint(gvh)))
+    gaps = (across - down) * (across + down)
+    inner = _over(_off_diagonal(left * across + down * right), gaps) + _diag(gs)
+    if bare(u).dtype.kind == "c":
+        inner = inner + _diag(_over(diagonal(left, 0, -2, -1), 2 * s))
+    slope = matmul(matmul(u, inner), vh)
+    if rows > k:
+        scaled = _over(gu, across)
+        slope = slope + matmul(scaled - matmul(u, matmul(adjoint(u), scaled)), vh)
+    if columns > k:
+        scaled = _over(gvh, down)
+        slope = slope + matmul(u, scaled - matmul(matmul(scaled, adjoint(vh)), vh))
+    return slope
+
+
+def _skew(x: Array) -> Array:
+    return x - adjoint(x)
+
+
+@op("dx = U diag(g) Vᴴ", x=lambda g, x: _singular_slope(g, *svd(x, False)))
+def svdvals(x: Array) -> Array:
+    """The singular values, in descending order"""
+    return on_host(lambda a: np.linalg.svd(a, compute_uv=False), x)
+
+
+def _singular_slope(g: Array, u: Array, s: Array, vh: Array) -> Array:
+    return matmul(u * unsqueeze(g, -2), vh)
+
+
+@op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
+def eigh(x: Array, triangle: str) -> tuple[Array, Array]:
+    """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x of which one triangle is read, "L" or "U"; λ in ascending order"""
+    return on_host(lambda a: tuple(np.linalg.eigh(a, _any(triangle))), x)
+
+
+def _any(value: Any) -> Any:
+    """A value whose type NumPy's stubs want narrower than PyTorch's signature."""
+    return value
+
+
+def _eigh_slope(g: Any, out: Any) -> Array:
+    (gvalues, gvectors), (values, vectors) = g, out
+    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
+    turned = _skew(matmul(adjoint(vectors), gvectors)) * 0.5
+    inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
+    return matmul(matmul(vectors, inner), adjoint(vectors))
+
+
+@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, *eigh(x, triangle)))
+def eigvalsh(x: Array, triangle: str) -> Array:
+    """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
+    return on_host(lambda a: np.linalg.eigvalsh(a, _any(triangle)), x)
+
+
+def _eigenvalue_slope(g: Array, values: Array, vectors: Array) -> Array:
+    return matmul(vectors * unsqueeze(g, -2), adjoint(vectors))
+
+
+@op(
+    "dx = V⁻ᴴ (diag(gλ) + (Vᴴ gV − Vᴴ V diag(Re(Vᴴ gV))) / conj(λⱼ − λᵢ)) Vᴴ", x=lambda g, x, out: _eig_slope(g, x, out)
+)
+def eig(x: Array) -> tuple[Array, Array]:
+    """(λ, V) of x V = V diag(λ), complex; the columns of V have length 1"""
+    return on_host(lambda a: tuple(r.astype(np.result_type(a, np.complex64)) for r in np.linalg.eig(a)), x)
+
+
+def _eig_slope(g: Any, x: Array, out: Any) -> Array:
+    (gvalues, gvectors), (values, vectors) = g, out
+    vh = adjoint(vectors)
+    turned = matmul(vh, gvectors)
+    sizes = _as_complex(real_part(diagonal(turned, 0, -2, -1)))
+    turned = turned - matmul(vh, vectors) * unsqueeze(sizes, -2)
+    gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
+    inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
+    slope = solve(vh, matmul(inner, vh))
+    return slope if bare(x).dtype.kind == "c" else real_part(slope)
+
+
+def _as_complex(x: Array) -> Array:
+    return x * np.result_type(bare(x), np.complex64).type(1)
+
+
+@op(
+    "dx = (gQ + Q sym(triu(gR Rᴴ − Qᴴ gQ))) R⁻ᴴ, for wide x of the left square part, Q gR for the rest",
+    x=lambda g, x, out, mode: _qr_slope(g, x, out, mode),
+)
+def qr(x: Array, mode: str) -> tuple[Array, Array]:
+    """(Q, R) of x = Q R, R an upper triangle; "reduced" or "complete", for which Q is square"""
+    return on_host(lambda a: tuple(np.linalg.qr(a, _any(mode))), x)
+
+
+def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
+    """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too.
+
+    Raises:
+        RuntimeError: a square Q of a tall matrix, whose further columns nothing determines.
+    """
+    rows, columns = x.shape[-2:]
+    if mode == "complete" and rows > columns:
+        raise RuntimeError(
+            "linalg.qr: the QR decomposition is not differentiable when mode='complete' and nrows > ncols; "
+            "use mode='reduced'"
+        )
+    (gq, gr), (q, r) = g, out
+    if rows < columns:
+        gq = gq + matmul(x[..., rows:], adjoint(gr[..., rows:]))
+    square, gsquare = r[..., :rows], gr[..., :rows]
+    upper = triu(matmul(gsquare, adjoint(square)) - matmul(adjoint(q), gq), 0)
+    symmetric = upper + adjoint(upper) - _diag(_real_as(diagonal(upper, 0, -2, -1)))
+    slope = adjoint(solve_triangular(square, adjoint(gq + matmul(q, symmetric)), True, False))
+    return concatenate(-1, slope, matmul(q, gr[..., rows:])) if rows < columns else slope
+
+
+def _real_as(x: Array) -> Array:
+    """The real parts, in the dtype that x has."""
+    return _as_complex(real_part(x)) if bare(x).dtype.kind == "c" else x
+
+
+@op(
+    "dx = P L⁻ᴴ (tril(Lᴴ gL − gU₂ U₂ᴴ, −1) + triu(gU Uᴴ − L₂ᴴ gL₂)) U⁻ᴴ, beside it P L⁻ᴴ gU₂ and below it P gL₂ U⁻ᴴ",
+    x=lambda g, out: _lu_slope(g, out),
+)
+def lu_factor(x: Array) -> tuple[Array, Array, Array]:
+    """(L and U in one matrix, pivots, info) of x = P L U; pivots are LAPACK's, from 1; info is the first zero of U"""
+    return on_host(_lu, x)
+
+
+def _lu(x: Array) -> tuple[Array, Array, Array]:
+    """Gaussian elimination with partial pivoting, column by column."""
+    out = x.copy()
+    rows, columns = x.shape[-2:]
+    k = min(rows, columns)
+    pivots = np.empty((*x.shape[:-2], k), np.int32)
+    info = np.zeros(x.shape[:-2], np.int32)
+    for j in range(k):
+        best = pivot_size(out[..., j:, j]).argmax(-1) + j
+        pivots[..., j] = best + 1
+        chosen = best[..., None, None]
+        row = np.take_along_axis(out, chosen, -2)
+        np.put_along_axis(out, chosen, out[..., j : j + 1, :].copy(), -2)
+        out[..., j : j + 1, :] = row
+        pivot = out[..., j, j]
+        info[(pivot == 0) & (info == 0)] = j + 1
+        out[..., j + 1 :, j] /= np.where(pivot == 0, 1, pivot)[..., None]
+        out[..., j + 1 :, j + 1 :] -= out[..., j + 1 :, j, None] * out[..., None, j, j + 1 :]
+    return out, pivots, info
+
+
+def pivot_size(x: Array) -> Array:
+    """What LAPACK compares: |a| + |b| of complex a + bi."""
+    return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
+
+
+def _lu_slope(g: Any, out: Any) -> Array:
+    packed, gpacked = out[0], g[0]
+    k = min(packed.shape[-2:])
+    square, gsquare = packed[..., :k, :k], gpacked[..., :k, :k]
+    below, gbelow = packed[..., k:, :k], gpacked[..., k:, :k]
+    beside, gbeside = packed[..., :k, k:], gpacked[..., :k, k:]
+    lower = tril(matmul(adjoint(_unit_lower(square)), tril(gsquare, -1)) - matmul(gbeside, adjoint(beside)), -1)
+    upper = triu(matmul(triu(gsquare, 0), adjoint(triu(square, 0))) - matmul(adjoint(below), gbelow), 0)
+    over: Any = lambda x: adjoint(solve_triangular(square, adjoint(x), True, False))
+    under: Any = lambda x: solve_triangular(adjoint(square), x, True, True)
+    slope = concatenate(-2, under(over(lower + upper)), over(gbelow))
+    slope = slope if not beside.shape[-1] else concatenate(-1, slope, under(gbeside))
+    return matmul(permutation(bare(out[1]), packed.shape[-2], bare(packed).dtype), slope)
+
+
+def _unit_lower(x: Array) -> Array:
+    """The lower triangle of square matrices with a diagonal of ones."""
+    array = bare(x)
+    return tril(x, -1) + xp(array).eye(x.shape[-1], dtype=array.dtype)
+
+
+def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
+    """P of x = P L U, for LAPACK's pivots: row j was exchanged with row ``pivots[j] - 1``, one after the other."""
+    return on_host(lambda p: _permutation(p, rows, dtype), pivots)
+
+
+def _permutation(pivots: Array, rows: int, dtype: Any) -> Array:
+    order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
+    for j in range(pivots.shape[-1]):
+        other = pivots[..., j, None].astype(np.int64) - 1
+        moved = np.take_along_axis(order, other, -1)
+        np.put_along_axis(order, other, order[..., j : j + 1].copy(), -1)
+        order[..., j : j + 1] = moved
+    return (order[..., None, :] == np.arange(rows)[:, None]).astype(dtype)
+
+
+# The exponential function ----------------------------------------------------------------------------------
+
+
+@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
+def matrix_exp(x: Array) -> Array:
+    """eˣ of square matrices: Σ xⁿ / n!"""
+    return on_host(_exp, x)
+
+
+def _exp_slope(g: Array, xh: Array) -> Array:
+    n = g.shape[-1]
+    blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
+    return matrix_exp(blocks)[..., :n, n:]
+
+
+_PADE = [math.comb(13, j) * math.factorial(26 - j) // math.factorial(13) for j in range(14)]
+_REACH = 5.37  # the 1-norm up to which that approximation is exact in float64
+
+
+def _exp(x: Array) -> Array:
+    """Padé's approximation of a 2⁻ˢ-th part, squared s times (Higham 2005); at least in float64."""
+    x = x.astype(np.result_type(x, np.float64))
+    size = np.abs(x).sum(-2).max(-1, initial=0)
+    with np.errstate(all="ignore"):
+        steps = np.where(np.isfinite(size), np.ceil(np.log2(np.maximum(size / _REACH, 1))), 0).astype(int)
+        x = x / np.exp2(steps)[..., None, None]
+        one, square = np.eye(x.shape[-1]), x @ x
+        powers = [one, square, square @ square]
+        powers.append(powers[2] @ square)
+        odd = powers[3] @ sum(_PADE[2 * i + 7] * powers[i] for i in range(1, 4))
+        odd = x @ (odd + sum(_PADE[2 * i + 1] * powers[i] for i in range(4)))
+        even = powers[3] @ sum(_PADE[2 * i + 6] * powers[i] for i in range(1, 4))
+        even = even + sum(_PADE[2 * i] * powers[i] for i in range(4))
+        out = np.linalg.solve(even - odd, even + odd)
+        for step in range(int(steps.max(initial=0))):
+            out = np.where((steps > step)[..., None, None], out @ out, out)
+    return out
+
+
+_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, least_squares, matrix_exp)
+_FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
+IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})

@@ -1,0 +1,119 @@
+"""Determinants, whose gradients singular matrices have, too: by the adjugate, which needs no inverse."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...backend import holds, xp
+from ...backend.dtype import Array
+from ...ops.complex import IN_PLACE_OF, conj
+from ...ops.complex import complex as as_pair
+from ...ops.complex import imag as imaginary_part
+from ...ops.indexing import getitem, put_back
+from ...ops.linear import matmul
+from ...ops.op import bare, op
+from ...ops.reduction import sum as sum_over
+from ...ops.shape import transpose
+from .decompositions import adjoint, inverse, one_matrix
+from .lapack import on_host
+
+
+@op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))
+def det(x: Array) -> Array:
+    """|x| of square matrices"""
+    return on_host(np.linalg.det, x)
+
+
+@op(
+    "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), of a singular x by the adjugates of its minors",
+    x=lambda g, x: _by_minors(g, x) if holds(on_host(_are_ill, bare(x))) else _by_inverse(g, x, adjoint(inverse(x))),
+)
+def adjugate(x: Array) -> Array:
+    """|x| x⁻¹ of square matrices, singular ones too: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
+    return on_host(_adjugates, x)
+
+
+def _adjugates(x: Array) -> Array:
+    with np.errstate(all="ignore"):
+        size = np.linalg.det(x)
+        out = size[..., None, None] * _inverses(x)[0]  # from one LU, so their errors near a singular matrix cancel
+    lost = ((size == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
+    if lost.any():
+        out[lost] = _by_singular_values(x[lost])
+    return out
+
+
+def _inverses(x: Array) -> tuple[Array, Array]:
+    """The inverses, and which of the matrices are singular: their inverses are NaN."""
+    singular = np.linalg.slogdet(x)[0] == 0
+    one = np.eye(x.shape[-1], dtype=x.dtype)
+    with np.errstate(all="ignore"):
+        out = np.linalg.inv(np.where(singular[..., None, None], one, x))
+    return np.where(singular[..., None, None], x.dtype.type(math.nan), out), singular
+
+
+def _are_ill(x: Array) -> Array:
+    """Which matrices are singular, or so near it that half of the digits are lost."""
+    inverses, singular = _inverses(x)
+    with np.errstate(all="ignore"):
+        condition = math.prod(np.abs(a).sum(-2).max(-1, initial=0) for a in (x, inverses))
+        return singular | (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
+
+
+def _by_singular_values(x: Array) -> Array:
+    """|x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ."""
+    u, s, vh = np.linalg.svd(x)
+    others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
+    phase = np.linalg.det(u) * np.linalg.det(vh)
+    return (np.swapaxes(vh, -1, -2).conj() * (others * phase[..., None])[..., None, :]) @ np.swapaxes(u, -1, -2).conj()
+
+
+def _by_inverse(g: Array, x: Array, over: Array) -> Array:
+    """The gradient of the adjugate for its gradient g; ``over`` is x⁻ᴴ."""
+    trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
+    size = det(x)
+    size = conj(size) if bare(x).dtype.kind == "c" else size
+    return one_matrix(size) * (one_matrix(trace) * over - matmul(over, matmul(g, over)))
+
+
+def _by_minors(g: Array, x: Array) -> Array:
+    """The same in n² minors: right in all orders, however many of the singular values are 0."""
+    m, n, dtype = xp(bare(x)), x.shape[-1], bare(x).dtype
+    row, kept = m.arange(n)[:, None], m.arange(n - 1)[None]
+    kept = kept + (kept >= row)  # in line i all but i
+    index = (..., kept[:, None, :, None], kept[None, :, None, :])
+    weights = transpose(g, -1, -2) * (1 - 2 * ((row + row.T) % 2)).astype(dtype)
+    return put_back(one_matrix(weights) * adjoint(adjugate(getitem(x, index))), x.shape, index)
+
+
+@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: one_matrix(_log_slope(g, out)) * adjoint(pole(x)))
+def slogdet(x: Array) -> tuple[Array, Array]:
+    """The sign of |x| (of complex numbers, |x| / abs |x|) and the logarithm of its size"""
+    return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
+
+
+def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
+    """The gradient of log |x|, whose imaginary part is the angle of the sign."""
+    return g[1] if bare(g[0]).dtype.kind != "c" else as_pair(g[1], -imaginary_part(conj(g[0]) * out[0]))
+
+
+@op("dx = −yᴴ g yᴴ", x=lambda g, out: -matmul(adjoint(out), matmul(g, adjoint(out))))
+def pole(x: Array) -> Array:
+    """x⁻¹ of square matrices, of a singular one adj(x) / 0: infinite where the adjugate is not 0, else 0"""
+    return on_host(_poles, x)
+
+
+def _poles(x: Array) -> Array:
+    out, singular = _inverses(x)
+    if singular.any():
+        above = _by_singular_values(x[singular])
+        size = np.linalg.norm(x[singular], axis=(-2, -1), keepdims=True) ** (x.shape[-1] - 1)
+        least = x.shape[-1] * np.finfo(x.dtype).eps * size  # rounding leaves this of a 0
+        with np.errstate(all="ignore"):
+            out[singular] = np.where(np.abs(above) > least, above / 0.0, 0)
+    return out
+
+
+IN_PLACE_OF.update({known: known for known in (det, slogdet, adjugate, pole)})

@@ -1,0 +1,52 @@
+"""The LAPACK that NumPy brings, on arrays of any backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backend.dtype import Array
+from ...backend.registry import of
+
+
+class LinAlgError(RuntimeError):
+    """LAPACK's: a matrix is singular, or not positive definite, or the algorithm did not converge."""
+
+
+def on_host(function: Any, *arrays: Array) -> Any:
+    """A function of NumPy's on arrays of any backend; float16 is computed in float32.
+
+    Integers among the results keep their dtype; floats get that of the arrays, or its real or complex counterpart (of
+    arrays of integers they keep theirs, too).
+
+    Raises:
+        LinAlgError: see there.
+    """
+    backend = of(arrays[0])
+    get = _stand_in if backend.device_type == "meta" else backend.to_numpy
+    host = [get(a) for a in arrays]
+    kind = np.result_type(*(a for a in host if a.dtype.kind in "fc")) if host[0].dtype.kind in "fc" else host[0].dtype
+    try:
+        results = function(*(a.astype(np.float32) if a.dtype == np.float16 else a for a in host))
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"linalg: {error}") from error
+    parts = [_of_kind(np.asarray(p), kind) for p in (results if isinstance(results, tuple) else (results,))]
+    device = backend.device_of(arrays[0])
+    moved = tuple(backend.asarray(p, device) for p in parts)
+    return moved if isinstance(results, tuple) else moved[0]
+
+
+def _stand_in(x: Array) -> Array:
+    """For a matrix without elements one that every algorithm takes."""
+    return np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype) if x.ndim > 1 else np.ones((), x.dtype), x.shape)
+
+
+def _of_kind(x: Array, kind: Any) -> Array:
+    """x in the precision of a dtype: see ``on_host``."""
+    if x.dtype.kind not in "fc" or kind.kind not in "fc":
+        return x
+    if x.dtype.kind == kind.kind:
+        return x.astype(kind, copy=False)
+    wide = kind.name in ("float64", "complex128")
+    return x.astype(("c16" if wide else "c8") if x.dtype.kind == "c" else ("f8" if wide else "f4"), copy=False)

@@ -1,0 +1,6 @@
+"""All ops, by their names: those of the core, and those of this folder."""
+
+from __future__ import annotations
+
+from ...ops.registry import REGISTRY as REGISTRY
+from . import decompositions, determinants, fourier, indefinite, special  # noqa: F401 (each registers its ops)

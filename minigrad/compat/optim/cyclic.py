@@ -1,0 +1,206 @@
+"""Up and down between two rates (Smith 2017), or once up and far down (Smith and Topin 2018)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...optim.lr_scheduler.scheduler import GroupScheduler, check_optimizer, for_each_group, put
+from ...optim.optimizer import Group, Optimizer
+
+Scale = Callable[[float], float]
+
+
+class CyclicLR(GroupScheduler):
+    """From base_lr up to max_lr in ``step_size_up`` calls, and down again in ``step_size_down``.
+
+    Args:
+        base_lr, max_lr: a number, or one for each group.
+        step_size_up, step_size_down: calls; down as many as up if None.
+        mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height times gammaᵉ.
+        scale_fn, scale_mode: in place of ``mode``: the height as a function of the cycle's number (from 1:
+            "cycle") or of e ("iterations").
+        cycle_momentum: let the momentum (or the first beta) go the other way, between
+            ``base_momentum`` and ``max_momentum``.
+
+    Raises:
+        ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
+    """
+
+    _functions = ("_scale_fn_custom",)
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Scale | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        base_lrs = for_each_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
+                put(group, "lr", rate)
+        self.max_lrs = for_each_group("max_lr", optimizer, max_lr)
+        up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
+        self.total_size, self.step_ratio = up + down, up / (up + down)
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            bounds = momentum_bounds(optimizer, base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = bounds
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """The height of cycle ``x``, or at e = ``x``."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}.get(self.mode, self.gamma**x)
+
+    def _closed_form(self, i: int, base: float) -> float:
+        e = self.last_epoch
+        cycle = math.floor(1 + e / self.total_size)
+        x = 1 + e / self.total_size - cycle
+        ratio = self.step_ratio
+        part = x / ratio if x <= ratio else (x - 1) / (ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else e)
+        if self.cycle_momentum:
+            low, high = self.base_momentums[i], self.max_momentums[i]
+            put_momentum(self.optimizer.param_groups[i], high - (high - low) * part * scale)
+        return base + (self.max_lrs[i] - base) * part * scale
+
+
+def check_strategy(strategy: str) -> None:
+    """Refuse another strategy than "cos" and "linear"."""
+    if strategy not in ("cos", "linear"):
+        raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}")
+
+
+class OneCycleLR(GroupScheduler):
+    """From max_lr / div_factor up to max_lr, and down to the first rate / final_div_factor.
+
+    Args:
+        max_lr: a number, or one for each group.
+        total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
+        pct_start: which part of them goes up, from 0 to 1. anneal_strategy: "cos" or "linear".
+        cycle_momentum, base_momentum, max_momentum: see CyclicLR.
+        three_phase: back to the first rate in as many calls as up, and only then further down.
+
+    A call too many raises ValueError, as do arguments outside their range.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        check_strategy(anneal_strategy)
+        self._anneal_func_type = anneal_strategy
+        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        self.cycle_momentum = cycle_momentum
+        for high, group in zip(for_each_group("max_lr", optimizer, max_lr), optimizer.param_groups, strict=True):
+            if last_epoch == -1:
+                first = high / div_factor
+                group.update(initial_lr=first, max_lr=high, min_lr=first / final_div_factor)
+                put(group, "lr", first)
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            momentum_bounds(optimizer, base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, i: int, lr: float) -> float:
+        e = self.last_epoch
+        if e > self.total_steps:
+            raise ValueError(f"Tried to step {e} times. The specified number of total steps is {self.total_steps}")
+        group = self.optimizer.param_groups[i]
+        begin, phases = 0.0, list(self._schedule_phases)
+        while e > phases[0]["end_step"] and len(phases) > 1:
+            begin = phases.pop(0)["end_step"]
+        part = (e - begin) / (phases[0]["end_step"] - begin)
+
+        def between(name: str) -> float:
+            start, end = (group[phases[0][f"{which}_{name}"]] for which in ("start", "end"))
+            if self._anneal_func_type == "linear":
+                return (end - start) * part + start
+            return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
+
+        if self.cycle_momentum:
+            put_momentum(group, between("momentum"))
+        return between("lr")
+
+
+def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
+    """How many calls there will be."""
+    if total_steps is None and (epochs is None or steps_per_epoch is None):
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    factors: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    if total_steps is not None:
+        factors = {"total_steps": total_steps}
+    for name, value in factors.items():
+        if not isinstance(value, int) or value <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return math.prod(factors.values())
+
+
+def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
+    """Where each phase ends, and between which of a group's options it goes; PyTorch's layout."""
+    rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
+    back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
+    on = (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")
+    names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+    return [dict(zip(names, phase, strict=True)) for phase in ((rise, back, on) if three else (rise, fall))]
+
+
+def put_momentum(group: Group, value: float) -> None:
+    """Set a group's "momentum", or with Adam and its like the first of "betas"."""
+    if "betas" in group:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
+
+
+def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+    """The bounds of each group's momentum; one that begins gets the higher. An optimiser without is refused."""
+    if not {"momentum", "betas"} & set(optimizer.defaults):
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+    bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
+    for low, high, group in zip(*bounds, optimizer.param_groups, strict=True) if last_epoch == -1 else ():
+        put_momentum(group, high)
+        group.update(base_momentum=low, max_momentum=high)
+    return bounds
+
+
+for _schedule in (CyclicLR, OneCycleLR):  # programs compare ``scheduler.__module__`` with the public module's name
+    _schedule.__module__ = "minigrad.optim.lr_scheduler"

@@ -1,0 +1,231 @@
+"""L-BFGS: Newton's method with a curvature that is estimated from the last steps (Liu and Nocedal 1989).
+
+Its line search goes along a direction as far as the strong Wolfe conditions ask.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...autograd import enable_grad
+from ...autograd.tape import wrap
+from ...backend import xp
+from ...backend.dtype import Array
+from ...optim.optimizer import Optimizer, Params, Rate, State, checked, parts
+
+ENOUGH = 1e-4  # of the decrease that the slope promises
+FLATTER = 0.9  # the slope is to be at most this part of the first one
+
+
+class Point(NamedTuple):
+    """A place on the line."""
+
+    t: float  # how far along the direction
+    f: float  # the loss there
+    gradient: Array
+    slope: float  # the derivative along the line
+
+
+class LBFGS(Optimizer):
+    """Several Newton-like steps on one batch: ``step(closure)`` computes the loss again and again.
+
+    Args:
+        params: of one group, else ValueError. lr: the length of a step, in units of the direction's.
+        max_iter, max_eval: the most steps, and the most losses (max_iter · 1.25 if None), of a call.
+        tolerance_grad: stop where no number of the gradient is larger.
+        tolerance_change: stop where the loss or the parameters change by less.
+        history_size: from how many of the last steps the curvature is estimated.
+        line_search_fn: None, or "strong_wolfe".
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Rate = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, checked(locals()))
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Go on until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
+
+        ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss; the result is the
+        first one.
+        """
+        group = self.param_groups[0]
+        state = self.state[group["params"][0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        with enable_grad():
+            first = closure()
+        now = Point(0.0, float(first), self._flat_gradient(), 0.0)
+        state["func_evals"] += 1
+        if _largest(now.gradient) > group["tolerance_grad"]:
+            self._iterate(closure, state, now)
+        return first
+
+    def _iterate(self, closure: Callable[[], Any], state: State, now: Point) -> None:
+        group, evaluations = self.param_groups[0], 1
+        for count in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            d = _direction(state, now.gradient, group["history_size"])
+            lr, slope = float(group["lr"]), float(now.gradient @ d)
+            t = lr * min(1.0, 1.0 / float(abs(now.gradient).sum())) if state["n_iter"] == 1 else lr
+            state.update(d=wrap(d), t=t, prev_flat_grad=wrap(now.gradient), prev_loss=now.f)
+            if slope > -group["tolerance_change"]:
+                break
+            before = now._replace(t=0.0, slope=slope)
+            now, used = self._move(closure, before, t, d, count == group["max_iter"])
+            state["t"], evaluations = now.t, evaluations + used
+            state["func_evals"] += used
+            if (
+                evaluations >= group["max_eval"]
+                or _largest(now.gradient) <= group["tolerance_grad"]
+                or _largest(now.t * d) <= group["tolerance_change"]
+                or abs(now.f - before.f) < group["tolerance_change"]
+            ):
+                break
+
+    def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool) -> tuple[Point, int]:
+        """A step along d: the new point, and how many losses were computed for it."""
+        search = self.param_groups[0]["line_search_fn"]
+        start = [parts(p.array).copy() for p in self.param_groups[0]["params"]]
+
+        def at(t: float) -> Point:
+            self._go(start, t, d)
+            with enable_grad():
+                f = float(closure())
+            g = self._flat_gradient()
+            return Point(t, f, g, float(g @ d))
+
+        if search is None:
+            if not last:
+                return at(t), 1
+            self._go(start, t, d)  # the last step: its loss is not needed
+            return now._replace(t=t), 0
+        if search != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        best, used = strong_wolfe(at, now, t, _largest(d))
+        self._go(start, best.t, d)
+        return best, used
+
+    def _go(self, start: list[Array], t: float, d: Array) -> None:
+        """Put the parameters at start + t d."""
+        offset = 0
+        for p, first in zip(self.param_groups[0]["params"], start, strict=True):
+            parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
+            offset += first.size
+            self._changed(p)
+
+    def _flat_gradient(self) -> Array:
+        """All gradients as one vector, of complex numbers the parts."""
+        params = self.param_groups[0]["params"]
+        lib = xp(params[0].array)
+        flat = [lib.zeros_like(p.array) if p._grad is None else p._grad.array for p in params]
+        return lib.concatenate([parts(a).reshape(-1) for a in flat])
+
+
+def _largest(vector: Array) -> float:
+    return float(abs(vector).max())
+
+
+def _direction(state: State, g: Array, history: int) -> Array:
+    """-H g, H being the inverse of the curvature, estimated from the last steps by the two-loop recursion."""
+    if state["n_iter"] == 1:
+        state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+        return -g
+    y, s = g - state["prev_flat_grad"].array, state["d"].array * state["t"]
+    ys = y @ s
+    if float(ys) > 1e-10:
+        for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
+            state[name] = [*state[name], wrap(value)][-history:]
+        state["H_diag"] = wrap(ys / (y @ y))
+    steps = [
+        tuple(v.array for v in each) for each in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
+    ]
+    q, parts = -g, []
+    for y, s, rho in reversed(steps):
+        parts.append((s @ q) * rho)
+        q = q - parts[-1] * y
+    q = q * getattr(state["H_diag"], "array", state["H_diag"])
+    for (y, s, rho), part in zip(steps, reversed(parts), strict=True):
+        q = q + s * (part - (y @ q) * rho)
+    return q
+
+
+# The line search ------------------------------------------------------------------------------------------
+
+
+def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
+    """Where the cubic through two points, with their slopes, has its minimum, clipped to [low, high]."""
+    a, b = (a, b) if a.t <= b.t else (b, a)
+    d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
+    square = d1 * d1 - a.slope * b.slope
+    if not square >= 0:
+        return (low + high) / 2
+    d2 = math.sqrt(square)
+    t = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
+    return min(max(t, low), high)
+
+
+def strong_wolfe(
+    at: Callable[[float], Point], start: Point, t: float, length: float, tolerance: float = 1e-9, most: int = 25
+) -> tuple[Point, int]:
+    """A point with enough decrease and a slope flat enough (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
+
+    Args:
+        at: the point at t. start: the one at 0, whose slope is negative.
+        t: where to look first. length: the largest number of the direction.
+        tolerance: give up where the bracket is shorter. most: how many points to try.
+
+    Returns:
+        The best point, and how many were computed.
+    """
+    low, high, done, tries = _bracket(at, start, t, most)
+    evaluations, insufficient = tries + 1, False
+    while not done and tries < most and abs(high.t - low.t) * length >= tolerance:
+        left, right = sorted((low.t, high.t))
+        t = cubic_minimum(low, high, left, right)
+        margin = 0.1 * (right - left)
+        near = min(right - t, t - left) < margin
+        if near and (insufficient or t >= right or t <= left):
+            t = right - margin if abs(t - right) < abs(t - left) else left + margin
+            near = False
+        insufficient = near  # at most once in a row so close to an end
+        new = at(t)
+        tries, evaluations = tries + 1, evaluations + 1
+        if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
+            low, high = (low, new) if low.f <= new.f else (new, low)
+            continue
+        done = abs(new.slope) <= -FLATTER * start.slope
+        if not done and new.slope * (high.t - low.t) >= 0:
+            high = low
+        low = new
+    return low, evaluations
+
+
+def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
+    """Two points with a good one between them, the better one first; or a good one, and True."""
+    last, new, tries = start, at(t), 0
+    while tries < most:
+        if new.f > start.f + ENOUGH * new.t * start.slope or (tries > 1 and new.f >= last.f):
+            break
+        if abs(new.slope) <= -FLATTER * start.slope:
+            return new, new, True, tries
+        if new.slope >= 0:
+            break
+        t = cubic_minimum(last, new, new.t + 0.01 * (new.t - last.t), new.t * 10)
+        last, new, tries = new, at(t), tries + 1
+    if tries == most:
+        last = start
+    return (last, new, False, tries) if last.f <= new.f else (new, last, False, tries)
