@@ -41,22 +41,15 @@ def test_minigrad_goes_along_with_its_pages_and_the_sites_own_package() -> None:
     files = list(packs.minigrad_files())
     found = dict(files)
     assert len(files) == len(found)
-    pages = (
-        "minigrad/viz/assets/base.css",
-        "minigrad/viz/assets/graph.js",
-        "models/minigrad_models/translation/serve/page/page.html",
-    )
-    for path in (
-        "minigrad/__init__.py",
-        "minigrad/ops/op.py",
-        "models/minigrad_models/translation/presets/toy.toml",
-        *pages,
-    ):
+    for path in ("minigrad/__init__.py", "minigrad/ops/op.py", "minigrad/viz/assets/graph.js"):
         assert found[path] == (packs.ROOT / path).read_bytes()
+    for path in ("presets/toy.toml", "serve/page/page.html"):
+        name = f"minigrad_models/translation/{path}"
+        assert found[name] == (packs.ROOT / "models" / name).read_bytes()
     for name in ("__init__", "cells", "losses", "translate"):
         own = packs.HERE / "python" / "minigrad_page" / f"{name}.py"
         assert found[f"minigrad_page/{name}.py"] == own.read_bytes()
-    assert {name.partition("/")[0] for name in found} == {"minigrad", "minigrad_page"}
+    assert {name.partition("/")[0] for name in found} == {"minigrad", "minigrad_models", "minigrad_page"}
     assert not [name for name in found if "/commands/" in name or "__pycache__" in name]
 
 
