@@ -94,4 +94,4 @@ function training() {
 
 training();
 window.translatorPage = { runner }; // for tests, and for who looks
-await import("../../models/minigrad_models/translation/serve/page/page.js");
+await import("../../../models/minigrad_models/translation/serve/page/page.js");
