@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from minigrad.func import functional_call
 
 import minigrad as mg
 from minigrad import nn
 from minigrad.autograd.mode import at_end
 from minigrad.autograd.observer import Observer, observed
 from minigrad.backend.random import default_generator
+from minigrad.func import functional_call
 from minigrad.profiler.watched import untouched
 from minigrad.viz.attention.attention_record import in_evaluation
 from minigrad_models.training.randomness import undisturbed

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.compat import as_torch
+from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 from minigrad.distributed.place import TORCHRUN_VARIABLES
 from tests.support import ranks
 from tests.support.cases import raises
@@ -114,9 +114,8 @@ def test_collectives_that_gradients_flow_through() -> None:
 
 @pytest.mark.usefixtures("world")
 def test_groups_and_private_names_that_programs_ask_for() -> None:
-    from minigrad.distributed.utils import _sync_module_states
-
     from minigrad.distributed import distributed_c10d as c10d
+    from minigrad.distributed.utils import _sync_module_states
 
     world = c10d._get_default_group()
     assert world is dist.group.WORLD
@@ -139,7 +138,6 @@ def test_paths_lead_to_the_functions() -> None:
     from minigrad.distributed.optim import ZeroRedundancyOptimizer
     from minigrad.distributed.run import main
     from minigrad.multiprocessing.spawn import ProcessRaisedException, start_processes
-
     from minigrad.nn.parallel.distributed import GradBucket
 
     assert default_hooks.__name__ == "minigrad.distributed.hooks"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from minigrad.signal import windows
 
 import minigrad
+from minigrad.signal import windows
 from tests.support.both import agree
 from tests.support.cases import cases, programs, raises
 from tests.support.parity import assert_close, host, ours, torch

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from minigrad.testing import assert_close
 
 import minigrad as mg
+from minigrad.testing import assert_close
 from tests.support.cases import cases, raises
 from tests.support.expressions import evaluate, split
 from tests.support.parity import torch

@@ -4,10 +4,10 @@ import itertools
 from typing import Any
 
 import pytest
-from minigrad.func.stateless import functional_call
 
 import minigrad
 from minigrad import nn
+from minigrad.func.stateless import functional_call
 from tests.support.both import agree, refuse
 from tests.support.cases import cases
 

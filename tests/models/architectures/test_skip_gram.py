@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from minigrad.func import functional_call
 
 import minigrad as mg
+from minigrad.func import functional_call
 from minigrad_models.architectures.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 
 V, D, K = 7, 3, 2
