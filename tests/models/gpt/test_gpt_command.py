@@ -101,7 +101,7 @@ def test_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(GPT2, "loss", interrupted)
         assert cli.main(arguments(text, *options, "--fresh")) == 130
-    assert "To go on, give the same command:\n  minigrad gpt" in capsys.readouterr().out
+    assert "To go on, give the same command:\n  minigrad" in capsys.readouterr().out
     assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
     assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # what is shown changes nothing
     assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))

@@ -50,6 +50,21 @@ def _() -> None:
 @step("a language model of one's own text: minigrad gpt")
 def _() -> None:
     Path("text.txt").write_text("to be or not to be, that is the question. " * 100, encoding="utf-8")
-    small = ["--layers", "1", "--d-model", "16", "--heads", "2", "--context", "16", "--batch", "8", "--steps", "5"]
+    small = [
+        "--layers",
+        "1",
+        "--d-model",
+        "16",
+        "--heads",
+        "2",
+        "--context",
+        "16",
+        "--batch",
+        "8",
+        "--steps",
+        "5",
+        "--warm-up",
+        "1",
+    ]
     command("minigrad", "gpt", "train", "--input", "text.txt", "--run", "gpt", *small)
     assert command("minigrad", "gpt", "generate", "--run", "gpt", "--prompt", "to be", "--tokens", "20")
