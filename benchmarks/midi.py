@@ -1,4 +1,4 @@
-"""How long MIDI files take to read and to write: minigrad_models.music, and the libraries mido and symusic alone.
+"""Times reading and writing MIDI files: by minigrad_models.music, and by the libraries mido and symusic.
 
     python -m benchmarks.midi [FOLDER] [--notes 100000] [--rounds 3]
 

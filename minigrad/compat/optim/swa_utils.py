@@ -1,4 +1,4 @@
-"""What a program does around averages of weights: the learning rate, and statistics of batch norms anew."""
+"""Tools for averaged weights: a learning-rate schedule, and new statistics for batch norms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cyclic import check_strategy
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running means of all BatchNorm layers anew, with one pass over the data.
+    """Recompute the running statistics of all BatchNorm layers in one pass over the data.
 
     Args:
         loader: batches, or tuples and lists that begin with one.
