@@ -110,39 +110,36 @@ def instead(path: str) -> str:
     return ABSENT.get(max(fitting, key=len, default=""), "")
 
 
-class _Absent(type):
-    """The class of classes that refuse to be called, as their subclasses do. Nothing is an instance of one."""
+class _Refusing:
+    """What refuses to be called. All that is asked of it is absent, too."""
 
     _path: str
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(refusal(cls._path))
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return absent(f"{cls._path}.{name}")
-
-    def __getitem__(cls, parameters: Any) -> _Absent:
-        return cls
-
-    def __repr__(cls) -> str:
-        return f"<{refusal(cls._path)}>"
-
-
-class AbsentModule(ModuleWithoutFile):
-    """A module, or a function, that is absent: all that is asked of it is absent, too."""
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(refusal(self._path))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return absent(f"{self.__name__.removeprefix(PACKAGE).removeprefix('.')}.{name}")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(refusal(self.__name__.removeprefix(PACKAGE).removeprefix(".")))
+        return absent(f"{self._path}.{name}")
 
     def __repr__(self) -> str:
-        return f"<{self.__doc__}>"
+        return f"<{refusal(self._path)}>"
+
+
+class _Absent(_Refusing, type):
+    """The class of classes that are absent, and of their subclasses. Nothing is an instance of one."""
+
+    def __getitem__(cls, parameters: Any) -> _Absent:
+        return cls
+
+
+class AbsentModule(_Refusing, ModuleWithoutFile):
+    """A module, or a function, that is absent, at PyTorch's path for it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{PACKAGE}.{path}", refusal(path))
+        self._path = path
 
 
 @cache
@@ -150,13 +147,13 @@ def absent(path: str) -> Any:
     """What stands for a path: a class where its name has a capital, and else a module, which may be a function, too."""
     name = path.rpartition(".")[2]
     if name.lower() == name:
-        return AbsentModule(f"{PACKAGE}.{path}", refusal(path))
+        return AbsentModule(path)
     return _Absent(name, (), {"__doc__": refusal(path), "_path": path, "__module__": PACKAGE})
 
 
 def is_absent(value: Any) -> bool:
     """Whether a value only stands for something that is absent."""
-    return isinstance(value, (_Absent, AbsentModule))
+    return isinstance(value, _Refusing)
 
 
 def refusal(path: str) -> str:

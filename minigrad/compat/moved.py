@@ -8,36 +8,29 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..autograd.tracebacks import warn
-from ..extension import PACKAGE, ModuleWithoutFile
+from ..extension import PACKAGE
 
 MODELS = "minigrad_models"
+_MODULES = """
+models: translation.transformer translation.seq2seq translation.conv_seq2seq translation.r_drop translation.decoding
+models: generation.cache generation.causal generation.continuation generation=generation.generate
+models: architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
+models: architectures.relative architectures.skip_gram translation=translation.encoder_decoder
+models: music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
+text: generate=generation.beam_search risk=generation.minimum_bayes_risk
+translate: inference=translation.translate_and_evaluate settings=translation.translation_settings
+translate: data=translation.translation_data training=translation.train_translator run=translation.translator_run
+translate: loss=translation.translation_loss
+training: settings=training.trainer_settings
+viz: viz.training viz.piano_roll
+"""
 PLACES = {  # longer paths first
-    **{f"models.{name}": f"translation.{name}" for name in ("transformer", "seq2seq", "conv_seq2seq", "r_drop")},
-    **{f"models.{name}": f"generation.{name}" for name in ("cache", "causal", "continuation")},
-    **{f"models.{name}": f"architectures.{name}" for name in ("autoencoder", "classifiers", "layers", "pretrained")},
-    **{f"models.{name}": f"architectures.{name}" for name in ("relative", "skip_gram")},
-    "models.decoding": "translation.decoding",
-    "models.generation": "generation.generate",
-    "models.translation": "translation.encoder_decoder",
-    "models.music_transformer": "music.music_transformer",
-    "models.gpt2": "gpt.gpt2",
-    "models.transformer_xl": "gpt.transformer_xl",
-    "models.bert": "bert.bert",
-    "models": "architectures",
-    "text.generate": "generation.beam_search",
-    "text.risk": "generation.minimum_bayes_risk",
-    "translate.inference": "translation.translate_and_evaluate",
-    "translate.settings": "translation.translation_settings",
-    "translate.data": "translation.translation_data",
-    "translate.training": "translation.train_translator",
-    "translate.run": "translation.translator_run",
-    "translate.loss": "translation.translation_loss",
-    "translate": "translation",
-    "training.settings": "training.trainer_settings",
-    "viz.training": "viz.training",
-    "viz.piano_roll": "viz.piano_roll",
-    **{name: name for name in ("text", "music", "training", "programs")},
+    f"{package}.{(pair.partition('=')[0]).rpartition('.')[2]}": pair.rpartition("=")[2]
+    for package, _, pairs in (row.partition(": ") for row in _MODULES.strip().splitlines())
+    for pair in pairs.split()
 }
+PLACES |= {"models": "architectures", "translate": "translation"}
+PLACES |= {name: name for name in ("text", "music", "training", "programs")}
 
 
 def place(path: str) -> str | None:
@@ -52,25 +45,10 @@ def place(path: str) -> str | None:
 
 def picture(name: str) -> Any:
     """A function that ``minigrad.viz`` had. Its module has the same name."""
-    warn(f"{PACKAGE}.viz.{name} is now {MODELS}.viz.{name}; the old name goes in a later release", FutureWarning)
+    note(f"{PACKAGE}.viz.{name}", f"{MODELS}.viz.{name}")
     return getattr(import_module(f"{MODELS}.viz"), name)
 
 
-class Moved(ModuleWithoutFile):
-    """The module at an old path: it has the names of the one at the new path.
-
-    Args:
-        name: the old path, with "minigrad.".
-        now: the new one.
-    """
-
-    def __init__(self, name: str, now: str) -> None:
-        super().__init__(name, f"It is now ``{now}``.")
-        self._now = import_module(now)
-        warn(f"{name} is now {now}; the old path goes in a later release", FutureWarning)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._now, name)
-
-    def __dir__(self) -> list[str]:
-        return dir(self._now)
+def note(old: str, new: str) -> None:
+    """Warn that a name has another now."""
+    warn(f"{old} is now {new}; the old name goes in a later release", FutureWarning)

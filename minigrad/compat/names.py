@@ -186,10 +186,11 @@ torch.cuda.amp | compat.amp: | GradScaler=CudaGradScaler
 torch.cuda.amp | compat.autocast: | autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
 torch.distributed | =builtins: | DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
     DistStoreError=TimeoutError
-torch.distributed | compat.distributed: | _broadcast_coalesced _get_default_group _rank_not_in_group
-    _sync_module_states get_default_backend_for_device new_subgroups new_subgroups_by_enumeration
+torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states get_default_backend_for_device
+    new_subgroups new_subgroups_by_enumeration
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
+torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
 torch.distributed | nn.parallel.distributed: | GradBucket
 torch.distributed.algorithms | compat.join: | Join JoinHook Joinable
 torch.distributed.checkpoint.state_dict | compat.distributed: | StateDictOptions get_model_state_dict
@@ -284,7 +285,7 @@ class AliasModule(ModuleWithoutFile, _Package):
     """A module that looks names up in others (``sources``, first to last), after the table."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
-        super().__init__(name, f"Names of {' and '.join(map(_full, sources)) or PACKAGE}, as PyTorch spells them.")
+        super().__init__(name, f"Names of {' and '.join(map(_full, sources)) or PACKAGE}.")
         self._sources = sources
 
     def __getattr__(self, name: str) -> Any:
@@ -342,9 +343,10 @@ def has_module(path: str) -> bool:
 def load(path: str) -> ModuleType:
     """The module that a path, written with "minigrad.", is another spelling of."""
     if place := moved.place(_path(path)):
-        return moved.Moved(path, place)
+        moved.note(path, place)
+        return AliasModule(path, (f"={place}",))
     if _path(path) not in MODULES:
-        return AbsentModule(path, refusal(_path(path)))
+        return AbsentModule(_path(path))
     sources = MODULES[_path(path)]
     if isinstance(sources, tuple):
         return AliasModule(path, sources)

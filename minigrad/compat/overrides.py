@@ -236,17 +236,13 @@ _IGNORED = set(
     __dir__ __init_subclass__ __class_getitem__
     """.split()  # noqa: SIM905 (a table)
 )
-# The special methods that PyTorch treats as another method. All others are called as they are.
 _AS = """
-add:add,radd add_:iadd sub:sub sub_:isub mul:mul,rmul mul_:imul div:truediv,div div_:itruediv,idiv
-floor_divide_:ifloordiv remainder:mod remainder_:imod bitwise_and:rand bitwise_or:ror bitwise_xor:rxor
-positive:pos matmul:matmul ne:ne lt:lt le:le gt:gt ge:ge neg:neg abs:abs
+abs add div ge gt iadd=add_ idiv=div_ ifloordiv=floor_divide_ imod=remainder_ imul=mul_ isub=sub_ itruediv=div_ le lt
+matmul mod=remainder mul ne neg pos=positive radd=add rand=bitwise_and rmul=mul ror=bitwise_or rxor=bitwise_xor sub
+truediv=div
 """
-_OPERATORS = {
-    f"__{operator}__": name
-    for name, _, operators in (row.partition(":") for row in _AS.split())
-    for operator in operators.split(",")
-}
+# The special methods that PyTorch treats as another method. All others are called as they are.
+_OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partition("=") for pair in _AS.split())}
 
 
 def modules(place: str) -> list[Any]:
