@@ -51,8 +51,7 @@ there is no C++ library behind minigrad; use the public functions | _C.* PyTorch
 there is no mobile runtime | utils.mobile_optimizer
 there is no such device; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
     xpu.*_rng_state* xpu.Stream xpu.current_device xpu.current_stream xpu.device xpu.get_device_*
-    xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats
-    xpu.set_device
+    xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
 each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by
     distributed.optim.ZeroRedundancyOptimizer | distributed._composable distributed.fsdp
 each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or distributed.all_gather |
@@ -95,11 +94,15 @@ write an autograd.Function; a CUDA kernel by cupy.RawKernel | utils.cpp_extensio
 write if | cond
 write while | while_loop
 """
-ABSENT = {
-    name: reason.strip()
-    for reason, _, names in (row.partition("|") for row in _TABLE.replace("\n    ", " ").splitlines())
-    for name in names.split()
-}
+
+
+def rows(table: str) -> list[list[str]]:
+    """The rows of a table, cut into columns by "|"; a row's further lines are indented."""
+    whole = table.strip().replace("\n    ", " ")
+    return [[column.strip() for column in row.split("|")] for row in whole.splitlines()]
+
+
+ABSENT = {name: reason for reason, names in rows(_TABLE) for name in names.split()}
 
 
 @cache

@@ -46,13 +46,10 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Group, list[Group]]:
-    """Cut a group into groups of so many ranks, one after another. All ranks of the world call it.
+    """Cut a group into groups of so many ranks, one after another; gives this rank's and all. All ranks call it.
 
     Args:
         group_size: None for the ranks of a machine. group: None for all ranks.
-
-    Returns:
-        This rank's group, and all of them.
 
     Raises:
         ValueError: the ranks cannot be cut into such groups.
@@ -72,14 +69,8 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Group, list[Group]]:
-    """Make a group of each list of ranks. All ranks of the world call it.
-
-    Returns:
-        This rank's group, and all of them.
-
-    Raises:
-        ValueError: there are no lists, or one rank is in two.
-    """
+    """Make a group of each list of ranks; gives this rank's group, and all of them. All ranks of the world call it.
+    Raises ValueError: there are no lists, or one rank is in two."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")

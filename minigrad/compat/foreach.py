@@ -42,11 +42,7 @@ def find(name: str) -> Callable[..., Any] | None:
 
 
 def _count(name: str, *values: Any) -> int:
-    """The length of the lists among arguments.
-
-    Raises:
-        RuntimeError: they are empty, or have several lengths.
-    """
+    """The length of the lists among arguments. Raises RuntimeError: they are empty, or have several lengths."""
     first, *others = (len(value) for value in values if isinstance(value, (list, tuple)))
     if not first:
         raise RuntimeError("Tensor list must have at least one tensor.")

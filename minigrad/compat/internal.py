@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequen
 from contextlib import suppress
 from functools import partial, wraps
 from importlib import import_module
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -47,11 +48,8 @@ def _get_available_device_type() -> str | None:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with ``optional``, the current one's for a device without a number.
-
-    Raises:
-        ValueError: it has none.
-    """
+    """The number of a device; with ``optional``, the current one's for a device without a number. Raises ValueError: it
+    has none."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)
@@ -72,8 +70,8 @@ def get_device_module(device: Any = "cpu") -> ModuleType:
 _get_device_module = get_device_module
 
 
-def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
-    """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``: ``torch._C._nn._parse_to``."""
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
+    """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``."""
     dtype, device, blocking, _ = target_of(args, kwargs.get("dtype"), kwargs.get("device"))
     blocking = kwargs.get("non_blocking", blocking)
     return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
@@ -98,9 +96,7 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     return tensor(list(input.shape), dtype=int64)
 
 
-def _element_size(dtype: Any) -> int:
-    """Bytes an element."""
-    return int(dtype.itemsize)
+_element_size = attrgetter("itemsize")  # of a dtype
 
 
 class _Capsule:
@@ -118,9 +114,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return result.clone() if copy else result
 
 
-def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule of a tensor's memory."""
-    return tensor.__dlpack__()
+to_dlpack = Tensor.__dlpack__
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
@@ -167,10 +161,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
 def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
     """Put another tensor in a module's place for a parameter or buffer, whatever its class. Returns the one before.
-
-    Raises:
-        AttributeError: the module has no such attribute, and ``allow_missing`` is False.
-    """
+    Raises AttributeError: the module has no such attribute, and ``allow_missing`` is False."""
     before = getattr(module, name, None) if allow_missing else getattr(module, name)
     swap(module, name, tensor)
     return before

@@ -17,11 +17,8 @@ has_mps = False  # from before ``backends``
 
 class CrossMapLRN2d(LocalResponseNorm):
     """``nn.LocalResponseNorm`` of images, from the time of Lua. Its window has the channel in its middle, so of an even
-    size it has an element less. (PyTorch's never drops channel 0 from its window, so it differs after the first ones.)
-
-    Raises:
-        ValueError: the input is not (N, C, H, W).
-    """
+    size it has an element less. (PyTorch's never drops channel 0 from its window, so it differs after the first
+    ones.) Raises ValueError: the input is not (N, C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim != 4:
@@ -75,11 +72,7 @@ class Variable(metaclass=_AnyTensor):
 
         @staticmethod
         def queue_callback(callback: Callable[[], None]) -> None:
-            """Call a function at the end of the backward pass that runs.
-
-            Raises:
-                RuntimeError: none runs.
-            """
+            """Call a function at the end of the backward pass that runs. Raises RuntimeError: none runs."""
             if state.walk is None:
                 raise RuntimeError("Final callbacks can only be installed during backward pass.")
             state.walk.callbacks.append(callback)

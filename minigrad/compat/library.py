@@ -37,11 +37,7 @@ class CustomOpDef:
         self._autograd: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute it.
-
-        Raises:
-            NotImplementedError: no implementation is registered.
-        """
+        """Compute it. Raises NotImplementedError: no implementation is registered."""
         flat = (*args, *kwargs.values())
         if self._fake is not None and any(isinstance(value, Tensor) and value.is_meta for value in flat):
             return self._fake(*args, **kwargs)
@@ -132,11 +128,8 @@ class Namespace:
 
 
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, which loads operators that are written in C++.
-
-    Raises:
-        OSError: always, as PyTorch for a library that was built for another version.
-    """
+    """``torch.ops.load_library``, which loads operators that are written in C++. Raises OSError: always, as PyTorch for
+    a library that was built for another version."""
     raise OSError(f"{os.fspath(path)}: a library of operators for PyTorch's C++ library, which is not behind minigrad")
 
 
@@ -144,11 +137,8 @@ def load_library(path: Any) -> NoReturn:
 
 
 def _op(name: Any) -> CustomOpDef:
-    """The operator of a name, "NAMESPACE::NAME.OVERLOAD(...)", made when it is first named.
-
-    Raises:
-        ValueError: the name has no namespace.
-    """
+    """The operator of a name, "NAMESPACE::NAME.OVERLOAD(...)", made when it is first named. Raises ValueError: the name
+    has no namespace."""
     if isinstance(name, CustomOpDef):
         return name
     match = re.match(r"([\w.]+)::(\w+)", name)

@@ -9,24 +9,25 @@ from typing import Any
 
 from ..autograd.tracebacks import warn
 from ..extension import PACKAGE
+from .absent import rows
 
 MODELS = "minigrad_models"
 _MODULES = """
-models: translation.transformer translation.seq2seq translation.conv_seq2seq translation.r_drop translation.decoding
-models: generation.cache generation.causal generation.continuation generation=generation.generate
-models: architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
-models: architectures.relative architectures.skip_gram translation=translation.encoder_decoder
-models: music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
-text: generate=generation.beam_search risk=generation.minimum_bayes_risk
-translate: inference=translation.translate_and_evaluate settings=translation.translation_settings
-translate: data=translation.translation_data training=translation.train_translator run=translation.translator_run
-translate: loss=translation.translation_loss
-training: settings=training.trainer_settings
-viz: viz.training viz.piano_roll
+models | translation.transformer translation.seq2seq translation.conv_seq2seq translation.r_drop translation.decoding
+    generation.cache generation.causal generation.continuation generation=generation.generate architectures.autoencoder
+    architectures.classifiers architectures.layers architectures.pretrained architectures.relative
+    architectures.skip_gram translation=translation.encoder_decoder music.music_transformer gpt.gpt2 gpt.transformer_xl
+    bert.bert
+text | generate=generation.beam_search risk=generation.minimum_bayes_risk
+translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
+    data=translation.translation_data training=translation.train_translator run=translation.translator_run
+    loss=translation.translation_loss
+training | settings=training.trainer_settings
+viz | viz.training viz.piano_roll
 """
 PLACES = {  # longer paths first
-    f"{package}.{(pair.partition('=')[0]).rpartition('.')[2]}": pair.rpartition("=")[2]
-    for package, _, pairs in (row.partition(": ") for row in _MODULES.strip().splitlines())
+    f"{package}.{pair.partition('=')[0].rpartition('.')[2]}": pair.rpartition("=")[2]
+    for package, pairs in rows(_MODULES)
     for pair in pairs.split()
 }
 PLACES |= {"models": "architectures", "translate": "translation"}

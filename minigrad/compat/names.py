@@ -20,7 +20,7 @@ from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
 from . import foreach, library, moved
-from .absent import AbsentModule, absent, instead, names_in, refusal
+from .absent import AbsentModule, absent, instead, names_in, refusal, rows
 from .no_ops import no_ops
 
 # Modules without a file, and files by other names. Sources in parentheses are asked for a name one after the other,
@@ -28,6 +28,7 @@ from .no_ops import no_ops
 _MODULES = """
 torch | () | _C __config__ _tensor_str accelerator compiler cpu export fx jit mps mtia onnx xpu
 torch._C | () | _autograd _functions _functorch
+torch._C | compat.internal | _nn
 torch._dynamo | () | _trace_wrapped_higher_order_op
 torch.autograd | () | forward_ad variable
 torch.nn.utils | () | _named_member_accessor
@@ -135,12 +136,12 @@ torch | compat.internal: | _assert _check _check_index _check_is_size _check_not
 torch | compat.legacy: | ScriptModule has_mps
 torch | compat.linalg: | matrix_rank
 torch | compat.native: | _chunk_cat _grid_sampler_2d_cpu_fallback=grid_sampler _grouped_mm=grouped_mm _log_softmax
-    _log_softmax_backward_data _masked_softmax _softmax _softmax_backward_data alpha_dropout alpha_dropout_
-    batch_norm batch_norm_update_stats binary_cross_entropy_with_logits constant_pad_nd
-    cosine_embedding_loss ctc_loss dropout dropout_ embedding feature_alpha_dropout feature_alpha_dropout_
-    feature_dropout feature_dropout_ grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm
-    hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss native_batch_norm native_dropout
-    native_group_norm native_layer_norm poisson_nll_loss triplet_margin_loss
+    _log_softmax_backward_data _masked_softmax _softmax _softmax_backward_data alpha_dropout alpha_dropout_ batch_norm
+    batch_norm_update_stats binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout
+    dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
+    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm hinge_embedding_loss instance_norm kl_div
+    layer_norm margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm poisson_nll_loss
+    triplet_margin_loss
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
@@ -206,8 +207,8 @@ torch.multiprocessing torch.multiprocessing.spawn | distributed.spawn: | SpawnCo
     start_processes=spawn
 torch.nn | compat.adaptive: | AdaptiveLogSoftmaxWithLoss
 torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
-    LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
-    LazyInstanceNorm3d LazyLinear UninitializedBuffer UninitializedParameter
+    LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
+    LazyLinear UninitializedBuffer UninitializedParameter
 torch.nn | compat.legacy: | CrossMapLRN2d
 torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss
     MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
@@ -246,11 +247,10 @@ torch.utils._contextlib | compat.internal: | _DecoratorContextManager
 """
 
 
-def _rows(table: str) -> dict[str, dict[str, Any]]:
+def _sources(table: str) -> dict[str, dict[str, Any]]:
     """A table, by PyTorch's modules without "torch." and names in them; sources in parentheses as a tuple."""
     modules: dict[str, dict[str, Any]] = {}
-    for row in table.strip().replace("\n    ", " ").splitlines():
-        places, source, names = map(str.strip, row.split("|"))
+    for places, source, names in rows(table):
         for place, pair in product(places.split(), names.split()):
             theirs, _, ours = pair.partition("=")
             sources = tuple(_path(s) for s in source.strip("()").split())
@@ -266,10 +266,10 @@ def _path(module: str, package: str = PACKAGE) -> str:
 
 MODULES: dict[str, str | tuple[str, ...]] = {
     f"{place}.{name}".removeprefix("."): source
-    for place, row in _rows(_MODULES).items()
+    for place, row in _sources(_MODULES).items()
     for name, source in row.items()
 }
-NAMES: dict[str, dict[str, str]] = _rows(_NAMES)
+NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
 
 
 class _Package(ModuleType):
@@ -307,11 +307,8 @@ class AliasModule(ModuleWithoutFile, _Package):
 
 
 def find(place: str, name: str) -> Any:
-    """What a module lacks: another spelling, a no-op, a refusal, or a module below it.
-
-    Raises:
-        MissingName: no table has the name.
-    """
+    """What a module lacks: another spelling, a no-op, a refusal, or a module below it. Raises MissingName: no table has
+    the name."""
     path, full = _torch_path(place), _torch_name(place, name)
     if name in NAMES.get(path, ()):
         return resolve(NAMES[path][name])

@@ -64,11 +64,7 @@ def batch_norm_update_stats(
     input: Tensor, running_mean: Maybe, running_var: Maybe, momentum: float
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance of each channel, (C), of (N, C, ...); running ones move towards them, in place, the
-    variance towards the unbiased one.
-
-    Raises:
-        RuntimeError: the input is empty.
-    """
+    variance towards the unbiased one. Raises RuntimeError: the input is empty."""
     if not input.numel():
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     axes = (0, *range(2, input.ndim))
@@ -92,11 +88,7 @@ def grid_sampler(
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Each tensor cut along ``dim`` into ``num_chunks``, the last ones filled up with zeros; then all n-th pieces,
-    flattened from ``dim`` on, in row n.
-
-    Raises:
-        RuntimeError: no tensors, or fewer than one chunk.
-    """
+    flattened from ``dim`` on, in row n. Raises RuntimeError: no tensors, or fewer than one chunk."""
     if not tensors or num_chunks < 1:
         raise RuntimeError(f"_chunk_cat expects tensors and at least one chunk, got {len(tensors)} and {num_chunks}")
     if any(not tensor.numel() for tensor in tensors):

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..backend.dtype import bfloat16
 from ..cuda import is_available, manual_seed
+from .absent import rows
 from .backends import settings
-from .internal import parse_to
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
@@ -37,11 +37,8 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Return ``model``, a function or a module, as it is; without it, a decorator that does so.
-
-    Raises:
-        RuntimeError: a mode that PyTorch does not have, or a mode and options.
-    """
+    """Return ``model``, a function or a module, as it is; without it, a decorator that does so. Raises RuntimeError: a
+    mode that PyTorch does not have, or a mode and options."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but not both at the same time.")
     if mode is not None and mode not in MODES:
@@ -103,22 +100,19 @@ torch.cpu | the CPU is always there, and nothing runs in the background
 torch.cuda | nothing is put off or shared with other processes
 torch.distributed.elastic.multiprocessing.errors | a rank shows its error itself
 torch.distributed.rpc | no rank calls functions of another
-torch.fx | nothing records a program
+torch.fx torch.onnx torch.onnx.symbolic_helper | nothing records a program
 torch.jit | there are no scripts: functions and modules stay Python
-torch.mps | there is no such device
-torch.mtia | there is no such device
+torch.mps torch.mtia torch.xpu | there is no such device
 torch.multiprocessing | tensors are sent by pickle
-torch.onnx | nothing records a program
-torch.onnx.symbolic_helper | nothing records a program
 torch.utils._python_dispatch | no class wraps tensors
 torch.utils.checkpoint | the second run of a function goes to its end
 torch.utils.data | pipes of data have no methods for each other
-torch.xpu | there is no such device
 """
 # Why the functions of a module need do nothing, by PyTorch's path for it.
 REASONS = {
     place.removeprefix("torch").removeprefix("."): reason
-    for place, _, reason in (row.partition(" | ") for row in _REASONS.strip().splitlines())
+    for places, reason in rows(_REASONS)
+    for place in places.split()
 }
 NO_OPS: dict[str, Any] = {
     "_assert_async": check_nonzero,
@@ -131,7 +125,6 @@ NO_OPS: dict[str, Any] = {
     "_C._ExcludeDispatchKeyGuard": lambda keys: nullcontext(),
     "_C._dispatch_has_kernel_for_dispatch_key": lambda name, dispatch_key: False,
     "_C._get_privateuse1_backend_name": lambda: "privateuseone",
-    "_C._nn": SimpleNamespace(_parse_to=parse_to),
     **_each("_C", "_are_functorch_transforms_active _cuda_isInBadFork", never),
     **_each("_C", "_jit_can_fuse_on_cpu _jit_can_fuse_on_gpu", never),
     **_each("_C", "_cuda_clearCublasWorkspaces _get_tracing_state", lambda: None),

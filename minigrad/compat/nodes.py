@@ -173,11 +173,7 @@ def _saved(node: Node, name: str) -> Any:
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:
     """The place of a tensor among the values that a node keeps, -1 for its result, by PyTorch's name; or None and
-    another value.
-
-    Raises:
-        AttributeError: nothing has that name.
-    """
+    another value. Raises AttributeError: nothing has that name."""
     op, plan = node.op, node.plan
     if name in _RESULTS and plan.keeps_out:
         return -1, None

@@ -67,11 +67,7 @@ class saved_tensors_hooks(Observer):
             pack(node, self)
 
     def packed(self, tensor: Any) -> Any:
-        """The pack hook's result for a tensor.
-
-        Raises:
-            RuntimeError: the hook has changed the tensor.
-        """
+        """The pack hook's result for a tensor. Raises RuntimeError: the hook has changed the tensor."""
         before = tensor._changes[0]
         with no_grad():
             kept = self.pack_hook(tensor)
@@ -186,11 +182,8 @@ class SavedTensor:
         self._node, self._place = args
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Pack the tensor now; see ``saved_tensors_hooks``.
-
-        Raises:
-            RuntimeError: the tensor has been freed, or has hooks.
-        """
+        """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError: the tensor has been freed, or has
+        hooks."""
         if self._node.saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
@@ -258,18 +251,18 @@ class MutationContext(Observer):
         copies: dict[Any, Any] = {}
         for node in nodes:
             if isinstance(node.saved, list):
-                self._keep_copies(node, version, copies)
+                self._keep_copies(node, node.saved, version, copies)
 
-    def _keep_copies(self, node: Node, version: Any, copies: dict[Any, Any]) -> None:
-        saved: list[Any] = node.saved  # type: ignore[assignment]  # a Function's context holds this very list
+    def _keep_copies(self, node: Node, saved: list[Any], version: Any, copies: dict[Any, Any]) -> None:
+        """Exchange what a node keeps; a Function's context holds this very list ``saved``."""
         for i, value in enumerate(saved):
             if isinstance(value, _Result) and value.version is version:
                 value.array, value.version = value.array.copy(), [0, None]
             elif isinstance(value, Variable) and value._changes is version:
-                if id(value) not in copies:
-                    copies[id(value)] = value, stand_in(value.array.copy(), history_of(value))
-                    self.cloned[id(copies[id(value)])] = copies[id(value)][1]
-                saved[i] = copies[id(value)][1]
+                if value not in copies:
+                    copies[value] = stand_in(value.array.copy(), history_of(value))
+                    self.cloned[id(copies[value])] = copies[value]
+                saved[i] = copies[value]
         if any(v is version for v, _ in node.versions[len(node.versions) - _results_kept(node) :]):
             node.out = _mapped(node.out, lambda array: array.copy())
         node.versions = [([0, None], 0) if v is version else (v, at) for v, at in node.versions]
