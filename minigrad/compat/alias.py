@@ -20,7 +20,7 @@ from typing import Any
 from ..backend import dtype, random
 from ..backend.version import __version__
 from ..extension import PACKAGE, Alias
-from . import formats
+from . import channels_last
 
 minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
@@ -161,7 +161,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
 
         tell_rank()
     _reach_processes()
-    formats.install()
+    channels_last.install()
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)

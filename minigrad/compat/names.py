@@ -19,7 +19,7 @@ from typing import Any
 from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
-from . import foreach, library, moved
+from . import foreach, library, old_paths
 from .absent import AbsentModule, absent, instead, names_in, refusal, rows
 from .no_ops import no_ops
 
@@ -318,9 +318,9 @@ def find(place: str, name: str) -> Any:
         return function
     if name in no_ops(path):
         return no_ops(path)[name]
-    if path == "viz" and moved.place(full):
-        return moved.picture(name)
-    if full in MODULES or moved.place(full):
+    if path == "viz" and old_paths.new_path(full):
+        return old_paths.picture(name)
+    if full in MODULES or old_paths.new_path(full):
         return import_module(f"{PACKAGE}.{full}")
     if instead(full):
         return absent(full)
@@ -334,14 +334,14 @@ def add_methods() -> None:
 
 def has_module(path: str) -> bool:
     """Whether a path, written with "minigrad.", is in a table."""
-    return _path(path) in MODULES or bool(moved.place(_path(path)) or instead(_path(path)))
+    return _path(path) in MODULES or bool(old_paths.new_path(_path(path)) or instead(_path(path)))
 
 
 def load(path: str) -> ModuleType:
     """The module that a path, written with "minigrad.", is another spelling of."""
-    if place := moved.place(_path(path)):
-        moved.note(path, place)
-        return AliasModule(path, (f"={place}",))
+    if new := old_paths.new_path(_path(path)):
+        old_paths.note(path, new)
+        return AliasModule(path, (f"={new}",))
     if _path(path) not in MODULES:
         return AbsentModule(_path(path))
     sources = MODULES[_path(path)]

@@ -225,15 +225,13 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 # The functions --------------------------------------------------------------------------------------------
 
-_PLACES = dict.fromkeys(("", "linalg", "fft", "special", "nn.functional", "nn.init"), "") | {
-    "autograd": "backward grad"
-}
+_PLACES = ("", "linalg", "fft", "special", "nn.functional", "nn.init", "autograd")
 # They take no tensors, or are asked of tensors as they are.
 _IGNORED = set(
     """
-    broadcast_shapes from_numpy frombuffer get_rng_state initial_seed is_storage is_tensor seed set_default_tensor_type
-    set_printoptions set_rng_state typename as_subclass __new__ __init__ __iter__ __hash__ __getattr__ __reduce__
-    __dir__ __init_subclass__ __class_getitem__
+    broadcast_shapes from_numpy frombuffer get_rng_state gradcheck gradgradcheck initial_seed is_grad_enabled is_storage
+    is_tensor seed set_default_tensor_type set_printoptions set_rng_state typename as_subclass __new__ __init__ __iter__
+    __hash__ __getattr__ __reduce__ __dir__ __init_subclass__ __class_getitem__
     """.split()  # noqa: SIM905 (a table)
 )
 _AS = """
@@ -267,9 +265,9 @@ def _attributes() -> dict[Any, list[tuple[type, str]]]:
 def _table() -> dict[Any, tuple[str, Any]]:
     """The public functions that ask: for each, PyTorch's name and the function that runs."""
     table: dict[Any, tuple[str, Any]] = {}
-    for place, public in _PLACES.items():
+    for place in _PLACES:
         for module in modules(place):
-            for name in public.split() or getattr(module, "__all__", vars(module)):
+            for name in getattr(module, "__all__", vars(module)):
                 value = getattr(module, name)
                 if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
                     table.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))

@@ -34,7 +34,7 @@ PLACES |= {"models": "architectures", "translate": "translation"}
 PLACES |= {name: name for name in ("text", "music", "training", "programs")}
 
 
-def place(path: str) -> str | None:
+def new_path(path: str) -> str | None:
     """The full name that a module has now; None if it has not moved. ``path`` is the old one, without "minigrad."."""
     for old, new in PLACES.items():
         if path == old or path.startswith(f"{old}."):
