@@ -142,9 +142,6 @@ def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False)
     return channels(input, p, train, inplace)
 
 
-feature_dropout_ = partial(feature_dropout, inplace=True)
-
-
 # Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
 
 ORDERS = {
@@ -181,8 +178,8 @@ def _native(name: str, order: str) -> Callable[..., Tensor]:
 
 
 globals().update({name: _native(name, order) for names, order in ORDERS.items() for name in names.split()})
-dropout_, alpha_dropout_, feature_alpha_dropout_ = (
-    partial(globals()[name], inplace=True) for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")
+dropout_, alpha_dropout_, feature_dropout_, feature_alpha_dropout_ = (
+    partial(globals()[f"{kind}dropout"], inplace=True) for kind in ("", "alpha_", "feature_", "feature_alpha_")
 )
 
 # softmax ------------------------------------------------------------------------------------------------------

@@ -298,15 +298,13 @@ class _Asking:
     def __init__(self, public: Any) -> None:
         name, function = _table()[public]
         self.attribute = name.rpartition(".")[2]
-        is_special = public is function and self.attribute.endswith("__")
-        if is_special:
+        self.is_operator = public is function and self.attribute.endswith("__")
+        if self.is_operator:
             function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(self.attribute, self.attribute)
         functools.update_wrapper(self, function)
-        self.is_operator = is_special
         self.switch, self.own, self.run = _switch(public, function)
-        self.public = self if self.own is public else public
-        self.func = self.public
-        if is_special and self.attribute in _OPERATORS:
+        self.func = self.public = self if self.own is public else public
+        if self.is_operator and self.attribute in _OPERATORS:
             self.func = asking(getattr(Tensor, _OPERATORS[self.attribute])).public
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
