@@ -53,8 +53,7 @@ def get_gradient_edge(tensor: Variable) -> GradientEdge:
 
 
 def increment_version(tensor: Variable | Iterable[Variable]) -> None:
-    """Note that tensors have been changed by something that autograd does not see, so that a backward pass which needs
-    the old values raises an error."""
+    """Note a change that autograd does not see, so that a backward pass which needs the old values raises an error."""
     for one in (tensor,) if isinstance(tensor, Variable) else tensor:
         note_change(one._changes, "increment_version", "increment_version()")
 

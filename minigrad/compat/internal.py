@@ -199,16 +199,8 @@ def _assert(condition: Any, message: Any) -> None:
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
-    """Raise an error where a condition is False.
-
-    Args:
-        error_type: the error's class.
-        cond: the condition.
-        message: a function without arguments that returns the error's text.
-
-    Raises:
-        TypeError: ``cond`` is no bool, or ``message`` no function.
-    """
+    """Raise an error where a condition is False. ``message``, a function without arguments, returns its text. Raises
+    TypeError: ``cond`` is no bool, or ``message`` no function."""
     if not isinstance(cond, bool):
         hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""
         raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")

@@ -233,8 +233,7 @@ class Around:
 def inputs_of(node: Node) -> list[int | None]:
     """For each input that may have a gradient the number of its edge, None where it wants none. (PyTorch makes tensors
     of numbers in some ops, and has another op for numbers in the rest.)"""
-    op, edges = node.op, iter(range(len(node.edges)))
-    others = dict(zip(node.plan.others, node.others, strict=False))
+    op, edges, others = node.op, iter(range(len(node.edges))), _others(node)
     kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
     places = [
         next(edges) if needs else None

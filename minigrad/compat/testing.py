@@ -48,9 +48,7 @@ def assert_close(
         rtol: the relative tolerance, with ``atol``; by default the looser one of the two dtypes.
         atol: the absolute tolerance.
         equal_nan: NaN equals NaN.
-        check_device: devices must be equal.
-        check_dtype: dtypes must be equal.
-        check_stride: strides must be equal.
+        check_device, check_dtype, check_stride: these must be equal, too.
         msg: another text, or a function from the text to another.
 
     Raises:
