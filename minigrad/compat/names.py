@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-from functools import cache
 from importlib import import_module
 from itertools import product
 from operator import attrgetter
@@ -270,6 +269,8 @@ MODULES: dict[str, str | tuple[str, ...]] = {
     for name, source in row.items()
 }
 NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
+# PyTorch's path for the modules of this folder, the first of several.
+_TORCH_PATHS = {f"{PACKAGE}.{s}": path for path, s in reversed(MODULES.items()) if str(s).startswith("compat.")}
 
 
 class _Package(ModuleType):
@@ -309,15 +310,16 @@ class AliasModule(ModuleWithoutFile, _Package):
 def find(place: str, name: str) -> Any:
     """What a module lacks: another spelling, a no-op, a refusal, or a module below it. Raises MissingName: no table has
     the name."""
-    path, full = _torch_path(place), _torch_name(place, name)
-    if name in NAMES.get(path, ()):
-        return resolve(NAMES[path][name])
+    path = _torch_path(place)
+    if (source := NAMES.get(path, {}).get(name)) is not None:
+        return resolve(source)
     if path == "ops":
         return library.Namespace(name)
     if path == "" and (function := foreach.find(name)):
         return function
     if name in no_ops(path):
         return no_ops(path)[name]
+    full = _torch_name(place, name)
     if path == "viz" and old_paths.new_path(full):
         return old_paths.picture(name)
     if full in MODULES or old_paths.new_path(full):
@@ -370,14 +372,7 @@ def others(place: str) -> list[str]:
 
 def _torch_path(place: str) -> str:
     """PyTorch's path for a module, without "torch."."""
-    return _spellings().get(place, _path(place))
-
-
-@cache
-def _spellings() -> dict[str, str]:
-    """PyTorch's path for the modules of this folder."""
-    rows = reversed(MODULES.items())  # the first of several counts
-    return {f"minigrad.{source}": path for path, source in rows if str(source).startswith("compat.")}
+    return _TORCH_PATHS.get(place, _path(place))
 
 
 def _torch_name(place: str, name: str) -> str:
