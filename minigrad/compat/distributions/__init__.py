@@ -9,32 +9,30 @@ from .choices import (
     Multinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
 )
 from .constraint_registry import biject_to, transform_to
 from .counts import Binomial, NegativeBinomial
-from .distribution import Distribution, ExponentialFamily, kl_divergence, register_kl
-from .gamma import Beta, Chi2, Dirichlet, Exponential, FisherSnedecor, Gamma, Poisson, StudentT
-from .independent import Independent
-from .lkj_cholesky import LKJCholesky
-from .location_scale import Cauchy, Gumbel, Laplace, Normal, Uniform
-from .mixture import MixtureSameFamily
-from .multivariate_normal import LowRankMultivariateNormal, MultivariateNormal
-from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
-from .transformed_distribution import (
+from .derived import (
     HalfCauchy,
     HalfNormal,
+    Independent,
     InverseGamma,
     Kumaraswamy,
     LogisticNormal,
     LogNormal,
+    MixtureSameFamily,
     Pareto,
     TransformedDistribution,
     Weibull,
 )
+from .distribution import Distribution, ExponentialFamily, kl_divergence, register_kl
+from .gamma import Beta, Chi2, Dirichlet, Exponential, FisherSnedecor, Gamma, Poisson, StudentT
+from .location_scale import Cauchy, Gumbel, Laplace, Normal, Uniform, VonMises
+from .multivariate import LKJCholesky, LowRankMultivariateNormal, MultivariateNormal, Wishart
 from .transforms import *
 from .transforms import __all__ as _transforms
-from .von_mises import VonMises
-from .wishart import Wishart
 
 __all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Chi2", "Dirichlet", "Distribution", "Exponential", "Gamma"]
 __all__ += ["Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace", "LogNormal", "Multinomial"]

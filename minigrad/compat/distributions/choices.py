@@ -1,21 +1,23 @@
 """Distributions of choices, whose probabilities are a parameter, or else their logarithms.
 
 Bernoulli is 1 or 0; Geometric the failures before the first success; Categorical one of K classes, OneHotCategorical
-the same as a vector with a 1; Multinomial how often each of K classes comes.
+the same as a vector with a 1; Multinomial how often each of K classes comes. Relaxed choices have draws with gradients,
+nearly 1 or 0, nearly one of K classes (Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison
+et al. 2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...backend import dtype as dt
 from ...functions import random
-from ...functions.creation import arange, eye, full, full_like, tensor, zeros, zeros_like
-from ...functions.pointwise import log1p, where
-from ...nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
+from ...functions.creation import arange, eye, full, zeros, zeros_like
+from ...functions.pointwise import log1p, log_softmax, sigmoid, where
+from ...nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot, softplus
 from ...tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
@@ -27,8 +29,11 @@ from .utils import (
     formula,
     lazy_property,
     logits_to_probs,
+    method,
     probs_to_logits,
 )
+
+param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
 
 
 class ProbsOrLogits(Distribution):
@@ -36,10 +41,7 @@ class ProbsOrLogits(Distribution):
 
     Args:
         probs: a probability, a tensor or a number.
-        logits: its log-odds, log p / (1 - p); in place of ``probs``.
-
-    Raises:
-        ValueError: both or neither of ``probs`` and ``logits``.
+        logits: its log-odds, log p / (1 - p); in place of ``probs``. Raises ValueError for both or neither.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -80,7 +82,7 @@ class ContinuousBernoulli(ProbsOrLogits):
 
     support = constraints.unit_interval
     has_rsample = True
-    param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
+    param_shape = param_shape
 
     def __init__(
         self,
@@ -123,9 +125,7 @@ class ContinuousBernoulli(ProbsOrLogits):
             lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
         )
     )
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.icdf(self._even(sample_shape, self.probs))
+    rsample = method(lambda d, sample_shape=(): d.icdf(d._even(sample_shape, d.probs)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
@@ -164,37 +164,24 @@ def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
     return except_where((p == 0).expand_as(terms), 0.0, terms)
 
 
-def _likelier(probs: Tensor) -> Tensor:
-    likelier = (probs >= 0.5).to(probs)
-    return where(probs == 0.5, full_like(likelier, math.nan), likelier)
-
-
 class Bernoulli(ProbsOrLogits):
     """1 with a probability, else 0, in the dtype of the probabilities. See ProbsOrLogits."""
 
     support = constraints.boolean
     has_enumerate_support = True
+    param_shape = param_shape
     mean = formula(lambda d: d.probs)
-    mode = formula(lambda d: _likelier(d.probs))
+    mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
     variance = formula(lambda d: d.probs * (1 - d.probs))
 
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return random.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+    _sample = method(lambda d, sample_shape: random.bernoulli(d.probs.expand(d._extended_shape(sample_shape))))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-
-    def _all_values(self) -> Tensor:
-        return arange(2, dtype=self._param.dtype, device=self._param.device)
+    entropy = method(lambda d: binary_cross_entropy_with_logits(d.logits, d.probs, reduction="none"))
+    _all_values = method(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
 
     def _kl(self, q: Bernoulli) -> Tensor:
         ones = _divergence(self.probs, q.probs, softplus(-q.logits) - softplus(-self.logits))
@@ -233,8 +220,7 @@ class Geometric(ProbsOrLogits):
         p = where(self.probs < 1, self.probs, 0.5)
         return -self.probs.log() - where(self.probs < 1, (1 - p) * log1p(-p) / p, 0.0)
 
-    def _kl(self, q: Geometric) -> Tensor:
-        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+    _kl = method(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
 
 
 class Categorical(ProbsOrLogits):
@@ -242,15 +228,14 @@ class Categorical(ProbsOrLogits):
 
     Args:
         probs: (..., K), not negative; normalised to sum to 1.
-        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``.
-
-    Raises:
-        ValueError: both or neither of ``probs`` and ``logits``; one without axes.
+        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``. Raises ValueError for
+            both or neither, or one without axes.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _is_binary = False
+    param_shape = param_shape
 
     def _normalized(self, name: str, value: Any) -> Tensor:
         if value.dim() < 1:
@@ -268,11 +253,6 @@ class Categorical(ProbsOrLogits):
     )
     mode = formula(lambda d: d.probs.argmax(dim=-1))
 
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
-
     def _sample(self, sample_shape: Size) -> Tensor:
         rows = self.probs.reshape(-1, self._param.shape[-1])
         return random.multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
@@ -286,27 +266,20 @@ class Categorical(ProbsOrLogits):
         least = dt.finfo(self.logits.dtype).min
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
-    def _all_values(self) -> Tensor:
-        return arange(self._param.shape[-1], device=self._param.device)
-
-    def _kl(self, q: Categorical) -> Tensor:
-        return _divergence(self.probs, q.probs, self.logits - q.logits).sum(-1)
+    _all_values = method(lambda d: arange(d._param.shape[-1], device=d._param.device))
+    _kl = method(lambda p, q: _divergence(p.probs, q.probs, p.logits - q.logits).sum(-1))
 
 
 class OfCategorical(OfChoices):
     """Vectors with a number for each of K classes. Parameters are Categorical's."""
 
     arg_constraints = Categorical.arg_constraints
+    param_shape = property(lambda d: d._choices.param_shape, doc="The shape of the parameter.")
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
         super().__init__(Categorical(probs, logits), validate_args)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._choices._param.shape
 
 
 class OneHotCategorical(OfCategorical):
@@ -317,21 +290,11 @@ class OneHotCategorical(OfCategorical):
     mean = formula(lambda d: d.probs)
     mode = formula(lambda d: one_hot(d.probs.argmax(dim=-1), d._event_shape[0]).to(d.probs))
     variance = formula(lambda d: d.probs * (1 - d.probs))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return one_hot(self._choices.sample(sample_shape), self._event_shape[0]).to(self.probs)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._choices.log_prob(value.argmax(dim=-1))
-
-    def entropy(self) -> Tensor:
-        return self._choices.entropy()
-
-    def _all_values(self) -> Tensor:
-        return eye(self._event_shape[0], dtype=self.probs.dtype, device=self.probs.device)
-
-    def _kl(self, q: OneHotCategorical) -> Tensor:
-        return self._choices._kl(q._choices)
+    _sample = method(lambda d, sample_shape: one_hot(d._choices.sample(sample_shape), d._event_shape[0]).to(d.probs))
+    _log_prob = method(lambda d, value: d._choices.log_prob(value.argmax(dim=-1)))
+    entropy = method(lambda d: d._choices.entropy())
+    _all_values = method(lambda d: eye(d._event_shape[0], dtype=d.probs.dtype, device=d.probs.device))
+    _kl = method(lambda p, q: p._choices._kl(q._choices))
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -342,12 +305,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         probs = self.probs
         return self.sample(sample_shape) + (probs - probs.detach())
-
-
-def log_factorial(counts: Tensor) -> Tensor:
-    """log n!, without history."""
-    values = np.vectorize(lambda n: math.lgamma(n + 1), otypes=[np.float64])(counts.numpy(force=True))
-    return tensor(values, dtype=counts.dtype, device=counts.device)
 
 
 class Multinomial(OfCategorical):
@@ -382,7 +339,7 @@ class Multinomial(OfCategorical):
         return counts.scatter_add_(-1, drawn, drawn.to(counts.dtype) * 0 + 1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        ways = log_factorial(value.sum(-1)) - log_factorial(value).sum(-1)
+        ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         never = (value == 0).logical_and(self.logits == -math.inf)
         powers = where(never, value * 0, self.logits) * value
         return ways + powers.sum(-1)
@@ -395,3 +352,76 @@ class Multinomial(OfCategorical):
             chance = (ways + k * p.log() + (n - k) * (1 - p).log()).exp() if k < n else p**n
             entropy = entropy + (chance * math.lgamma(k + 1)).sum(-1)
         return entropy
+
+
+class Relaxed(OfChoices):
+    """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
+
+    has_rsample = True
+    _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
+
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Value | None = None,
+        logits: Value | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.temperature = temperature
+        super().__init__(self._hard(probs, logits, validate_args), validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        larger = super().expand(batch_shape)
+        larger.temperature = self.temperature  # one for all
+        return larger
+
+
+class LogitRelaxedBernoulli(Relaxed):
+    """The log-odds of RelaxedBernoulli: log-odds of a choice with logistic noise, over the temperature."""
+
+    arg_constraints = Bernoulli.arg_constraints
+    support = constraints.real
+    _hard = Bernoulli
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
+        return (drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)) / self.temperature
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        distance = logits - value * self.temperature
+        return self.temperature.log() + distance + 2 * logsigmoid(-distance)
+
+
+class RelaxedBernoulli(LogitRelaxedBernoulli):
+    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+
+    support = constraints.unit_interval
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        info = dt.finfo(self.probs.dtype)
+        return sigmoid(super().rsample(sample_shape)).clamp(min=info.tiny, max=1 - info.eps)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        info = dt.finfo(value.dtype)
+        inside = value.clamp(min=info.tiny, max=1 - info.eps)
+        x = inside.log() - log1p(-inside)
+        return super()._log_prob(x) + softplus(-x) + softplus(x)
+
+
+class RelaxedOneHotCategorical(Relaxed):
+    """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
+
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.simplex
+    _hard = Categorical
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = -(-clamp_probs(self._even(sample_shape, self.probs)).log()).log()
+        return log_softmax((self.logits + noise) / self.temperature, dim=-1).exp()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        k = self._event_shape[0]
+        logits, x = broadcast_all(self.logits, value.log())
+        scores = log_softmax(logits - x * self.temperature, dim=-1).sum(-1)
+        return scores + math.lgamma(k) + (k - 1) * self.temperature.log() - x.sum(-1)

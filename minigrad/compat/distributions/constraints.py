@@ -55,10 +55,6 @@ def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: 
     return type(name, (Constraint,), {**described, "__doc__": "See Constraint.", "__module__": __name__})
 
 
-def _whole(v: Any) -> Any:
-    return v % 1 == 0
-
-
 greater_than = _GreaterThan = _kind("_GreaterThan", lambda v, low: low < v, bounds="lower_bound")
 greater_than_eq = _GreaterThanEq = _kind("_GreaterThanEq", lambda v, low: low <= v, bounds="lower_bound")
 less_than = _LessThan = _kind("_LessThan", lambda v, high: v < high, bounds="upper_bound")
@@ -70,15 +66,15 @@ half_open_interval = _HalfOpenInterval = _kind(
 )
 integer_interval = _IntegerInterval = _kind(
     "_IntegerInterval",
-    lambda v, low, high: _whole(v).logical_and(low <= v).logical_and(v <= high),
+    lambda v, low, high: (v % 1 == 0).logical_and(low <= v).logical_and(v <= high),
     is_discrete=True,
     bounds="lower_bound upper_bound",
 )
 _IntegerLessThan = _kind(
-    "_IntegerLessThan", lambda v, high: _whole(v).logical_and(v <= high), is_discrete=True, bounds="upper_bound"
+    "_IntegerLessThan", lambda v, high: (v % 1 == 0).logical_and(v <= high), is_discrete=True, bounds="upper_bound"
 )
 _IntegerGreaterThan = _kind(
-    "_IntegerGreaterThan", lambda v, low: _whole(v).logical_and(v >= low), is_discrete=True, bounds="lower_bound"
+    "_IntegerGreaterThan", lambda v, low: (v % 1 == 0).logical_and(v >= low), is_discrete=True, bounds="lower_bound"
 )
 multinomial = _Multinomial = _kind(
     "_Multinomial", lambda v, most: (v >= 0).all(-1).logical_and(v.sum(-1) <= most), 1, True, "upper_bound"
@@ -90,44 +86,26 @@ _OneHot = _kind("_OneHot", lambda v: _Boolean().check(v).all(-1).logical_and(v.s
 _Simplex = _kind("_Simplex", lambda v: (v >= 0).all(-1).logical_and((v.sum(-1) - 1).abs() < 1e-6), 1)
 
 
-def _is_lower(v: Tensor) -> Tensor:
-    return (v.tril() == v).all(-1).all(-1)
-
-
-def _is_lower_cholesky(v: Tensor) -> Tensor:
-    return _is_lower(v).logical_and((v.diagonal(dim1=-2, dim2=-1) > 0).all(-1))
-
-
 def _is_corr_cholesky(v: Tensor) -> Tensor:
     allowed = dt.finfo(v.dtype).eps * v.size(-1) * 10
-    return _is_lower_cholesky(v).logical_and(((vector_norm(v.detach(), dim=-1) - 1).abs() <= allowed).all(-1))
+    return _LowerCholesky().check(v).logical_and(((vector_norm(v.detach(), dim=-1) - 1).abs() <= allowed).all(-1))
 
 
-def _is_symmetric(v: Tensor) -> Tensor:
-    return ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1)
-
-
-def _is_square(v: Tensor) -> Tensor:
-    return full(v.shape[:-2], v.shape[-2] == v.shape[-1], device=v.device)
-
-
-def _eigenvalues(test: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+def _is_symmetric_with(v: Tensor, test: Callable[[Tensor], Tensor]) -> Tensor:
     """Whether matrices are symmetric and all their eigenvalues pass."""
-
-    def check(v: Tensor) -> Tensor:
-        symmetric = _is_symmetric(v)
-        return test(eigvalsh(v.detach())).all(-1) if bool(symmetric.all()) else symmetric
-
-    return check
+    holds: Tensor = _Symmetric().check(v)
+    return test(eigvalsh(v.detach())).all(-1) if bool(holds.all()) else holds
 
 
-_LowerTriangular = _kind("_LowerTriangular", _is_lower, 2)
-_LowerCholesky = _kind("_LowerCholesky", _is_lower_cholesky, 2)
+_LowerTriangular = _kind("_LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), 2)
+_LowerCholesky = _kind(
+    "_LowerCholesky", lambda v: _LowerTriangular().check(v).logical_and((v.diagonal(dim1=-2, dim2=-1) > 0).all(-1)), 2
+)
 _CorrCholesky = _kind("_CorrCholesky", _is_corr_cholesky, 2)
-_Square = _kind("_Square", _is_square, 2)
-_Symmetric = _kind("_Symmetric", _is_symmetric, 2)
-_PositiveSemidefinite = _kind("_PositiveSemidefinite", _eigenvalues(lambda e: e >= 0), 2)
-_PositiveDefinite = _kind("_PositiveDefinite", _eigenvalues(lambda e: e > 0), 2)
+_Square = _kind("_Square", lambda v: full(v.shape[:-2], v.shape[-2] == v.shape[-1], device=v.device), 2)
+_Symmetric = _kind("_Symmetric", lambda v: ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1), 2)
+_PositiveSemidefinite = _kind("_PositiveSemidefinite", lambda v: _is_symmetric_with(v, lambda e: e >= 0), 2)
+_PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, lambda e: e > 0), 2)
 
 
 # Of other constraints -----------------------------------------------------------------------------------------

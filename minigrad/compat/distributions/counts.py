@@ -12,13 +12,15 @@ from ...functions.creation import arange, tensor
 from ...nn.functional import logsigmoid, softplus
 from ...tensor import Size, Tensor
 from . import constraints
-from .choices import ProbsOrLogits
+from .choices import ProbsOrLogits, param_shape
 from .gamma import Gamma
 from .utils import Value, broadcast_all, formula
 
 
 class _Trials(ProbsOrLogits):
     """What both share: ``total_count``, and the probability of a success or its log-odds."""
+
+    param_shape = param_shape
 
     def __init__(
         self,
@@ -27,16 +29,11 @@ class _Trials(ProbsOrLogits):
         logits: Value | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = logits if probs is None else probs
-        if given is not None:
-            count, given = broadcast_all(total_count, given)
-            self.total_count = count.type_as(given)
-        super().__init__(None if probs is None else given, None if logits is None else given, validate_args)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameters."""
-        return self._param.shape
+        parameter = logits if probs is None else probs
+        if parameter is not None:
+            count, parameter = broadcast_all(total_count, parameter)
+            self.total_count = count.type_as(parameter)
+        super().__init__(None if probs is None else parameter, None if logits is None else parameter, validate_args)
 
 
 class Binomial(_Trials):

@@ -20,7 +20,7 @@ from ...nn.functional import logsigmoid, pad, softplus
 from ...tensor import Size, Tensor
 from .. import linalg
 from . import constraints
-from .utils import broadcast_all, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import broadcast_all, method, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform"]
 __all__ += ["CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform"]
@@ -35,9 +35,7 @@ class Transform:
     Args:
         cache_size: 1 to remember the last input and output, so that the inverse of that output is that input.
 
-    Attributes:
-        bijective: whether every ``y`` is that of one ``x``.
-        sign: 1 where it is increasing, -1 where it is decreasing.
+    ``bijective`` says whether every ``y`` is that of one ``x``.
     """
 
     bijective = False
@@ -92,26 +90,23 @@ class Transform:
     __hash__ = object.__hash__
 
     def __call__(self, x: Tensor) -> Any:
-        if self._cache_size == 0 or x is not self._cached_x_y[0]:
-            self._cached_x_y = (x, self._call(x)) if self._cache_size else (None, self._call(x))
-        return self._take(1)
+        if self._cache_size == 0:
+            return self._call(x)
+        if x is not self._cached_x_y[0]:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
 
     def _inv_call(self, y: Tensor) -> Any:
-        if self._cache_size == 0 or y is not self._cached_x_y[1]:
-            self._cached_x_y = (self._inverse(y), y) if self._cache_size else (self._inverse(y), None)
-        return self._take(0)
+        if self._cache_size == 0:
+            return self._inverse(y)
+        if y is not self._cached_x_y[1]:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
 
-    def _take(self, place: int) -> Any:
-        result = self._cached_x_y[place]
-        if not self._cache_size:
-            self._cached_x_y = (None, None)
-        return result
-
-    def _call(self, x: Tensor) -> Any:
+    def _missing(self, x: Tensor) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y: Tensor) -> Any:
-        raise NotImplementedError
+    _call = _inverse = _missing
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """log |dy / dx|, without the axes of the event."""
@@ -143,20 +138,11 @@ class _InverseTransform(Transform):
     bijective = property(lambda self: self._inv.bijective)
     sign = property(lambda self: self._inv.sign)
 
-    def with_cache(self, cache_size: int = 1) -> Any:
-        return self.inv.with_cache(cache_size).inv
-
-    def __call__(self, x: Tensor) -> Any:
-        return self.inv._inv_call(x)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return -self.inv.log_abs_det_jacobian(y, x)
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self.inv.inverse_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.inv.forward_shape(shape)
+    with_cache = method(lambda t, cache_size=1: t.inv.with_cache(cache_size).inv)
+    __call__ = method(lambda t, x: t.inv._inv_call(x))
+    log_abs_det_jacobian = method(lambda t, x, y: -t.inv.log_abs_det_jacobian(y, x))
+    forward_shape = method(lambda t, shape: t.inv.inverse_shape(shape))
+    inverse_shape = method(lambda t, shape: t.inv.forward_shape(shape))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inv!r})"
@@ -222,10 +208,7 @@ class ComposeTransform(Transform):
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
-        for part in reversed(self.parts):
-            shape = part.inverse_shape(shape)
-        return shape
+    inverse_shape = method(lambda t, shape: t.inv.forward_shape(shape))
 
     def __repr__(self) -> str:
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
@@ -264,11 +247,8 @@ class IndependentTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
-    def forward_shape(self, shape: Any) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.base_transform.inverse_shape(shape)
+    forward_shape = method(lambda t, shape: t.base_transform.forward_shape(shape))
+    inverse_shape = method(lambda t, shape: t.base_transform.inverse_shape(shape))
 
     def __repr__(self) -> str:
         return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -287,12 +267,8 @@ class CatTransform(Transform):
     domain = property(lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths))
     codomain = property(lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths))
     bijective = property(lambda self: all(t.bijective for t in self.transforms))
-
-    def _parts(self, x: Tensor) -> Sequence[Tensor]:
-        return x.split(self.lengths, self.dim)
-
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
-        return cat(parts, dim)
+    _parts = method(lambda t, x: x.split(t.lengths, t.dim))
+    _joined = method(lambda t, parts, dim: cat(parts, dim))
 
     def _call(self, x: Tensor) -> Tensor:
         return self._joined([t(part) for t, part in zip(self.transforms, self._parts(x), strict=True)], self.dim)
@@ -316,12 +292,8 @@ class StackTransform(CatTransform):
 
     domain = property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
     codomain = property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))
-
-    def _parts(self, x: Tensor) -> Sequence[Tensor]:
-        return x.unbind(self.dim)
-
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
-        return stack(parts, dim)
+    _parts = method(lambda t, x: x.unbind(t.dim))
+    _joined = method(lambda t, parts, dim: stack(parts, dim))
 
 
 # Elementwise ------------------------------------------------------------------------------------------------
@@ -394,12 +366,8 @@ class AffineTransform(Transform):
         lambda self: constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
     )
     sign = property(lambda self: self.scale.sign() if isinstance(self.scale, Tensor) else math.copysign(1, self.scale))
-
-    def _call(self, x: Tensor) -> Any:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Any:
-        return (y - self.loc) / self.scale
+    _call = method(lambda t, x: t.loc + t.scale * x)
+    _inverse = method(lambda t, y: (y - t.loc) / t.scale)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         scale = self.scale
@@ -424,18 +392,10 @@ class PowerTransform(Transform):
         (self.exponent,) = broadcast_all(exponent)
 
     sign = property(lambda self: self.exponent.sign())
-
-    def _call(self, x: Tensor) -> Any:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Any:
-        return y.pow(1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return (self.exponent * y / x).abs().log()
-
-    def forward_shape(self, shape: Any) -> Any:
-        return broadcast_shapes(shape, self.exponent.shape)
+    _call = method(lambda t, x: x.pow(t.exponent))
+    _inverse = method(lambda t, y: y.pow(1 / t.exponent))
+    log_abs_det_jacobian = method(lambda t, x, y: (t.exponent * y / x).abs().log())
+    forward_shape = method(lambda t, shape: broadcast_shapes(shape, t.exponent.shape))
 
     inverse_shape = forward_shape
 
@@ -453,9 +413,7 @@ class CumulativeDistributionTransform(Transform):
         self._call, self._inverse = distribution.cdf, distribution.icdf  # type: ignore[method-assign]
 
     domain = property(lambda self: self.distribution.support)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return self.distribution.log_prob(x)
+    log_abs_det_jacobian = method(lambda t, x, y: t.distribution.log_prob(x))
 
 
 # Of vectors and matrices ------------------------------------------------------------------------------------
@@ -474,21 +432,11 @@ class ReshapeTransform(Transform):
 
     domain = property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
     codomain = property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(self.forward_shape(x.shape))
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(self.inverse_shape(y.shape))
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self._replaced(shape, self.in_shape, self.out_shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self._replaced(shape, self.out_shape, self.in_shape)
+    _call = method(lambda t, x: x.reshape(t.forward_shape(x.shape)))
+    _inverse = method(lambda t, y: y.reshape(t.inverse_shape(y.shape)))
+    log_abs_det_jacobian = method(lambda t, x, y: x.new_zeros(x.shape[: x.dim() - len(t.in_shape)]))
+    forward_shape = method(lambda t, shape: t._replaced(shape, t.in_shape, t.out_shape))
+    inverse_shape = method(lambda t, shape: t._replaced(shape, t.out_shape, t.in_shape))
 
     def _replaced(self, shape: Any, old: Size, new: Size) -> Size:
         cut = len(shape) - len(old)
@@ -505,11 +453,8 @@ class SoftmaxTransform(Transform):
     domain, codomain = constraints.real_vector, constraints.simplex
     _values = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.softmax(-1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    _call = method(lambda t, x: x.softmax(-1))
+    _inverse = method(lambda t, y: y.log())
 
 
 class StickBreakingTransform(Transform):
@@ -536,11 +481,8 @@ class StickBreakingTransform(Transform):
         x = x - self._left(x)
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
-        return Size((*shape[:-1], shape[-1] + 1))
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return Size((*shape[:-1], shape[-1] - 1))
+    forward_shape = method(lambda t, shape: Size((*shape[:-1], shape[-1] + 1)))
+    inverse_shape = method(lambda t, shape: Size((*shape[:-1], shape[-1] - 1)))
 
 
 class LowerCholeskyTransform(Transform):
@@ -549,11 +491,8 @@ class LowerCholeskyTransform(Transform):
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
     _values = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    _call = method(lambda t, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed())
+    _inverse = method(lambda t, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed())
 
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import Any, NamedTuple, Self, overload
 
 from ...autograd import enable_grad
 from ...backend import dtype as dt
@@ -47,11 +47,23 @@ class formula(property):
         return super().__get__(instance, owner)
 
 
+def method(rule: Callable[..., Any]) -> Any:
+    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
+    return _Method(rule)
+
+
+class _Method(NamedTuple):
+    rule: Any
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.rule.__name__, self.rule.__qualname__ = name, f"{owner.__qualname__}.{name}"
+        setattr(owner, name, self.rule)
+
+
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
 
-    Raises:
-        ValueError: something else.
+    Raises ValueError for something else.
     """
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
@@ -116,11 +128,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D).
-
-    Raises:
-        ValueError: there is no such matrix.
-    """
+    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D); ValueError if N fits none."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(
