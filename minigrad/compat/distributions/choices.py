@@ -1,9 +1,10 @@
 """Distributions of choices, whose probabilities are a parameter, or else their logarithms.
 
 Bernoulli is 1 or 0; Geometric the failures before the first success; Categorical one of K classes, OneHotCategorical
-the same as a vector with a 1; Multinomial how often each of K classes comes. Relaxed choices have draws with gradients,
-nearly 1 or 0, nearly one of K classes (Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison
-et al. 2017, "The Concrete Distribution").
+the same as a vector with a 1; Multinomial how often each of K classes comes. Binomial is how many of a number of trials
+succeed, NegativeBinomial how many do before a number of failures. Relaxed choices have draws with gradients, nearly 1
+or 0, nearly one of K classes (Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al.
+2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...backend import dtype as dt
+from ...backend.random import default_generator
 from ...functions import random
-from ...functions.creation import arange, eye, full, zeros, zeros_like
+from ...functions.creation import arange, eye, full, tensor, zeros, zeros_like
 from ...functions.pointwise import log1p, log_softmax, sigmoid, where
 from ...nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot, softplus
 from ...tensor import Size, Tensor
 from . import constraints
+from .constraints import dependent_property
 from .distribution import Distribution
+from .gamma import Gamma
 from .utils import (
+    Maybe,
     Value,
     broadcast_all,
     clamp_probs,
@@ -32,6 +37,10 @@ from .utils import (
     method,
     probs_to_logits,
 )
+
+__all__ = ["Bernoulli", "Binomial", "Categorical", "ContinuousBernoulli", "Geometric", "Multinomial"]
+__all__ += ["NegativeBinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough", "RelaxedBernoulli"]
+__all__ += ["RelaxedOneHotCategorical"]
 
 param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
 
@@ -47,9 +56,7 @@ class ProbsOrLogits(Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
 
-    def __init__(
-        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         name, value = ("probs", probs) if logits is None else ("logits", logits)
@@ -86,8 +93,8 @@ class ContinuousBernoulli(ProbsOrLogits):
 
     def __init__(
         self,
-        probs: Value | None = None,
-        logits: Value | None = None,
+        probs: Maybe = None,
+        logits: Maybe = None,
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
@@ -173,7 +180,6 @@ class Bernoulli(ProbsOrLogits):
     mean = formula(lambda d: d.probs)
     mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
     variance = formula(lambda d: d.probs * (1 - d.probs))
-
     _sample = method(lambda d, sample_shape: random.bernoulli(d.probs.expand(d._extended_shape(sample_shape))))
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -192,7 +198,6 @@ class Geometric(ProbsOrLogits):
     """Counts with the probability (1 - p)ⁿ p, p in (0, 1] being the probability of success. See ProbsOrLogits."""
 
     support = constraints.nonnegative_integer
-
     mean = formula(lambda d: 1 / d.probs - 1)
     mode = formula(lambda d: zeros_like(d.probs))
     variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
@@ -244,7 +249,7 @@ class Categorical(ProbsOrLogits):
             return value / value.sum(-1, keepdim=True)
         return value - value.logsumexp(dim=-1, keepdim=True)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    @dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self._param.shape[-1] - 1)
 
@@ -276,9 +281,7 @@ class OfCategorical(OfChoices):
     arg_constraints = Categorical.arg_constraints
     param_shape = property(lambda d: d._choices.param_shape, doc="The shape of the parameter.")
 
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None) -> None:
         super().__init__(Categorical(probs, logits), validate_args)
 
 
@@ -315,21 +318,14 @@ class Multinomial(OfCategorical):
     """
 
     def __init__(
-        self,
-        total_count: int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
+        self, total_count: int = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
     ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:
-        return constraints.multinomial(self.total_count)
-
+    support = dependent_property(lambda d: constraints.multinomial(d.total_count), is_discrete=True, event_dim=1)
     mean = formula(lambda d: d.probs * d.total_count)
     variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
@@ -361,11 +357,7 @@ class Relaxed(OfChoices):
     _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
 
     def __init__(
-        self,
-        temperature: Tensor,
-        probs: Value | None = None,
-        logits: Value | None = None,
-        validate_args: bool | None = None,
+        self, temperature: Tensor, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
         super().__init__(self._hard(probs, logits, validate_args), validate_args)
@@ -425,3 +417,89 @@ class RelaxedOneHotCategorical(Relaxed):
         logits, x = broadcast_all(self.logits, value.log())
         scores = log_softmax(logits - x * self.temperature, dim=-1).sum(-1)
         return scores + math.lgamma(k) + (k - 1) * self.temperature.log() - x.sum(-1)
+
+
+class _Trials(ProbsOrLogits):
+    """What both share: ``total_count``, and the probability of a success or its log-odds."""
+
+    param_shape = param_shape
+
+    def __init__(
+        self, total_count: Value = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
+    ) -> None:
+        parameter = logits if probs is None else probs
+        if parameter is not None:
+            count, parameter = broadcast_all(total_count, parameter)
+            self.total_count = count.type_as(parameter)
+        super().__init__(None if probs is None else parameter, None if logits is None else parameter, validate_args)
+
+
+class Binomial(_Trials):
+    """The successes in ``total_count`` trials. Draws have the right distribution; PyTorch's from a seed are others.
+
+    Args:
+        total_count: the number of trials, an int or a tensor. probs, logits: of a success.
+    """
+
+    arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
+    has_enumerate_support = True
+    mean = formula(lambda d: d.total_count * d.probs)
+    mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().minimum(d.total_count))
+    variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
+
+    @dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self.total_count)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        n, p = (value.detach().expand(shape).cpu().numpy() for value in (self.total_count, self.probs))
+        drawn = np.random.default_rng(default_generator.random64()).binomial(n.astype(np.int64), p)
+        return tensor(drawn, dtype=self._param.dtype, device=self._param.device)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n = self.total_count
+        ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
+        return ways + value * self.logits - n * softplus(self.logits)
+
+    def entropy(self) -> Tensor:
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(log_prob.exp() * log_prob).sum(0)
+
+    def _all_values(self) -> Tensor:
+        most = int(self.total_count.max())
+        if int(self.total_count.min()) != most:
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+        return arange(most + 1, dtype=self._param.dtype, device=self._param.device)
+
+    def _kl(self, q: Binomial) -> Tensor:
+        p, n = self.probs, self.total_count
+        return n * (p * (self.logits - q.logits) + logsigmoid(-self.logits) - logsigmoid(-q.logits))
+
+
+class NegativeBinomial(_Trials):
+    """The successes before ``total_count`` failures. Draws have the right distribution; PyTorch's are others.
+
+    Args:
+        total_count: the number of failures, not always a whole one. probs, logits: of a success.
+    """
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+    mean = formula(lambda d: d.total_count * d.logits.exp())
+    mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0))
+    variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
+        return random.poisson(rates.sample(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n = self.total_count
+        ways = (n + value).lgamma() - (value + 1).lgamma() - n.lgamma()
+        powers = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        return powers + ways.masked_fill(n + value == 0, 0)

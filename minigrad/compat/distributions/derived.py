@@ -11,6 +11,7 @@ from ...functions.pointwise import log_softmax, where
 from ...tensor import Size, Tensor
 from . import constraints
 from .choices import Categorical
+from .constraints import dependent_property
 from .distribution import Distribution, kl_divergence
 from .gamma import Exponential, Gamma
 from .location_scale import EULER, Cauchy, LocationScale, Normal, Uniform
@@ -25,6 +26,9 @@ from .transforms import (
 )
 from .utils import broadcast_all, formula, method, sum_rightmost
 from .utils import size as size_of
+
+__all__ = ["HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal"]
+__all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 
 class Independent(Distribution):
@@ -50,7 +54,7 @@ class Independent(Distribution):
 
     has_rsample = property(lambda d: d.base_dist.has_rsample)
 
-    @constraints.dependent_property
+    @dependent_property
     def support(self) -> Any:
         base, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(base, count) if base is not None and count else base
@@ -96,10 +100,7 @@ class MixtureSameFamily(Distribution):
             )
         super().__init__(shape[:-1], component_distribution.event_shape, validate_args)
 
-    @constraints.dependent_property
-    def support(self) -> Any:
-        return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
-
+    support = dependent_property(lambda d: constraints.MixtureSameFamilyConstraint(d.component_distribution.support))
     mean = formula(lambda d: d._mean(d.component_distribution.mean))
 
     @property
@@ -164,7 +165,7 @@ class TransformedDistribution(Distribution):
         cut = len(result) - max(after, axes + after - before)
         super().__init__(result[:cut], result[cut:], validate_args)
 
-    @constraints.dependent_property(is_discrete=False)
+    @dependent_property(is_discrete=False)
     def support(self) -> Any:
         if not self.transforms:
             return self.base_dist.support
@@ -324,12 +325,11 @@ class Pareto(_Family):
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _order = ("scale", "alpha")
-    support = constraints.dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
+    support = dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
     _of = staticmethod(
         lambda scale, alpha: (Exponential(alpha, validate_args=False), [ExpTransform(), AffineTransform(0, scale)])
     )
     mode = formula(lambda d: d.scale)
-
     mean = formula(lambda d: (a := d.alpha.clamp(min=1)) * d.scale / (a - 1))
     variance = formula(lambda d: d.scale.pow(2) * (a := d.alpha.clamp(min=2)) / ((a - 1).pow(2) * (a - 2)))
     entropy = method(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))

@@ -18,6 +18,7 @@ from ...functions.random import rand
 from ...tensor import Size, Tensor
 from ..special import i0e, i1e
 from . import constraints
+from .constraints import dependent_property
 from .distribution import Distribution, register_kl
 from .utils import Value, broadcast_all, except_where, formula, method
 
@@ -149,15 +150,10 @@ class Uniform(Distribution):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
 
-    @property
-    def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]
-        """Each bound is limited by the other."""
-        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
-
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
-        return constraints.interval(self.low, self.high)
-
+    arg_constraints = property(
+        lambda d: {"low": constraints.less_than(d.high), "high": constraints.greater_than(d.low)}
+    )
+    support = dependent_property(lambda d: constraints.interval(d.low, d.high), is_discrete=False, event_dim=0)
     mean = formula(lambda d: (d.high + d.low) / 2)
     mode = formula(lambda d: full_like(d.high, math.nan))  # all are alike
     stddev = formula(lambda d: (d.high - d.low) / 12**0.5)

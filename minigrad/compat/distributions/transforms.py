@@ -137,7 +137,6 @@ class _InverseTransform(Transform):
     codomain = property(lambda self: self._inv.domain)
     bijective = property(lambda self: self._inv.bijective)
     sign = property(lambda self: self._inv.sign)
-
     with_cache = method(lambda t, cache_size=1: t.inv.with_cache(cache_size).inv)
     __call__ = method(lambda t, x: t.inv._inv_call(x))
     log_abs_det_jacobian = method(lambda t, x, y: -t.inv.log_abs_det_jacobian(y, x))
@@ -452,7 +451,6 @@ class SoftmaxTransform(Transform):
 
     domain, codomain = constraints.real_vector, constraints.simplex
     _values = ()
-
     _call = method(lambda t, x: x.softmax(-1))
     _inverse = method(lambda t, y: y.log())
 
@@ -490,7 +488,6 @@ class LowerCholeskyTransform(Transform):
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
     _values = ()
-
     _call = method(lambda t, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed())
     _inverse = method(lambda t, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed())
 

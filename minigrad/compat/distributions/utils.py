@@ -15,6 +15,7 @@ from ...functions.shaping import broadcast_tensors
 from ...tensor import Size, Tensor
 
 Value = Tensor | float
+Maybe = Value | None
 Shape = tuple[int, ...]
 
 
