@@ -34,9 +34,7 @@ def vmap(
             refuses functions that draw any.
         chunk_size: without effect, for PyTorch's signature.
 
-    Raises:
-        ValueError: no or unequal numbers of slices; in_dims that do not fit.
-        RuntimeError: see ``randomness``.
+    Raises ValueError for no or unequal numbers of slices, and for ``in_dims`` that do not fit.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -97,10 +95,9 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules of one kind, stacked by name: for ``vmap(functional_call)``.
+    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``.
 
-    Raises:
-        RuntimeError: no modules, or of several classes, or not all in one mode.
+    Raises RuntimeError for no modules, several classes of them, or several modes.
     """
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
