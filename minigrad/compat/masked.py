@@ -16,42 +16,19 @@ from ..tensor import Tensor
 from . import linalg
 from .functions import statistics
 
-__all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "cumprod",
-    "cumsum",
-    "log_softmax",
-    "logaddexp",
-    "logsumexp",
-    "mean",
-    "median",
-    "norm",
-    "normalize",
-    "prod",
-    "softmax",
-    "softmin",
-    "std",
-    "sum",
-    "var",
-]
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean"]
+__all__ += ["median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
 
 Mask = Tensor | None
 
 
 def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
-    """The input with a value where the mask (which broadcasts to its shape) is False.
-
-    Raises:
-        ValueError: the mask has more axes, or a longer one.
-        RuntimeError: it does not broadcast.
-    """
+    """The input with a value where the mask is False."""
     return input if mask is None else pointwise.where(_spread(input, mask), input, value)
 
 
 def _spread(input: Tensor, mask: Tensor) -> Tensor:
+    """The mask in the input's shape. Raises ValueError for one with more or longer axes."""
     shape = input.array.shape
     if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
         raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
@@ -106,11 +83,7 @@ argmin = _of_extreme(reduction.argmin, "max", "The index of the smallest along `
 
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The mean over ``dim``; NaN where the mask leaves nothing.
-
-    Raises:
-        ValueError: integers, without a ``dtype`` for the mean.
-    """
+    """The mean over ``dim``; NaN where the mask leaves nothing. Raises ValueError for integers without a ``dtype``."""
     if kind_of(input.array) not in "fc" and dtype is None:
         raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: say which, with dtype=")
     total = sum(in_float32(input), dim, keepdim=keepdim, dtype=dtype, mask=mask)
@@ -124,14 +97,11 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim`` of the elements other than NaN; NaN where nothing is left.
-
-    Raises:
-        ValueError: nothing is left of integers.
-    """
-    if input.is_floating_point():
-        return statistics.nanmedian(_filled(input, mask, math.nan), dim, keepdim).values
-    result = statistics.nanmedian(_filled(input.float(), mask, math.nan), dim, keepdim).values
+    """The lower median along ``dim`` of the elements other than NaN; NaN (of integers ValueError) if none are left."""
+    floats = input if input.is_floating_point() else input.float()
+    result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
+    if floats is input:
+        return result
     if bool(result.isnan().any()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     return _as(result, dtype, input)
@@ -177,8 +147,7 @@ def var(
 ) -> Tensor:
     """The variance over ``dim``: Σ (x - mean)² / (n - correction), of the n elements under the mask.
 
-    Raises:
-        ValueError: both ``unbiased`` and ``correction``.
+    ``unbiased`` is a correction of 1 or 0; with both arguments it raises ValueError.
     """
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
@@ -196,20 +165,18 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options
     return var(input, dim, unbiased, **options).sqrt()
 
 
-def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN where it leaves nothing."""
-    return _nan_of_nothing(pointwise.softmax, input, dim, dtype, mask)
-
-
-def _nan_of_nothing(function: Callable[..., Tensor], input: Tensor, dim: int, dtype: Any, mask: Mask) -> Tensor:
+def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
     """A function along ``dim`` of the elements under the mask, NaN where all count as e⁻∞."""
-    filled = _filled(input, mask, extreme(input, "min"))
-    return function(filled, dim, dtype).masked_fill((filled.detach() == -math.inf).all(dim, True), math.nan)
+
+    def over(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+        filled = _filled(input, mask, extreme(input, "min"))
+        return function(filled, dim, dtype).masked_fill((filled.detach() == -math.inf).all(dim, True), math.nan)
+
+    return named(over, function.__name__, doc)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The logarithm of ``softmax``, -inf outside of the mask."""
-    return _nan_of_nothing(pointwise.log_softmax, input, dim, dtype, mask)
+softmax = _nan_of_nothing(pointwise.softmax, "eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN if nothing is left.")
+log_softmax = _nan_of_nothing(pointwise.log_softmax, "The logarithm of ``softmax``, -inf outside of the mask.")
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
