@@ -225,7 +225,7 @@ def _install() -> None:
                     policies.setdefault(function, {})[place] = policy
     converting = {f: functools.partial(_converting, p.get("cpu"), p.get("gpu")) for f, p in policies.items()}
     overrides.interpose(converting)
-    mode.carried.append(_carried)
+    mode.carried.append(lambda: functools.partial(_run_of_a_checkpoint, _state.enabled, _state.chosen, _state.caches))
 
 
 def _converting(on_cpu: Policy | None, on_gpu: Policy | None, run: Any) -> Any:
@@ -379,10 +379,6 @@ def _run_of_a_checkpoint(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Itera
     with mode.at_end(_state.leave_to, len(_state.before)) as end, end:
         _state.enter(enabled, chosen, caches, {})
         yield
-
-
-def _carried() -> Callable[[], Any]:
-    return functools.partial(_run_of_a_checkpoint, _state.enabled, _state.chosen, _state.caches)
 
 
 # Settings ------------------------------------------------------------------------------------------------

@@ -55,10 +55,9 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter, by a method made of the arguments. Gives the hook: of the second pruning on a container.
+        """Prune a parameter, by a method of the arguments; ``importance_scores``, of its shape, take its place there.
 
-        Args:
-            importance_scores: a tensor of the parameter's shape, in whose place the mask is computed.
+        Returns the hook: from the second pruning on a container.
         """
         earlier = _hook(module, name)
         value = getattr(module, name)
@@ -107,8 +106,9 @@ class PruningContainer(BasePruningMethod):
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
-        for method in args:
+        if args:
             self._tensor_name = args[0]._tensor_name
+        for method in args:
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
@@ -172,7 +172,6 @@ class _Elements(_ByAmount):
     """Prunes the elements with the lowest scores."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, with zeros for ``amount`` elements of ``t``."""
         number = self._number(t.nelement())
         mask = default_mask.clone(memory_format=contiguous_format)
         if number:
@@ -202,7 +201,6 @@ class _Slices(_ByAmount):
         self.dim = dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, with zeros for ``amount`` slices of ``t``."""
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         length = t.shape[self.dim]

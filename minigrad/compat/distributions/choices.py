@@ -311,11 +311,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(OfCategorical):
-    """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities.
-
-    Args:
-        total_count: how many draws, an int. probs, logits: see Categorical.
-    """
+    """Counts of the classes in ``total_count`` draws, an int, in the dtype of the probabilities. See Categorical."""
 
     def __init__(
         self, total_count: int = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
@@ -435,11 +431,8 @@ class _Trials(ProbsOrLogits):
 
 
 class Binomial(_Trials):
-    """The successes in ``total_count`` trials. Draws have the right distribution; PyTorch's from a seed are others.
-
-    Args:
-        total_count: the number of trials, an int or a tensor. probs, logits: of a success.
-    """
+    """The successes in ``total_count`` trials, an int or a tensor; ``probs`` or ``logits`` are a success's. Draws have
+    the right distribution, but PyTorch draws others from the same seed."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
@@ -478,11 +471,8 @@ class Binomial(_Trials):
 
 
 class NegativeBinomial(_Trials):
-    """The successes before ``total_count`` failures. Draws have the right distribution; PyTorch's are others.
-
-    Args:
-        total_count: the number of failures, not always a whole one. probs, logits: of a success.
-    """
+    """The successes before ``total_count`` failures, not always a whole number; ``probs`` or ``logits`` are a
+    success's. Draws have the right distribution, but PyTorch draws others from the same seed."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -24,12 +24,8 @@ from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """What Normal, Laplace, Gumbel and Cauchy share.
-
-    Args:
-        loc: where the distribution is, a tensor or a number.
-        scale: how wide it is, positive.
-    """
+    """What Normal, Laplace, Gumbel and Cauchy share: ``loc`` says where the distribution is, and ``scale``, which is
+    positive, how wide. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -127,7 +127,7 @@ class LowRankMultivariateNormal(MultivariateNormal):
     Args:
         loc: the mean, (..., n).
         cov_factor: W, (..., n, m).
-        cov_diag: the diagonal, (..., n), positive. Raises ValueError if their shapes do not fit together.
+        cov_diag: the diagonal, (..., n), positive. Raises ValueError if the shapes do not fit together.
     """
 
     arg_constraints = {
@@ -159,11 +159,8 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
 
 class Wishart(_OfMatrix):
-    """Z Zᵀ, the columns of Z being ``df`` normal vectors of length n with the mean 0. About draws see ``gamma``.
-
-    Args:
-        df: how many, above n - 1, not always a whole number. Others: the vectors' matrix, as MultivariateNormal's.
-    """
+    """Z Zᵀ, the columns of Z being ``df`` normal vectors of length n with the mean 0, whose matrix is as that of
+    MultivariateNormal; ``df``, above n - 1, is not always a whole number. PyTorch draws others from the same seed."""
 
     arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
     support = constraints.positive_definite
@@ -224,11 +221,8 @@ class Wishart(_OfMatrix):
 
 
 class LKJCholesky(Distribution):
-    """The lower triangle L of which L Lᵀ is a matrix of correlations C, with a density in proportion to det Cᵅ⁻¹.
-
-    Args:
-        dim: the size of the matrices. concentration: α; 1 for all matrices alike, more for nearer to the identity.
-    """
+    """The lower triangle L, (``dim``, ``dim``), of which L Lᵀ is a matrix of correlations C, with a density in
+    proportion to det Cᵅ⁻¹: α, the ``concentration``, is 1 for all matrices alike, more for nearer to the identity."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
