@@ -67,19 +67,26 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
     return _as(reduction.cumprod(_filled(input, mask, 1), dim), dtype, input)
 
 
-def _of_extreme(function: Callable[..., Tensor], outside: str, doc: str) -> Callable[..., Tensor]:
-    """The extreme, or its index, of the elements under the mask; those outside are the dtype's other extreme."""
+def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc: str) -> Callable[..., Tensor]:
+    """A function over ``dim`` of the elements under the mask; ``outside`` says what the others count as."""
 
     def over(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-        return _as(function(_filled(input, mask, extreme(input, outside)), dim, keepdim), dtype, input)
+        return _as(function(_filled(input, mask, outside(input)), dim, keepdim), dtype, input)
 
     return named(over, function.__name__, doc)
 
 
-amax = _of_extreme(reduction.amax, "min", "The largest over ``dim``; the dtype's least where the mask leaves nothing.")
-amin = _of_extreme(reduction.amin, "max", "The smallest over ``dim``; the dtype's greatest where nothing is left.")
-argmax = _of_extreme(reduction.argmax, "min", "The index of the largest along ``dim``, in the input's dtype.")
-argmin = _of_extreme(reduction.argmin, "max", "The index of the smallest along ``dim``, in the input's dtype.")
+def _least(x: Tensor) -> Any:
+    """The least number of a dtype; -inf of complex ones."""
+    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
+
+
+_greatest = lambda x: extreme(x, "max")
+amax = _over(reduction.amax, _least, "The largest over ``dim``; the dtype's least where the mask leaves nothing.")
+amin = _over(reduction.amin, _greatest, "The smallest over ``dim``; the dtype's greatest where nothing is left.")
+argmax = _over(reduction.argmax, _least, "The index of the largest along ``dim``, in the input's dtype.")
+argmin = _over(reduction.argmin, _greatest, "The index of the smallest along ``dim``, in the input's dtype.")
+logsumexp = _over(reduction.logsumexp, _least, "ln Σ eˣ over ``dim``; -inf where the mask leaves nothing.")
 
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
@@ -107,23 +114,11 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return _as(result, dtype, input)
 
 
-def logsumexp(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
-) -> Tensor:
-    """ln Σ eˣ over ``dim``; -inf where the mask leaves nothing."""
-    return _as(reduction.logsumexp(_filled(input, mask, _log_of_zero(input)), dim, keepdim), dtype, input)
-
-
-def _log_of_zero(x: Tensor) -> Any:
-    """-inf, also of complex numbers; of integers the least."""
-    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
-
-
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Mask = None, other_mask: Mask = None
 ) -> Tensor:
     """ln(eᵃ + eᵇ), elementwise, a masked-out operand counting as -inf."""
-    operands = (_filled(x, mask, _log_of_zero(x)) for x, mask in ((input, input_mask), (other, other_mask)))
+    operands = (_filled(x, mask, _least(x)) for x, mask in ((input, input_mask), (other, other_mask)))
     return _as(pointwise.logaddexp(*operands), dtype, input)
 
 

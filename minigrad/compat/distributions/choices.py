@@ -21,22 +21,11 @@ from ...functions.creation import arange, eye, full, tensor, zeros, zeros_like
 from ...functions.pointwise import log1p, log_softmax, sigmoid, where
 from ...nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot, softplus
 from ...tensor import Size, Tensor
-from . import constraints
+from . import constraints, utils
 from .constraints import dependent_property
 from .distribution import Distribution
 from .gamma import Gamma
-from .utils import (
-    Maybe,
-    Value,
-    broadcast_all,
-    clamp_probs,
-    except_where,
-    formula,
-    lazy_property,
-    logits_to_probs,
-    method,
-    probs_to_logits,
-)
+from .utils import Maybe, Value, broadcast_all, clamp_probs, formula, inside, lazy_property, method
 
 __all__ = ["Bernoulli", "Binomial", "Categorical", "ContinuousBernoulli", "Geometric", "Multinomial"]
 __all__ += ["NegativeBinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough", "RelaxedBernoulli"]
@@ -71,12 +60,12 @@ class ProbsOrLogits(Distribution):
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
-        return logits_to_probs(self.logits, self._is_binary)
+        return utils.logits_to_probs(self.logits, self._is_binary)
 
     @lazy_property
     def logits(self) -> Tensor:
         """Their logarithms; log-odds where there are two choices."""
-        return probs_to_logits(self.probs, self._is_binary)
+        return utils.probs_to_logits(self.probs, self._is_binary)
 
 
 class ContinuousBernoulli(ProbsOrLogits):
@@ -108,7 +97,7 @@ class ContinuousBernoulli(ProbsOrLogits):
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities, between the limits of rounding."""
-        return clamp_probs(logits_to_probs(self.logits, True))
+        return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
         """A formula of p, or near ½ one of p - ½."""
@@ -167,8 +156,8 @@ class OfChoices(Distribution):
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
     """p log(p / q); infinite where q alone is 0, and 0 where p is."""
     terms = p * log_ratio
-    terms = except_where((q == 0).expand_as(terms), math.inf, terms)
-    return except_where((p == 0).expand_as(terms), 0.0, terms)
+    terms = utils.except_where((q == 0).expand_as(terms), math.inf, terms)
+    return utils.except_where((p == 0).expand_as(terms), 0.0, terms)
 
 
 class Bernoulli(ProbsOrLogits):
@@ -181,13 +170,12 @@ class Bernoulli(ProbsOrLogits):
     mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
     variance = formula(lambda d: d.probs * (1 - d.probs))
     _sample = method(lambda d, sample_shape: random.bernoulli(d.probs.expand(d._extended_shape(sample_shape))))
+    entropy = method(lambda d: binary_cross_entropy_with_logits(d.logits, d.probs, reduction="none"))
+    _all_values = method(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
-
-    entropy = method(lambda d: binary_cross_entropy_with_logits(d.logits, d.probs, reduction="none"))
-    _all_values = method(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
 
     def _kl(self, q: Bernoulli) -> Tensor:
         ones = _divergence(self.probs, q.probs, softplus(-q.logits) - softplus(-self.logits))
@@ -201,6 +189,7 @@ class Geometric(ProbsOrLogits):
     mean = formula(lambda d: 1 / d.probs - 1)
     mode = formula(lambda d: zeros_like(d.probs))
     variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
+    _kl = method(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
 
     def _validate_parameter(self, name: str) -> None:
         super()._validate_parameter(name)
@@ -225,8 +214,6 @@ class Geometric(ProbsOrLogits):
         p = where(self.probs < 1, self.probs, 0.5)
         return -self.probs.log() - where(self.probs < 1, (1 - p) * log1p(-p) / p, 0.0)
 
-    _kl = method(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
-
 
 class Categorical(ProbsOrLogits):
     """Classes 0 to K - 1 with their probabilities, drawn as int64.
@@ -249,14 +236,16 @@ class Categorical(ProbsOrLogits):
             return value / value.sum(-1, keepdim=True)
         return value - value.logsumexp(dim=-1, keepdim=True)
 
-    @dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self._param.shape[-1] - 1)
-
+    support = dependent_property(
+        lambda d: constraints.integer_interval(0, d._param.shape[-1] - 1), is_discrete=True, event_dim=0
+    )
     mean = variance = formula(  # classes have none
         lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
     )
     mode = formula(lambda d: d.probs.argmax(dim=-1))
+    entropy = method(lambda d: -(d.logits.clamp(min=dt.finfo(d.logits.dtype).min) * d.probs).sum(-1))
+    _all_values = method(lambda d: arange(d._param.shape[-1], device=d._param.device))
+    _kl = method(lambda p, q: _divergence(p.probs, q.probs, p.logits - q.logits).sum(-1))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         rows = self.probs.reshape(-1, self._param.shape[-1])
@@ -266,13 +255,6 @@ class Categorical(ProbsOrLogits):
         shape = np.broadcast_shapes(value.shape, self.logits.shape[:-1])
         index = value.long().expand(shape).unsqueeze(-1)
         return self.logits.expand((*shape, -1)).gather(-1, index).squeeze(-1)
-
-    def entropy(self) -> Tensor:
-        least = dt.finfo(self.logits.dtype).min
-        return -(self.logits.clamp(min=least) * self.probs).sum(-1)
-
-    _all_values = method(lambda d: arange(d._param.shape[-1], device=d._param.device))
-    _kl = method(lambda p, q: _divergence(p.probs, q.probs, p.logits - q.logits).sum(-1))
 
 
 class OfCategorical(OfChoices):
@@ -387,13 +369,10 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
     support = constraints.unit_interval
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        info = dt.finfo(self.probs.dtype)
-        return sigmoid(super().rsample(sample_shape)).clamp(min=info.tiny, max=1 - info.eps)
+        return inside(sigmoid(super().rsample(sample_shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        info = dt.finfo(value.dtype)
-        inside = value.clamp(min=info.tiny, max=1 - info.eps)
-        x = inside.log() - log1p(-inside)
+        x = utils.log_odds(value)
         return super()._log_prob(x) + softplus(-x) + softplus(x)
 
 
@@ -439,10 +418,9 @@ class Binomial(_Trials):
     mean = formula(lambda d: d.total_count * d.probs)
     mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().minimum(d.total_count))
     variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
-
-    @dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self.total_count)
+    support = dependent_property(
+        lambda d: constraints.integer_interval(0, d.total_count), is_discrete=True, event_dim=0
+    )
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)

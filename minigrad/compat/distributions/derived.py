@@ -27,6 +27,7 @@ from .transforms import (
 from .utils import broadcast_all, formula, method, sum_rightmost
 from .utils import size as size_of
 
+Transforms = Transform | Sequence[Transform]
 __all__ = ["HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal"]
 __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
@@ -66,6 +67,7 @@ class Independent(Distribution):
     rsample = method(lambda d, sample_shape=(): d.base_dist.rsample(sample_shape))
     log_prob = method(lambda d, value: d._sum(d.base_dist.log_prob(value)))
     entropy = method(lambda d: d._sum(d.base_dist.entropy()))
+    __repr__ = method(lambda d: f"Independent({d.base_dist}, {d.reinterpreted_batch_ndims})")
 
     def _kl(self, q: Independent) -> Tensor:
         if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
@@ -75,9 +77,6 @@ class Independent(Distribution):
     def _sum(self, value: Tensor) -> Tensor:
         dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
         return value.sum(dims) if dims else value
-
-    def __repr__(self) -> str:
-        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamily(Distribution):
@@ -102,6 +101,7 @@ class MixtureSameFamily(Distribution):
 
     support = dependent_property(lambda d: constraints.MixtureSameFamilyConstraint(d.component_distribution.support))
     mean = formula(lambda d: d._mean(d.component_distribution.mean))
+    __repr__ = method(lambda d: f"MixtureSameFamily(\n  {d.mixture_distribution},\n  {d.component_distribution})")
 
     @property
     def variance(self) -> Tensor:
@@ -132,9 +132,6 @@ class MixtureSameFamily(Distribution):
     def _cdf(self, value: Tensor) -> Tensor:
         return (self.component_distribution.cdf(self._one_more(value)) * self.mixture_distribution.probs).sum(-1)
 
-    def __repr__(self) -> str:
-        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
-
 
 class TransformedDistribution(Distribution):
     """The draws of ``base_distribution`` after one transform, or several, of which the first comes first.
@@ -145,10 +142,7 @@ class TransformedDistribution(Distribution):
     base_dist: Any
 
     def __init__(
-        self,
-        base_distribution: Distribution,
-        transforms: Transform | Sequence[Transform],
-        validate_args: bool | None = None,
+        self, base_distribution: Distribution, transforms: Transforms, validate_args: bool | None = None
     ) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
@@ -176,6 +170,8 @@ class TransformedDistribution(Distribution):
     has_rsample = property(lambda d: d.base_dist.has_rsample)
     _whole = property(lambda d: ComposeTransform(d.transforms))
     rsample = method(lambda d, sample_shape=(): d._whole(d.base_dist.rsample(sample_shape)))
+    cdf = method(lambda d, value: d._turned(d.base_dist.cdf(d._whole.inv(value))))
+    icdf = method(lambda d, value: d._whole(d.base_dist.icdf(d._turned(value))))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         return self._whole(self.base_dist.sample(sample_shape))
@@ -193,9 +189,6 @@ class TransformedDistribution(Distribution):
         """A probability, or 1 minus it where the transforms are decreasing."""
         sign = self._whole.sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
-
-    cdf = method(lambda d, value: d._turned(d.base_dist.cdf(d._whole.inv(value))))
-    icdf = method(lambda d, value: d._whole(d.base_dist.icdf(d._turned(value))))
 
 
 # Families ---------------------------------------------------------------------------------------------------
@@ -269,6 +262,9 @@ class _Half(_Family):
     support = constraints.nonnegative
     scale = formula(lambda d: d.base_dist.scale, doc="The width of the distribution of x.")
     mode = formula(lambda d: zeros_like(d.scale))
+    icdf = method(lambda d, value: d.base_dist.icdf((value + 1) / 2))
+    entropy = method(lambda d: d.base_dist.entropy() - math.log(2))
+    _kl = method(lambda p, q: kl_divergence(p.base_dist, q.base_dist))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.base_dist.log_prob(value) + math.log(2)
@@ -277,10 +273,6 @@ class _Half(_Family):
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
-
-    icdf = method(lambda d, value: d.base_dist.icdf((value + 1) / 2))
-    entropy = method(lambda d: d.base_dist.entropy() - math.log(2))
-    _kl = method(lambda p, q: kl_divergence(p.base_dist, q.base_dist))
 
 
 class HalfNormal(_Half):

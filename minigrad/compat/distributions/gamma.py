@@ -68,12 +68,11 @@ class Poisson(Distribution):
     mean = variance = formula(lambda d: d.rate)
     mode = formula(lambda d: d.rate.floor())
     _sample = method(lambda d, sample_shape: random.poisson(d.rate.expand(d._extended_shape(sample_shape))))
+    _kl = method(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return xlogy(value, rate) - rate - (value + 1).lgamma()
-
-    _kl = method(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
 
 
 def standard_gamma(alpha: Tensor) -> Tensor:
@@ -123,6 +122,7 @@ class Gamma(Distribution):
     mean = formula(lambda d: d.concentration / d.rate)
     mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
     variance = formula(lambda d: d.concentration / d.rate.pow(2))
+    _cdf = method(lambda d, value: igamma(d.concentration, d.rate * value))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
@@ -135,8 +135,6 @@ class Gamma(Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
         return powers - self.rate * value - self.concentration.lgamma()
-
-    _cdf = method(lambda d, value: igamma(d.concentration, d.rate * value))
 
     def entropy(self) -> Tensor:
         alpha = self.concentration

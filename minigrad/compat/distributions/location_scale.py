@@ -42,20 +42,18 @@ class Normal(LocationScale):
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: d.scale)
     variance = formula(lambda d: d.stddev.pow(2))
+    rsample = method(lambda d, sample_shape=(): d.loc + random.normal_(d._empty(sample_shape, d.loc)) * d.scale)
+    _cdf = method(lambda d, value: 0.5 * (1 + erf((value - d.loc) * d.scale.reciprocal() / math.sqrt(2))))
+    icdf = method(lambda d, value: d.loc + d.scale * erfinv(2 * value - 1) * math.sqrt(2))
+    entropy = method(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return random.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    rsample = method(lambda d, sample_shape=(): d.loc + random.normal_(d._empty(sample_shape, d.loc)) * d.scale)
-
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (value - self.loc) ** 2 / (2 * self.scale**2)
         return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
-
-    _cdf = method(lambda d, value: 0.5 * (1 + erf((value - d.loc) * d.scale.reciprocal() / math.sqrt(2))))
-    icdf = method(lambda d, value: d.loc + d.scale * erfinv(2 * value - 1) * math.sqrt(2))
-    entropy = method(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
 
     def _kl(self, q: Normal) -> Tensor:
         ratio = (self.scale / q.scale).pow(2)
@@ -68,12 +66,12 @@ class Laplace(LocationScale):
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: 2**0.5 * d.scale)
     variance = formula(lambda d: 2 * d.scale.pow(2))
+    _log_prob = method(lambda d, value: -(2 * d.scale).log() - (value - d.loc).abs() / d.scale)
+    entropy = method(lambda d: 1 + (2 * d.scale).log())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
-
-    _log_prob = method(lambda d, value: -(2 * d.scale).log() - (value - d.loc).abs() / d.scale)
 
     def _cdf(self, value: Tensor) -> Tensor:
         distance = value - self.loc
@@ -82,8 +80,6 @@ class Laplace(LocationScale):
     def icdf(self, value: Tensor) -> Tensor:
         side = value - 0.5
         return self.loc - self.scale * side.sign() * log1p(-2 * side.abs())
-
-    entropy = method(lambda d: 1 + (2 * d.scale).log())
 
     def _kl(self, q: Laplace) -> Tensor:
         ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
@@ -100,6 +96,9 @@ class Gumbel(LocationScale):
     mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
     variance = formula(lambda d: d.stddev.pow(2))
+    _cdf = method(lambda d, value: exp(-exp((d.loc - value) / d.scale)))
+    icdf = method(lambda d, value: d.loc - d.scale * (-value.log()).log())
+    entropy = method(lambda d: d.scale.log() + (1 + EULER))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         info = dt.finfo(self.loc.dtype)
@@ -109,10 +108,6 @@ class Gumbel(LocationScale):
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (self.loc - value) / self.scale
         return distance - distance.exp() - self.scale.log()
-
-    _cdf = method(lambda d, value: exp(-exp((d.loc - value) / d.scale)))
-    icdf = method(lambda d, value: d.loc - d.scale * (-value.log()).log())
-    entropy = method(lambda d: d.scale.log() + (1 + EULER))
 
     def _kl(self, q: Gumbel) -> Tensor:
         ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
@@ -127,11 +122,7 @@ class Cauchy(LocationScale):
     mode = formula(lambda d: d.loc)
     variance = formula(lambda d: full_like(d.loc.detach(), math.inf))
     rsample = method(lambda d, sample_shape=(): d.loc + random.cauchy_(d._empty(sample_shape, d.loc)) * d.scale)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        distance = (value - self.loc) / self.scale
-        return -math.log(math.pi) - self.scale.log() - log1p(distance**2)
-
+    _log_prob = method(lambda d, value: -math.log(math.pi) - d.scale.log() - log1p(((value - d.loc) / d.scale) ** 2))
     _cdf = method(lambda d, value: atan((value - d.loc) / d.scale) / math.pi + 0.5)
     icdf = method(lambda d, value: tan(math.pi * (value - 0.5)) * d.scale + d.loc)
     entropy = method(lambda d: math.log(4 * math.pi) + d.scale.log())
@@ -154,15 +145,14 @@ class Uniform(Distribution):
     mode = formula(lambda d: full_like(d.high, math.nan))  # all are alike
     stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
     variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
+    _cdf = method(lambda d, value: ((value - d.low) / (d.high - d.low)).clamp(min=0, max=1))
+    icdf = method(lambda d, value: value * (d.high - d.low) + d.low)
+    entropy = method(lambda d: (d.high - d.low).log())
     rsample = method(lambda d, sample_shape=(): d.low + d._even(sample_shape, d.low) * (d.high - d.low))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
-
-    _cdf = method(lambda d, value: ((value - d.low) / (d.high - d.low)).clamp(min=0, max=1))
-    icdf = method(lambda d, value: value * (d.high - d.low) + d.low)
-    entropy = method(lambda d: (d.high - d.low).log())
 
     def _kl(self, q: Uniform) -> Tensor:
         outside = (q.low > self.low).logical_or(q.high < self.high)

@@ -100,6 +100,7 @@ class MultivariateNormal(_OfMatrix):
 
     mean = mode = formula(lambda d: d.loc)
     variance = formula(lambda d: d.scale_tril.pow(2).sum(-1))
+    entropy = method(lambda d: 0.5 * d._event_shape[0] * (1 + math.log(2 * math.pi)) + d._half_log_det())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = normal_(self._empty(sample_shape, self.loc))
@@ -109,8 +110,6 @@ class MultivariateNormal(_OfMatrix):
         distance = self._whitening() @ (value - self.loc).unsqueeze(-1)
         squared = distance.squeeze(-1).pow(2).sum(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
-
-    entropy = method(lambda d: 0.5 * d._event_shape[0] * (1 + math.log(2 * math.pi)) + d._half_log_det())
 
     def _kl(self, q: MultivariateNormal) -> Tensor:
         if self.event_shape != q.event_shape:

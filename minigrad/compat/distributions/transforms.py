@@ -20,7 +20,7 @@ from ...nn.functional import logsigmoid, pad, softplus
 from ...tensor import Size, Tensor
 from .. import linalg
 from . import constraints
-from .utils import broadcast_all, method, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import broadcast_all, inside, log_odds, method, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform"]
 __all__ += ["CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform"]
@@ -142,9 +142,7 @@ class _InverseTransform(Transform):
     log_abs_det_jacobian = method(lambda t, x, y: -t.inv.log_abs_det_jacobian(y, x))
     forward_shape = method(lambda t, shape: t.inv.inverse_shape(shape))
     inverse_shape = method(lambda t, shape: t.inv.forward_shape(shape))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.inv!r})"
+    __repr__ = method(lambda t: f"{type(t).__name__}({t.inv!r})")
 
 
 # Of other transforms ----------------------------------------------------------------------------------------
@@ -208,9 +206,7 @@ class ComposeTransform(Transform):
         return shape
 
     inverse_shape = method(lambda t, shape: t.inv.forward_shape(shape))
-
-    def __repr__(self) -> str:
-        return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
+    __repr__ = method(lambda t: "ComposeTransform(\n    " + ",\n    ".join(map(repr, t.parts)) + "\n)")
 
 
 identity_transform = ComposeTransform([])
@@ -226,12 +222,10 @@ class IndependentTransform(Transform):
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    domain = property(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims))
-    codomain = property(
-        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-    )
-    bijective = property(lambda self: self.base_transform.bijective)
-    sign = property(lambda self: self.base_transform.sign)
+    domain = property(lambda t: constraints.independent(t.base_transform.domain, t.reinterpreted_batch_ndims))
+    codomain = property(lambda t: constraints.independent(t.base_transform.codomain, t.reinterpreted_batch_ndims))
+    bijective = property(lambda t: t.base_transform.bijective)
+    sign = property(lambda t: t.base_transform.sign)
 
     def _call(self, x: Tensor) -> Any:
         if x.dim() < self.domain.event_dim:
@@ -248,9 +242,7 @@ class IndependentTransform(Transform):
 
     forward_shape = method(lambda t, shape: t.base_transform.forward_shape(shape))
     inverse_shape = method(lambda t, shape: t.base_transform.inverse_shape(shape))
-
-    def __repr__(self) -> str:
-        return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+    __repr__ = method(lambda t: f"IndependentTransform({t.base_transform!r}, {t.reinterpreted_batch_ndims})")
 
 
 class CatTransform(Transform):
@@ -309,25 +301,14 @@ def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: 
     return type(name, (Transform,), {**rules, **described, "__module__": __name__})
 
 
-def _inside(y: Tensor) -> Tensor:
-    """Probabilities a rounding error away from 0 and 1."""
-    info = dt.finfo(y.dtype)
-    return y.clamp(min=info.tiny, max=1 - info.eps)
-
-
-def _log_odds(y: Tensor) -> Tensor:
-    y = _inside(y)
-    return y.log() - log1p(-y)
-
-
 ExpTransform = _elementwise(
     "ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x, y: x, "eˣ"
 )
 SigmoidTransform = _elementwise(
     "SigmoidTransform",
     constraints.unit_interval,
-    lambda x: _inside(sigmoid(x)),
-    _log_odds,
+    lambda x: inside(sigmoid(x)),
+    log_odds,
     lambda x, y: -softplus(-x) - softplus(x),
     "1 / (1 + e⁻ˣ)",
 )
@@ -467,7 +448,7 @@ class StickBreakingTransform(Transform):
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
-        taken = _inside(sigmoid(x - self._left(x)))
+        taken = inside(sigmoid(x - self._left(x)))
         return pad(taken, [0, 1], value=1) * pad((1 - taken).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:

@@ -88,6 +88,18 @@ def clamp_probs(probs: Tensor) -> Tensor:
     return probs.clamp(min=eps, max=1 - eps)
 
 
+def inside(probs: Tensor) -> Tensor:
+    """Probabilities of which none is rounded to 0 or 1."""
+    info = dt.finfo(probs.dtype)
+    return probs.clamp(min=info.tiny, max=1 - info.eps)
+
+
+def log_odds(probs: Tensor) -> Tensor:
+    """log p / (1 - p), finite at 0 and 1."""
+    probs = inside(probs)
+    return probs.log() - log1p(-probs)
+
+
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """The logarithms of probabilities (log-odds where ``is_binary``)."""
     probs = clamp_probs(probs)

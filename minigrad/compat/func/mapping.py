@@ -12,18 +12,14 @@ from ...nn.module import Module
 from ...tensor import Tensor
 from ...utils._pytree import tree_flatten, tree_unflatten
 
+Function = Callable[..., Any]
 Dims = Any  # an axis, None, or these in the form of the arguments
 _RANDOM = ("error", "different", "same")
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Dims = 0,
-    out_dims: Dims = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
+    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Function:
     """The function that applies ``func`` to each slice of its arguments, and stacks the results.
 
     Args:
