@@ -178,14 +178,9 @@ class GradScaler:
         self._scale = float(self._scale)
 
 
-def _add_setting(name: str) -> None:
-    """``get_NAME()`` and ``set_NAME(new)`` of a scaler."""
-    setattr(GradScaler, f"get_{name}", lambda self: getattr(self, f"_{name}"))
-    setattr(GradScaler, f"set_{name}", lambda self, new: setattr(self, f"_{name}", new))
-
-
 for _name in ("growth_factor", "backoff_factor", "growth_interval"):
-    _add_setting(_name)
+    setattr(GradScaler, f"get_{_name}", functools.partialmethod(getattr, f"_{_name}"))
+    setattr(GradScaler, f"set_{_name}", functools.partialmethod(setattr, f"_{_name}"))
 
 
 def _sums(arrays: list[Array]) -> list[Array]:

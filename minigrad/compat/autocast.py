@@ -88,9 +88,10 @@ _state = _State()
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 
 
-def _lower(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """In 16 bits."""
-    return run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
+# In 16 bits
+_lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
+# Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op
+_as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 
 def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
@@ -105,11 +106,6 @@ def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str,
     operands = [x for x in _tensors((*args, *kwargs.values())) if _converts(x, place)]
     widest = reduce(dt.promote_types, (x.dtype for x in operands), dtype)
     return run(*_in(args, place, widest), **_in(kwargs, place, widest))
-
-
-def _as_is(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op."""
-    return run(*args, **kwargs)
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:

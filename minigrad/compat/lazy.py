@@ -200,8 +200,7 @@ class _Lazy(LazyModuleMixin, Layer):
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features"):
     """``Linear(in_features, ...)`` with the width of its first input's last axis."""
 
-    def _width_of(self, input: Tensor) -> int:
-        return int(input.shape[-1])
+    _width_of = lambda self, input: int(input.shape[-1])
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
