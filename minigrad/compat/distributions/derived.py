@@ -302,9 +302,7 @@ class InverseGamma(_Family):
     mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
     mode = formula(lambda d: d.rate / (d.concentration + 1))
     variance = formula(
-        lambda d: where(
-            d.concentration > 2, d.rate.square() / ((d.concentration - 1).square() * (d.concentration - 2)), math.inf
-        )
+        lambda d: where((a := d.concentration) > 2, d.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
     )
 
     def entropy(self) -> Tensor:
@@ -318,9 +316,7 @@ class Pareto(_Family):
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _order = ("scale", "alpha")
     support = dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
-    _of = staticmethod(
-        lambda scale, alpha: (Exponential(alpha, validate_args=False), [ExpTransform(), AffineTransform(0, scale)])
-    )
+    _of = staticmethod(lambda scale, alpha: (Exponential(alpha, False), [ExpTransform(), AffineTransform(0, scale)]))
     mode = formula(lambda d: d.scale)
     mean = formula(lambda d: (a := d.alpha.clamp(min=1)) * d.scale / (a - 1))
     variance = formula(lambda d: d.scale.pow(2) * (a := d.alpha.clamp(min=2)) / ((a - 1).pow(2) * (a - 2)))
@@ -333,10 +329,7 @@ class Weibull(_Family):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     _of = staticmethod(
-        lambda scale, concentration: (
-            Exponential(ones_like(scale), validate_args=False),
-            [PowerTransform(concentration.reciprocal()), AffineTransform(0, scale)],
-        )
+        lambda scale, c: (Exponential(ones_like(scale), False), [PowerTransform(1 / c), AffineTransform(0, scale)])
     )
     _k = formula(lambda d: d.concentration.reciprocal(), doc="The power.")
     mean = formula(lambda d: d.scale * (1 + d._k).lgamma().exp())
