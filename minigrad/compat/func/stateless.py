@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,11 +45,10 @@ def functional_call(
     tensor([7.])
     """
     dicts = parameter_and_buffer_dicts
-    values: dict[str, Any] = {}
-    for each in [dicts] if isinstance(dicts, Mapping) else dicts:
-        if twice := sorted(values.keys() & each.keys()):
-            raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-        values.update(each)
+    items = [pair for each in ([dicts] if isinstance(dicts, Mapping) else dicts) for pair in each.items()]
+    if twice := sorted(name for name, count in Counter(name for name, _ in items).items() if count > 1):
+        raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+    values = dict(items)
     if tie_weights or strict:
         tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
         tensors.update(module.named_buffers(remove_duplicate=False))
