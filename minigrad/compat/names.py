@@ -70,16 +70,14 @@ torch.distributed.nn | distributed. | functional
 torch.distributed.optim | optim.zero_redundancy | zero_redundancy_optimizer
 torch.distributed.tensor | () | placement_types
 torch.distributions | compat.distributions.choices | bernoulli categorical continuous_bernoulli geometric multinomial
-    one_hot_categorical
-torch.distributions | compat.distributions.counts | binomial negative_binomial
+    one_hot_categorical binomial negative_binomial relaxed_bernoulli relaxed_categorical
+torch.distributions | compat.distributions.derived | half_cauchy half_normal independent inverse_gamma kumaraswamy
+    log_normal logistic_normal mixture_same_family pareto transformed_distribution weibull
 torch.distributions | compat.distributions.distribution | exp_family kl
 torch.distributions | compat.distributions.gamma | beta chi2 dirichlet exponential fishersnedecor poisson studentT
-torch.distributions | compat.distributions.location_scale | cauchy gumbel laplace normal uniform
-torch.distributions | compat.distributions.mixture | mixture_same_family
-torch.distributions | compat.distributions.multivariate_normal | lowrank_multivariate_normal
-torch.distributions | compat.distributions.relaxed | relaxed_bernoulli relaxed_categorical
-torch.distributions | compat.distributions.transformed_distribution | half_cauchy half_normal inverse_gamma kumaraswamy
-    log_normal logistic_normal pareto weibull
+torch.distributions | compat.distributions.location_scale | cauchy gumbel laplace normal uniform von_mises
+torch.distributions | compat.distributions.multivariate | lkj_cholesky lowrank_multivariate_normal multivariate_normal
+    wishart
 torch.multiprocessing | (distributed.spawn) | spawn
 torch.nn | compat.legacy | _reduction
 torch.nn | compat.types | common_types

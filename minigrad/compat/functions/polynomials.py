@@ -15,6 +15,11 @@ from ...functions.shaping import broadcast_tensors
 from ...functions.spelling import spelled
 from ...tensor import Tensor
 
+__all__ = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w"]
+__all__ += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+__all__ += ["shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v"]
+__all__ += ["shifted_chebyshev_polynomial_w"]
+
 
 class Polynomial(Protocol):
     """A family of polynomials of one argument."""

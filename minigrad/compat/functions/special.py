@@ -12,6 +12,12 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import special as s
 
+# Those that ``torch.special`` has by these names
+__all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erfcx", "i0", "i0e", "i1"]
+__all__ += ["i1e", "log_ndtr", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"]
+__all__ += ["ndtr", "ndtri", "polygamma", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "sinc"]
+__all__ += ["spherical_bessel_j0", "xlog1py", "zeta"]
+
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
 igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
 
