@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,21 +31,20 @@ __all__ = [
     "ifft2",
     "ifftn",
     "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
 ]
+__all__ += ["ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 _NORMS = ("backward", "forward", "ortho")
 _INVERSE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}  # as ifft divides by n
 Dims = int | Sequence[int] | None
+
+
+class OverAxes(Protocol):
+    """A transform along several axes."""
+
+    def __call__(
+        self, input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None
+    ) -> Tensor: ...
 
 
 @spelled
@@ -77,18 +76,6 @@ def fftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: 
 @spelled
 def ifftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The inverse of ``fftn``."""
-    return _over_axes(fourier.ifft, input, s, dim, norm)
-
-
-@spelled
-def fft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``fftn`` along the last two axes."""
-    return _over_axes(fourier.fft, input, s, dim, norm)
-
-
-@spelled
-def ifft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``ifftn`` along the last two axes."""
     return _over_axes(fourier.ifft, input, s, dim, norm)
 
 
@@ -138,18 +125,6 @@ def irfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm
 
 
 @spelled
-def rfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``rfftn`` along the last two axes."""
-    return rfftn(input, s, dim, norm)
-
-
-@spelled
-def irfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``irfftn`` along the last two axes."""
-    return irfftn(input, s, dim, norm)
-
-
-@spelled
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform, real, of a signal that is its own mirrored conjugate, from its first n // 2 + 1 elements.
 
@@ -183,16 +158,20 @@ def ihfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm
     return conj(rfftn(input, s, dim, _inverse(norm)))
 
 
-@spelled
-def hfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``hfftn`` along the last two axes."""
-    return hfftn(input, s, dim, norm)
+def _over_two(function: Any) -> OverAxes:
+    """A transform along the last two axes, where others are not named."""
+
+    def over_two(
+        input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return function(input, s, dim, norm)
+
+    over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
+    over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
+    return spelled(over_two)
 
 
-@spelled
-def ihfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``ihfftn`` along the last two axes."""
-    return ihfftn(input, s, dim, norm)
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
 
 
 @spelled
