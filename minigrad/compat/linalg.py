@@ -78,13 +78,10 @@ def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
 @spelled
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """``vector_norm``, or ``matrix_norm`` for an order of two axes."""
-    if ord is not None and (isinstance(ord, str) or _names_two(dim) or (dim is None and A.array.ndim == 2)):
+    is_matrix = A.array.ndim == 2 if dim is None else isinstance(dim, (tuple, list)) and len(dim) == 2
+    if ord is not None and (isinstance(ord, str) or is_matrix):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-
-
-def _names_two(dim: Any) -> bool:
-    return isinstance(dim, (tuple, list)) and len(dim) == 2
 
 
 @spelled

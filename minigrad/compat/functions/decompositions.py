@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...functions.arguments import common_shape
-from ...functions.creation import empty, eye, zeros
+from ...functions.creation import empty, eye
 from ...functions.define import function, method
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
@@ -19,7 +18,7 @@ from ..ops import decompositions as ops
 from ..ops import indefinite
 from ..ops.lapack import LinAlgError, on_host
 from . import return_types
-from .equations import matrices, solve_triangular, square
+from .equations import matrices, or_nan, solve_triangular, square
 
 
 @method
@@ -43,17 +42,8 @@ def cholesky_ex(
     Raises:
         LinAlgError: a matrix is not positive definite, and ``check_errors``.
     """
-    square(A, "cholesky_ex")
-    try:
-        info = zeros(A.array.shape[:-2], dtype="int32", device=A.device)
-        return return_types.linalg_cholesky_ex(cholesky(A, upper), info)
-    except LinAlgError:
-        if check_errors:
-            raise
-    info = wrap(on_host(_first_minors, A.array))
-    failed = (info != 0).unsqueeze(-1).unsqueeze(-1)
-    one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
-    return return_types.linalg_cholesky_ex(cholesky(A.where(~failed, one), upper).masked_fill(failed, math.nan), info)
+    function = lambda A: cholesky(A, upper)
+    return return_types.linalg_cholesky_ex(*or_nan(function, square(A, "cholesky_ex"), _first_minors, check_errors))
 
 
 def _first_minors(x: Any) -> Any:

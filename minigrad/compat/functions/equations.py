@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -90,26 +91,30 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_
     Raises:
         LinAlgError: a matrix is singular, and ``check_errors``.
     """
-    square(A, "inv_ex")
+    return return_types.linalg_inv_ex(*or_nan(inv, square(A, "inv_ex"), _zero_pivots, check_errors))
+
+
+def or_nan(
+    function: Callable[[Tensor], Tensor], A: Tensor, failures: Callable[[Any], Any], check_errors: bool, axes: int = 2
+) -> tuple[Tensor, Tensor]:
+    """(result, info): where a matrix has no result, that is NaN, over the last ``axes`` axes.
+
+    Args:
+        failures: what info says of an array of matrices, 0 where they have a result.
+
+    Raises:
+        LinAlgError: a matrix has no result, and ``check_errors``.
+    """
     try:
-        return return_types.linalg_inv_ex(inv(A), _no_failure(A))
+        return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
         if check_errors:
             raise
-    regular, info = _regular(A)
-    singular = (info != 0).unsqueeze(-1).unsqueeze(-1)
-    return return_types.linalg_inv_ex(inv(regular).masked_fill(singular, math.nan), info)
-
-
-def _no_failure(A: Tensor) -> Tensor:
-    return zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
-
-
-def _regular(A: Tensor) -> tuple[Tensor, Tensor]:
-    """Matrices with ones in place of those that are singular, and where elimination met a zero in these."""
-    info = wrap(on_host(_zero_pivots, A.array))
+    info = wrap(on_host(failures, A.array))
+    failed = info != 0
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
-    return A.where((info == 0).unsqueeze(-1).unsqueeze(-1), one), info
+    result = function(one.where(failed.reshape(*failed.shape, 1, 1), A))
+    return result.masked_fill(failed.reshape(*failed.shape, *(1,) * axes), math.nan), info
 
 
 def _zero_pivots(x: Any) -> Any:
@@ -220,7 +225,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         RuntimeError: shapes or dtypes that do not go together.
     """
     square(A, "solve")
-    _same_dtype(A, B, "solve")
     if vector := _is_vector(A, B):
         if not left:
             raise RuntimeError(
@@ -236,6 +240,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 def _check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
     """Raise RuntimeError unless A X = B (X A = B) can be written."""
+    _same_dtype(A, B, name)
     if B.array.ndim < 2:
         raise RuntimeError(
             f"linalg.{name}: The input tensor B must have at least 2 dimensions, but its shape is {list(B.shape)}"
@@ -259,15 +264,9 @@ def solve_ex(
     Raises:
         LinAlgError: a matrix is singular, and ``check_errors``.
     """
-    try:
-        return return_types.linalg_solve_ex(solve(A, B, left=left), _no_failure(A))
-    except LinAlgError:
-        if check_errors:
-            raise
-    regular, info = _regular(A)
     axes = 1 if _is_vector(A, B) else 2
-    singular = (info != 0).reshape(*info.shape, *(1,) * axes)
-    return return_types.linalg_solve_ex(solve(regular, B, left=left).masked_fill(singular, math.nan), info)
+    solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivots, check_errors, axes)
+    return return_types.linalg_solve_ex(*solution)
 
 
 @spelled
@@ -279,7 +278,6 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
         RuntimeError: shapes or dtypes that do not go together.
     """
     square(A, "solve_triangular")
-    _same_dtype(A, B, "solve_triangular")
     _check_sides(A, B, left, "solve_triangular")
     if not left:
         return apply(ops.solve_triangular, (A.mT, B.mT, not upper, unitriangular)).mT
@@ -300,7 +298,6 @@ def triangular_solve(
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
     L: Tensor = square(input2, "cholesky_solve")
-    _same_dtype(L, input, "cholesky_solve")
     _check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
-from ...backend.dtype import kind_of
 from ...functions.arguments import axis, rounded_once
 from ...functions.creation import arange, eye
 from ...functions.define import function, method
@@ -17,6 +16,7 @@ from ...functions.pointwise import level, where
 from ...functions.shaping import stack
 from ...tensor import Tensor
 from ..ops import decompositions
+from .equations import square
 
 
 @method
@@ -138,12 +138,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 @method
 def matrix_exp(input: Tensor) -> Tensor:
     """eˣ of square matrices: Σ xⁿ / n!"""
-    shape = input.array.shape
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but its shape is {list(shape)}")
-    if kind_of(input.array) not in "fc":
-        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor, not {input.dtype}")
-    return apply(decompositions.matrix_exp, (input,))
+    return apply(decompositions.matrix_exp, (square(input, "matrix_exp"),))
 
 
 @function

@@ -7,7 +7,7 @@ LU) is written here, for all matrices of a batch at once.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 
 @op(
     "da = −(k + kᴴ) a, k = db yᴴ; db = the solution for g",
-    a=lambda g, a, out: -_both(matmul(cholesky_solve(a, g), adjoint(out)), a),
+    a=lambda g, a, out: -matmul(_and_adjoint(matmul(cholesky_solve(a, g), adjoint(out))), a),
     b=lambda g, a: cholesky_solve(a, g),
     promote="same",
 )
@@ -98,8 +98,8 @@ def cholesky_solve(a: Array, b: Array) -> Array:
     return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
 
 
-def _both(k: Array, a: Array) -> Array:
-    return matmul(k + adjoint(k), a)
+def _and_adjoint(x: Array) -> Array:
+    return x + adjoint(x)
 
 
 def _substituted(a: Array, b: Array, unit: bool) -> Array:
@@ -149,17 +149,13 @@ def significant(s: Array, atol: Any, rtol: Any) -> Array:
 
 
 def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
-    """In the order that multiplies the smaller matrices."""
+    if x.shape[-2] > x.shape[-1]:  # of the adjoint the products are of smaller matrices
+        return adjoint(_pinv_slope(adjoint(g), adjoint(x), adjoint(out)))
     gh, back = adjoint(g), adjoint(out)
-    if x.shape[-2] <= x.shape[-1]:
-        k = matmul(gh, out)
-        pushed = matmul(k, back)
-        inside = matmul(matmul(back, out), gh - matmul(k, x))
-        return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
-    k = matmul(out, gh)
-    pushed = matmul(back, k)
-    inside = matmul(matmul(gh - matmul(x, k), out), back)
-    return pushed - adjoint(matmul(k, out)) - matmul(matmul(pushed, out), x) + inside
+    k = matmul(gh, out)
+    pushed = matmul(k, back)
+    inside = matmul(matmul(back, out), gh - matmul(k, x))
+    return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
 @op(
@@ -237,25 +233,21 @@ def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-@op("dx = U diag(g) Vᴴ", x=lambda g, x: _singular_slope(g, *svd(x, False)))
+@op("dx = U diag(g) Vᴴ", x=lambda g, x: _with_values(g, *svd(x, False)[::2]))
 def svdvals(x: Array) -> Array:
     """The singular values, in descending order"""
     return on_host(lambda a: np.linalg.svd(a, compute_uv=False), x)
 
 
-def _singular_slope(g: Array, u: Array, s: Array, vh: Array) -> Array:
-    return matmul(u * unsqueeze(g, -2), vh)
+def _with_values(values: Array, u: Array, vh: Array) -> Array:
+    """u diag(values) vᴴ."""
+    return matmul(u * unsqueeze(values, -2), vh)
 
 
 @op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
-def eigh(x: Array, triangle: str) -> tuple[Array, Array]:
+def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
     """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x of which one triangle is read, "L" or "U"; λ in ascending order"""
-    return on_host(lambda a: tuple(np.linalg.eigh(a, _any(triangle))), x)
-
-
-def _any(value: Any) -> Any:
-    """A value whose type NumPy's stubs want narrower than PyTorch's signature."""
-    return value
+    return on_host(lambda a: tuple(np.linalg.eigh(a, triangle)), x)
 
 
 def _eigh_slope(g: Any, out: Any) -> Array:
@@ -266,14 +258,14 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, *eigh(x, triangle)))
-def eigvalsh(x: Array, triangle: str) -> Array:
+@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, eigh(x, triangle)[1]))
+def eigvalsh(x: Array, triangle: Literal["L", "U"]) -> Array:
     """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
-    return on_host(lambda a: np.linalg.eigvalsh(a, _any(triangle)), x)
+    return on_host(lambda a: np.linalg.eigvalsh(a, triangle), x)
 
 
-def _eigenvalue_slope(g: Array, values: Array, vectors: Array) -> Array:
-    return matmul(vectors * unsqueeze(g, -2), adjoint(vectors))
+def _eigenvalue_slope(g: Array, vectors: Array) -> Array:
+    return _with_values(g, vectors, adjoint(vectors))
 
 
 @op(
@@ -288,7 +280,7 @@ def _eig_slope(g: Any, x: Array, out: Any) -> Array:
     (gvalues, gvectors), (values, vectors) = g, out
     vh = adjoint(vectors)
     turned = matmul(vh, gvectors)
-    sizes = _as_complex(real_part(diagonal(turned, 0, -2, -1)))
+    sizes = real_part(diagonal(turned, 0, -2, -1))
     turned = turned - matmul(vh, vectors) * unsqueeze(sizes, -2)
     gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
     inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
@@ -296,17 +288,13 @@ def _eig_slope(g: Any, x: Array, out: Any) -> Array:
     return slope if bare(x).dtype.kind == "c" else real_part(slope)
 
 
-def _as_complex(x: Array) -> Array:
-    return x * np.result_type(bare(x), np.complex64).type(1)
-
-
 @op(
     "dx = (gQ + Q sym(triu(gR Rᴴ − Qᴴ gQ))) R⁻ᴴ, for wide x of the left square part, Q gR for the rest",
     x=lambda g, x, out, mode: _qr_slope(g, x, out, mode),
 )
-def qr(x: Array, mode: str) -> tuple[Array, Array]:
+def qr(x: Array, mode: Any) -> tuple[Array, Array]:
     """(Q, R) of x = Q R, R an upper triangle; "reduced" or "complete", for which Q is square"""
-    return on_host(lambda a: tuple(np.linalg.qr(a, _any(mode))), x)
+    return on_host(lambda a: tuple(np.linalg.qr(a, mode)), x)
 
 
 def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
@@ -326,14 +314,9 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
         gq = gq + matmul(x[..., rows:], adjoint(gr[..., rows:]))
     square, gsquare = r[..., :rows], gr[..., :rows]
     upper = triu(matmul(gsquare, adjoint(square)) - matmul(adjoint(q), gq), 0)
-    symmetric = upper + adjoint(upper) - _diag(_real_as(diagonal(upper, 0, -2, -1)))
+    symmetric = _and_adjoint(upper) - _diag(diagonal(_and_adjoint(upper) * 0.5, 0, -2, -1))
     slope = adjoint(solve_triangular(square, adjoint(gq + matmul(q, symmetric)), True, False))
     return concatenate(-1, slope, matmul(q, gr[..., rows:])) if rows < columns else slope
-
-
-def _real_as(x: Array) -> Array:
-    """The real parts, in the dtype that x has."""
-    return _as_complex(real_part(x)) if bare(x).dtype.kind == "c" else x
 
 
 @op(
@@ -377,19 +360,14 @@ def _lu_slope(g: Any, out: Any) -> Array:
     square, gsquare = packed[..., :k, :k], gpacked[..., :k, :k]
     below, gbelow = packed[..., k:, :k], gpacked[..., k:, :k]
     beside, gbeside = packed[..., :k, k:], gpacked[..., :k, k:]
-    lower = tril(matmul(adjoint(_unit_lower(square)), tril(gsquare, -1)) - matmul(gbeside, adjoint(beside)), -1)
+    units = tril(square, -1) + xp(bare(square)).eye(k, dtype=bare(square).dtype)
+    lower = tril(matmul(adjoint(units), tril(gsquare, -1)) - matmul(gbeside, adjoint(beside)), -1)
     upper = triu(matmul(triu(gsquare, 0), adjoint(triu(square, 0))) - matmul(adjoint(below), gbelow), 0)
     over: Any = lambda x: adjoint(solve_triangular(square, adjoint(x), True, False))
     under: Any = lambda x: solve_triangular(adjoint(square), x, True, True)
     slope = concatenate(-2, under(over(lower + upper)), over(gbelow))
     slope = slope if not beside.shape[-1] else concatenate(-1, slope, under(gbeside))
     return matmul(permutation(bare(out[1]), packed.shape[-2], bare(packed).dtype), slope)
-
-
-def _unit_lower(x: Array) -> Array:
-    """The lower triangle of square matrices with a diagonal of ones."""
-    array = bare(x)
-    return tril(x, -1) + xp(array).eye(x.shape[-1], dtype=array.dtype)
 
 
 def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
