@@ -12,8 +12,8 @@ T = TypeVar("T")  # Tensor, which stands above: its stub, methods.pyi, names the
 
 
 class Result(tuple[*Parts]):
-    """A tuple whose elements have the names that its class, or the base of that, annotates. (A ``NamedTuple`` takes much
-    longer to define, and there are many.)
+    """A tuple whose elements have the names that its class or a base annotates. (A ``NamedTuple`` takes much longer to
+    define, and there are many.)
 
     Args:
         values: the elements, or, as in PyTorch, one sequence of them.

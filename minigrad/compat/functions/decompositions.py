@@ -16,7 +16,7 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import indefinite
-from ..ops.lapack import LinAlgError, on_host
+from ..ops.lapack import LinAlgError, on_cpu, on_host
 from . import return_types
 from .equations import matrices, or_nan, solve_triangular, square
 
@@ -46,6 +46,7 @@ def cholesky_ex(
     return return_types.linalg_cholesky_ex(*or_nan(function, square(A, "cholesky_ex"), _first_minors, check_errors))
 
 
+@on_cpu
 def _first_minors(x: Any) -> Any:
     """The order of the first leading minor that is not positive definite; 0 where all are."""
     info = np.zeros(x.shape[:-2], np.int32)

@@ -20,7 +20,7 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import determinants
-from ..ops.lapack import LinAlgError, on_host
+from ..ops.lapack import LinAlgError, on_cpu, on_host
 from . import return_types
 
 
@@ -110,13 +110,14 @@ def or_nan(
     except LinAlgError:
         if check_errors:
             raise
-    info = wrap(on_host(failures, A.array))
+    info = wrap(failures(A.array))
     failed = info != 0
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
     result = function(one.where(failed.reshape(*failed.shape, 1, 1), A))
     return result.masked_fill(failed.reshape(*failed.shape, *(1,) * axes), math.nan), info
 
 
+@on_cpu
 def _zero_pivots(x: Any) -> Any:
     info = np.zeros(x.shape[:-2], np.int32)
     for place in np.ndindex(x.shape[:-2]):

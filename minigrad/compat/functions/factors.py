@@ -56,13 +56,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
     """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as ``linalg.householder_product``
     takes them; without gradient."""
-    packed, tau = on_host(_reflections, matrices(input, "geqrf").array)
-    return return_types.geqrf(wrap(packed), wrap(tau))
-
-
-def _reflections(x: Any) -> Any:
-    packed, tau = np.linalg.qr(x, "raw")
-    return np.swapaxes(packed, -1, -2), tau
+    packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
+    return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
 
 @method

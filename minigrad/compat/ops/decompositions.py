@@ -19,7 +19,7 @@ from ...ops.joining import concatenate
 from ...ops.linear import matmul
 from ...ops.op import bare, op
 from ...ops.shape import diagonal, diagonal_scatter, transpose, tril, triu, unsqueeze
-from .lapack import on_host
+from .lapack import on_cpu, on_host
 
 
 def adjoint(x: Array) -> Array:
@@ -122,12 +122,9 @@ def _triangle(x: Array, upper: bool, strict: bool) -> Array:
     "dx = −yᴴ g yᴴ + (1 − x y) gᴴ y yᴴ + yᴴ y gᴴ (1 − y x), g as xᴴ's (Golub and Pereyra 1973)",
     x=lambda g, x, out: _pinv_slope(g, x, out),
 )
+@on_cpu
 def pinv(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The pseudo-inverse: singular values up to max(atol, rtol · the largest) count as 0"""
-    return on_host(lambda a: _pseudo_inverse(a, atol, rtol, hermitian), x)
-
-
-def _pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
     if hermitian:
@@ -323,14 +320,10 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
     "dx = P L⁻ᴴ (tril(Lᴴ gL − gU₂ U₂ᴴ, −1) + triu(gU Uᴴ − L₂ᴴ gL₂)) U⁻ᴴ, beside it P L⁻ᴴ gU₂ and below it P gL₂ U⁻ᴴ",
     x=lambda g, out: _lu_slope(g, out),
 )
+@on_cpu
 def lu_factor(x: Array) -> tuple[Array, Array, Array]:
     """(L and U in one matrix, pivots, info) of x = P L U; pivots are LAPACK's, from 1; info is the first zero of U"""
-    return on_host(_lu, x)
-
-
-def _lu(x: Array) -> tuple[Array, Array, Array]:
-    """Gaussian elimination with partial pivoting, column by column."""
-    out = x.copy()
+    out = x.copy()  # Gaussian elimination with partial pivoting, column by column
     rows, columns = x.shape[-2:]
     k = min(rows, columns)
     pivots = np.empty((*x.shape[:-2], k), np.int32)
@@ -370,12 +363,9 @@ def _lu_slope(g: Any, out: Any) -> Array:
     return matmul(permutation(bare(out[1]), packed.shape[-2], bare(packed).dtype), slope)
 
 
+@on_cpu
 def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
     """P of x = P L U, for LAPACK's pivots: row j was exchanged with row ``pivots[j] - 1``, one after the other."""
-    return on_host(lambda p: _permutation(p, rows, dtype), pivots)
-
-
-def _permutation(pivots: Array, rows: int, dtype: Any) -> Array:
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
     for j in range(pivots.shape[-1]):
         other = pivots[..., j, None].astype(np.int64) - 1
@@ -388,24 +378,15 @@ def _permutation(pivots: Array, rows: int, dtype: Any) -> Array:
 # The exponential function ----------------------------------------------------------------------------------
 
 
-@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
-def matrix_exp(x: Array) -> Array:
-    """eˣ of square matrices: Σ xⁿ / n!"""
-    return on_host(_exp, x)
-
-
-def _exp_slope(g: Array, xh: Array) -> Array:
-    n = g.shape[-1]
-    blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
-    return matrix_exp(blocks)[..., :n, n:]
-
-
 _PADE = [math.comb(13, j) * math.factorial(26 - j) // math.factorial(13) for j in range(14)]
 _REACH = 5.37  # the 1-norm up to which that approximation is exact in float64
 
 
-def _exp(x: Array) -> Array:
-    """Padé's approximation of a 2⁻ˢ-th part, squared s times (Higham 2005); at least in float64."""
+@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
+@on_cpu
+def matrix_exp(x: Array) -> Array:
+    """eˣ of square matrices: Σ xⁿ / n!"""
+    # Padé's approximation of a 2⁻ˢ-th part, squared s times (Higham 2005); at least in float64
     x = x.astype(np.result_type(x, np.float64))
     size = np.abs(x).sum(-2).max(-1, initial=0)
     with np.errstate(all="ignore"):
@@ -422,6 +403,12 @@ def _exp(x: Array) -> Array:
         for step in range(int(steps.max(initial=0))):
             out = np.where((steps > step)[..., None, None], out @ out, out)
     return out
+
+
+def _exp_slope(g: Array, xh: Array) -> Array:
+    n = g.shape[-1]
+    blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
+    return matrix_exp(blocks)[..., :n, n:]
 
 
 _EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, least_squares, matrix_exp)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...backend.dtype import Array
 from ...backend.registry import of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class LinAlgError(RuntimeError):
@@ -35,6 +39,16 @@ def on_host(function: Any, *arrays: Array) -> Any:
     device = backend.device_of(arrays[0])
     moved = tuple(backend.asarray(p, device) for p in parts)
     return moved if isinstance(results, tuple) else moved[0]
+
+
+def on_cpu(function: Function) -> Function:
+    """Let a function whose first argument is a NumPy array take one of any backend: see ``on_host``."""
+
+    @wraps(function)
+    def on_any(x: Array, *rest: Any) -> Any:
+        return on_host(lambda x: function(x, *rest), x)
+
+    return on_any  # type: ignore[return-value]
 
 
 def _stand_in(x: Array) -> Array:
