@@ -7,7 +7,7 @@ import math
 from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import Array
-from ...optim.optimizer import Optimizer, Params, Rate, State, Values, advance, arguments, scalar, zeros_like
+from ...optim.optimizer import Optimizer, Params, Rate, State, Values, arguments, scalar, zeros_like
 from ...tensor import Tensor
 
 
@@ -62,10 +62,7 @@ class Adafactor(Optimizer):
         return {"step": scalar(0), **zeros}
 
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
-        state = self.state[p]
-        if not state:
-            state.update(self._start(p, options))
-        return Values(**{name: advance(state) if name == "step" else value.array for name, value in state.items()})
+        return super()._rule_state(p, options, [name for name in self._begun(p, options) if name != "step"])
 
     def _gradient(self, p: Tensor, options: Values) -> Array:
         """The gradient, or its opposite; the weight decays in the rule."""
