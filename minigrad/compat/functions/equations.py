@@ -25,11 +25,7 @@ from . import return_types
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
-    """The tensor, after a check that it holds matrices of floats.
-
-    Raises:
-        RuntimeError: fewer than two axes, or another dtype.
-    """
+    """The tensor; RuntimeError unless it holds matrices of floats."""
     if input.array.ndim < 2:
         raise RuntimeError(
             f"linalg.{name}: The input tensor A must have at least 2 dimensions, but its shape is {list(input.shape)}"
@@ -40,11 +36,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 
 
 def square(input: Tensor, name: str) -> Tensor:
-    """The tensor, after a check that it holds square matrices of floats.
-
-    Raises:
-        RuntimeError: another shape or dtype.
-    """
+    """The tensor; RuntimeError unless it holds square matrices of floats."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
         shape = list(input.array.shape)
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but its shape is {shape}")
@@ -57,12 +49,6 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
             f"linalg.{name}: Expected A and B to have the same dtype, but found A of {a.dtype} and B of {b.dtype}; "
             "convert one with .to(dtype)"
         )
-
-
-def _is_vector(A: Tensor, B: Tensor) -> bool:
-    """Whether the right side is one vector for each matrix, not columns."""
-    vectors = B.array.ndim == A.array.ndim - 1 and B.array.shape == A.array.shape[:-1]
-    return B.array.ndim == 1 or vectors
 
 
 # Inverses and determinants ---------------------------------------------------------------------------------
@@ -226,7 +212,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         RuntimeError: shapes or dtypes that do not go together.
     """
     square(A, "solve")
-    if vector := _is_vector(A, B):
+    if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
         if not left:
             raise RuntimeError(
                 "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False"
@@ -265,7 +251,7 @@ def solve_ex(
     Raises:
         LinAlgError: a matrix is singular, and ``check_errors``.
     """
-    axes = 1 if _is_vector(A, B) else 2
+    axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
     solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivots, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
 

@@ -232,11 +232,7 @@ def _inverse(norm: str | None) -> str:
 
 
 def _place(input: Tensor, dim: int) -> int:
-    """An axis from 0; a tensor without axes has none.
-
-    Raises:
-        IndexError: there is no such axis.
-    """
+    """An axis from 0; IndexError where there is none."""
     if not input.dim():
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     return axis(dim, input.dim())
@@ -254,14 +250,8 @@ def _over_axes(op: Op, input: Tensor, s: Sequence[int | None] | None, dim: Dims,
 def _lengths(
     input: Tensor, s: Sequence[int | None] | None, dim: Dims, name: str = ""
 ) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-    """For each axis to transform its new length, None for the one that it has, and the axes, from 0.
-
-    Args:
-        name: a function that needs at least one axis.
-
-    Raises:
-        RuntimeError: not a length for each axis; an axis that is named twice; none where one is needed.
-    """
+    """The new length of each axis to transform, None for the one that it has, and the axes, from 0. A function that has
+    a ``name`` needs at least one."""
     if dim is None and s is not None:
         if len(s) > input.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from math import prod
 from typing import Any, overload
 
 import numpy as np
@@ -91,22 +90,17 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 
 def _median_of_all(input: Tensor, kind: Any, skip: bool) -> Tensor:
-    """The median of a vector, whose gradient equal elements share."""
+    """The median of a vector, whose gradient equal elements share; of nothing, as in PyTorch, NaN, the smallest integer
+    of the dtype, or True."""
+    if not input.array.size and has_gradient(input.array.dtype):
+        return input.sum() * math.nan
     if not input.array.size:
-        return _median_of_nothing(input)
+        return input.new_full((), True if input.array.dtype.kind == "b" else iinfo(input.dtype).min)
     value = _median(input, 0, False, kind, skip)[0]
     if not value.requires_grad:
         return value
     middle = input.isnan() if bool(value.isnan()) else input == value
     return input.masked_fill(~middle, -math.inf).max()
-
-
-def _median_of_nothing(input: Tensor) -> Tensor:
-    """NaN; of integers, as in PyTorch, the smallest of the dtype, and of bools True."""
-    if has_gradient(input.array.dtype):
-        return input.sum() * math.nan
-    value = True if input.array.dtype.kind == "b" else iinfo(input.dtype).min
-    return input.sum().fill_(value).to(input.dtype)
 
 
 @method
@@ -398,7 +392,7 @@ def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, densi
     inside = np.all([(x >= some[0]) & (x <= some[-1]) for x, some in zip(points.T, edges, strict=True)], 0)
     places = [_bin(some, x) for x, some in zip(points[inside].T, edges, strict=True)]
     weights = None if weight is None else _host(weight).reshape(-1)[inside]
-    counts = np.bincount(np.ravel_multi_index(places, shape), weights, prod(shape)).reshape(shape)
+    counts = np.bincount(np.ravel_multi_index(places, shape), weights, math.prod(shape)).reshape(shape)
     if density:
         with np.errstate(all="ignore"):
             counts = counts / counts.sum() / reduce(np.multiply.outer, map(np.diff, edges))

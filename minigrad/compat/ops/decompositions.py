@@ -295,11 +295,7 @@ def qr(x: Array, mode: Any) -> tuple[Array, Array]:
 
 
 def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
-    """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too.
-
-    Raises:
-        RuntimeError: a square Q of a tall matrix, whose further columns nothing determines.
-    """
+    """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
         raise RuntimeError(
