@@ -118,8 +118,9 @@ MODULES: dict[str, Sources] = {
     "nn.utils.fusion": "compat.fusion",
     **{
         f"nn.utils.{name}": f"compat.nn.utils.{name}"
-        for name in ("convert_parameters", "parametrizations", "parametrize", "spectral_norm", "weight_norm")
+        for name in ("convert_parameters", "parametrizations", "parametrize", "weight_norm")
     },
+    "nn.utils.spectral_norm": "compat.nn.utils.weight_norm",
     "nn.utils.init": ("nn.init",),
     **_drawn("choices", "bernoulli categorical continuous_bernoulli geometric multinomial one_hot_categorical"),
     **_drawn("counts", "binomial negative_binomial"),
@@ -335,8 +336,7 @@ NAMES: dict[str, dict[str, str]] = {
     "nn.utils": {
         **_of("compat.fusion:", "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"),
         **_of("compat.nn.utils.convert_parameters:", "parameters_to_vector vector_to_parameters"),
-        **_of("compat.nn.utils.spectral_norm:", "remove_spectral_norm spectral_norm"),
-        **_of("compat.nn.utils.weight_norm:", "remove_weight_norm weight_norm"),
+        **_of("compat.nn.utils.weight_norm:", "remove_spectral_norm remove_weight_norm spectral_norm weight_norm"),
     },
     "nn.utils.stateless": {"_functional_call": "compat.func.stateless:functional_call"},
     "nn.utils._named_member_accessor": {"swap_tensor": "compat.internal:swap_tensor"},

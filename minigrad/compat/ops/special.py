@@ -12,7 +12,7 @@ from ...backend.dtype import Array
 from ...ops.elementwise import exp, flow, log, sign, times_log, where, xlogy
 from ...ops.op import bare
 from ...ops.op import op as any_op
-from .approximations import bessel, gamma, incomplete_gamma
+from .approximations import bessel, gamma
 
 op: Callable[..., Callable[[Callable[..., Any]], Any]] = partial(any_op, promote="float")
 
@@ -275,7 +275,7 @@ def zeta(x: Array, q: Array) -> Array:
 )
 def igamma(a: Array, x: Array) -> Array:
     """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a)"""
-    return incomplete_gamma.incomplete_gamma(a, x, False)
+    return gamma.incomplete_gamma(a, x, False)
 
 
 @op(
@@ -285,7 +285,7 @@ def igamma(a: Array, x: Array) -> Array:
 )
 def igammac(a: Array, x: Array) -> Array:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on"""
-    return incomplete_gamma.incomplete_gamma(a, x, True)
+    return gamma.incomplete_gamma(a, x, True)
 
 
 def _gamma_density(a: Array, x: Array) -> Array:

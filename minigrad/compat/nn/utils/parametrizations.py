@@ -9,8 +9,7 @@ from ....nn.functional.normalization import normalize
 from ....nn.module import Module
 from ....tensor import Tensor
 from .parametrize import register_parametrization
-from .spectral_norm import check_iterations, default_dim, new_vectors, normed
-from .weight_norm import norm_except_dim, weighted
+from .weight_norm import check_iterations, default_dim, new_vectors, norm_except_dim, normed, weighted
 
 M = TypeVar("M", bound=Module)
 
