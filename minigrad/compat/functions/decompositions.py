@@ -24,10 +24,7 @@ from .equations import matrices, or_nan, solve_triangular, square
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
     """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
-
-    Raises:
-        LinAlgError: a matrix is not positive definite.
-    """
+    Raises LinAlgError: a matrix is not positive definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
 
@@ -36,12 +33,9 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
-    """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that
-    is not; its L is NaN.
-
-    Raises:
-        LinAlgError: a matrix is not positive definite, and ``check_errors``.
-    """
+    """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that is
+    not; its L is NaN.
+    Raises LinAlgError: a matrix is not positive definite, and ``check_errors``."""
     function = lambda A: cholesky(A, upper)
     return return_types.linalg_cholesky_ex(*or_nan(function, square(A, "cholesky_ex"), _first_minors, check_errors))
 
@@ -70,9 +64,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
     The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
-
-    Args:
-        UPLO: which triangle is read, "L" or "U".
+    ``UPLO`` names the triangle that is read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
 
@@ -110,10 +102,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     """(U, S, Vᴴ) of A = U diag(S) Vᴴ, singular values in descending order.
 
     The gradient of U and V exists where singular values differ, and of functions that do not depend on their signs;
-    further columns that ``full_matrices`` adds have none.
-
-    Args:
-        driver: of a GPU in PyTorch; LAPACK's gesdd is used here.
+    further columns that ``full_matrices`` adds have none. ``driver`` chooses for a GPU in PyTorch; here it is gesdd.
     """
     return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
 
@@ -126,11 +115,8 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 @spelled
 def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
-    """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle.
-
-    Args:
-        mode: "reduced"; "complete", for a square Q; "r", for R alone (Q is empty, and there is no gradient).
-    """
+    """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle. The ``mode`` is "reduced"; "complete", for a
+    square Q; "r", for R alone (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
@@ -146,10 +132,7 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
     """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
-
-    Raises:
-        LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it.
-    """
+    Raises LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it."""
     LU, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
     return return_types.linalg_lu_factor(LU, pivots)
 
@@ -184,10 +167,7 @@ def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> return_types.lu_unpack[Tensor]:
     """(P, L, U) of what ``linalg.lu_factor`` returns; parts that are not to be unpacked are empty.
-
-    Raises:
-        RuntimeError: the pivots are not int32.
-    """
+    Raises RuntimeError: the pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(
             f"lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, not {LU_pivots.dtype}"
@@ -222,10 +202,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
     """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
-
-    Raises:
-        LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it.
-    """
+    Raises LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it."""
     LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
     return return_types.linalg_ldl_factor(LD, pivots)
 
@@ -250,10 +227,7 @@ def ldl_factor_ex(
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X of A X = B, B (..., N, K), for A of ``ldl_factor``; the gradient goes to B alone.
-
-    Raises:
-        RuntimeError: shapes or dtypes that do not go together.
-    """
+    Raises RuntimeError: shapes or dtypes that do not go together."""
     square(LD, "ldl_solve")
     if B.array.ndim < 2 or B.array.shape[-2] != LD.array.shape[-1]:
         raise RuntimeError(
@@ -279,12 +253,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 @spelled
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one.
-
-    Args:
-        input: (..., M, N), M ≥ N.
-        tau: (..., K), K ≤ N.
-    """
+    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one. The input is
+    (..., M, N), M ≥ N, and τ (..., K), K ≤ N."""
     matrices(input, "householder_product")
     rows, columns = input.array.shape[-2:]
     if rows < columns:

@@ -56,11 +56,7 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
 
 @spelled
 def inv(A: Tensor) -> Tensor:
-    """The inverse of square matrices.
-
-    Raises:
-        LinAlgError: a matrix is singular.
-    """
+    """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
     return apply(ops.inverse, (square(A, "inv"),))
 
 
@@ -73,24 +69,15 @@ def inverse(input: Tensor) -> Tensor:
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
     """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN.
-
-    Raises:
-        LinAlgError: a matrix is singular, and ``check_errors``.
-    """
+    Raises LinAlgError: a matrix is singular, and ``check_errors``."""
     return return_types.linalg_inv_ex(*or_nan(inv, square(A, "inv_ex"), _zero_pivots, check_errors))
 
 
 def or_nan(
     function: Callable[[Tensor], Tensor], A: Tensor, failures: Callable[[Any], Any], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
-    """(result, info): where a matrix has no result, that is NaN, over the last ``axes`` axes.
-
-    Args:
-        failures: what info says of an array of matrices, 0 where they have a result.
-
-    Raises:
-        LinAlgError: a matrix has no result, and ``check_errors``.
-    """
+    """(result, info): where a matrix has no result, that is NaN over the last ``axes`` axes, or, if ``check_errors``,
+    LinAlgError is raised. ``failures`` is what info says of an array of matrices, 0 where they have a result."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
@@ -138,10 +125,7 @@ def logdet(input: Tensor) -> Tensor:
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor whose first ``ind`` axes are the rows of a matrix, and whose others are its columns.
-
-    Raises:
-        RuntimeError: ``ind`` is not positive, or there are not as many rows as columns.
-    """
+    Raises RuntimeError: ``ind`` is not positive, or there are not as many rows as columns."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
@@ -206,11 +190,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X of A X = B (of X A = B if not ``left``); B holds columns (..., N, K) or is one vector (..., N).
-
-    Raises:
-        LinAlgError: a matrix is singular.
-        RuntimeError: shapes or dtypes that do not go together.
-    """
+    Raises LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes that do not go together."""
     square(A, "solve")
     if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
         if not left:
@@ -247,10 +227,7 @@ def solve_ex(
 ) -> return_types.linalg_solve_ex[Tensor]:
     """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
     NaN.
-
-    Raises:
-        LinAlgError: a matrix is singular, and ``check_errors``.
-    """
+    Raises LinAlgError: a matrix is singular, and ``check_errors``."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
     solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivots, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
@@ -260,10 +237,7 @@ def solve_ex(
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X of A X = B (of X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero,
     the result is infinite or NaN. ``unitriangular`` takes ones in place of the diagonal.
-
-    Raises:
-        RuntimeError: shapes or dtypes that do not go together.
-    """
+    Raises RuntimeError: shapes or dtypes that do not go together."""
     square(A, "solve_triangular")
     _check_sides(A, B, left, "solve_triangular")
     if not left:
@@ -299,10 +273,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X of ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A that are moved behind the others first.
-
-    Raises:
-        RuntimeError: the axes of A that are not B's have not as many elements as those that are.
-    """
+    Raises RuntimeError: the axes of A that are not B's have not as many elements as those that are."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]

@@ -82,10 +82,7 @@ def ifftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm:
 @spelled
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n // 2 + 1 elements of the transform of a real tensor: the others are their conjugates.
-
-    Raises:
-        RuntimeError: a complex tensor; see ``fft``.
-    """
+    Raises RuntimeError: a complex tensor; see ``fft``."""
     _check_real(input, "rfft")
     whole = fft(input, n, dim, norm)
     return whole.narrow(dim, 0, whole.shape[dim] // 2 + 1)
@@ -93,11 +90,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @spelled
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfft`` this is.
-
-    Args:
-        n: its length; by default the even one, 2 (m - 1) for an axis of length m.
-    """
+    """The real tensor whose ``rfft`` this is, of length n: by default the even one, 2 (m - 1) for m elements."""
     place = _place(input, dim)
     length = 2 * (input.shape[place] - 1) if n is None else n
     if length < 1:
@@ -126,21 +119,15 @@ def irfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm
 
 @spelled
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform, real, of a signal that is its own mirrored conjugate, from its first n // 2 + 1 elements.
-
-    Args:
-        n: the length of the result; by default the even one, 2 (m - 1) for an axis of length m.
-    """
+    """The transform, real, of a signal that is its own mirrored conjugate, from its first n // 2 + 1 elements. It has
+    length n: by default the even one, 2 (m - 1) for m elements."""
     return irfft(conj(input), n, dim, _inverse(norm))
 
 
 @spelled
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of ``hfft``: the first n // 2 + 1 elements of ``ifft`` of a real tensor.
-
-    Raises:
-        RuntimeError: a complex tensor; see ``ifft``.
-    """
+    Raises RuntimeError: a complex tensor; see ``ifft``."""
     _check_real(input, "ihfft")
     return conj(rfft(input, n, dim, _inverse(norm)))
 

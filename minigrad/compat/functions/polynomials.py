@@ -46,10 +46,7 @@ def _polynomial(name: str, doc: str, first: First, following: Next, shifted: boo
 
 def _operands(input: Any, n: Any) -> tuple[Tensor, Tensor]:
     """Argument and degree, one of which may be a number, as floats of one dtype and shape; degrees are whole.
-
-    Raises:
-        TypeError: two numbers.
-    """
+    Raises TypeError: two numbers."""
     like = input if isinstance(input, Tensor) else n
     if not isinstance(like, Tensor):
         raise TypeError("expected a Tensor for the argument or for the degree n, not two numbers")

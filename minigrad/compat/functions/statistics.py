@@ -369,14 +369,8 @@ def histogramdd(
 
 
 def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, density: bool) -> list[Tensor]:
-    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype.
-
-    Args:
-        grid: for each axis the number of cells or their edges, and the ends or None for the points' own.
-
-    Raises:
-        RuntimeError: no cells along an axis, or ends that are not in order or not finite.
-    """
+    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype. The
+    grid has for each axis the number of cells or their edges, and the ends or None for the points' own."""
     try:
         edges = [
             np.asarray(bins) if np.ndim(bins) else np.histogram_bin_edges(x, bins, ends)
@@ -426,12 +420,9 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
-    ``right`` after them.
-
-    Raises:
-        RuntimeError: sequences of several axes, of which all but the last are not those of the values.
-    """
+    """Where values belong in sequences that are sorted along the last axis: before equal ones, or with ``right`` after
+    them.
+    Raises RuntimeError: sequences of several axes, of which all but the last are not those of the values."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)

@@ -97,10 +97,7 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 
 class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
     """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-
-    Raises:
-        ValueError: the margin is not positive.
-    """
+    Raises ValueError: the margin is not positive."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0

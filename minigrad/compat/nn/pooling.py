@@ -33,10 +33,7 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
     """The largest element of windows at random places. See ``functional.fractional_max_pool2d``.
-
-    Raises:
-        ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1).
-    """
+    Raises ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1)."""
 
     kernel_size: Each
     output_size: Each | None = None

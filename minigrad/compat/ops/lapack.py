@@ -22,10 +22,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
     """A function of NumPy's on arrays of any backend; float16 is computed in float32.
 
     Integers among the results keep their dtype; floats get that of the arrays, or its real or complex counterpart (of
-    arrays of integers they keep theirs, too).
-
-    Raises:
-        LinAlgError: see there.
+    arrays of integers they keep theirs, too). Errors of LAPACK are raised as LinAlgError.
     """
     backend = of(arrays[0])
     get = _stand_in if backend.device_type == "meta" else backend.to_numpy

@@ -34,10 +34,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
-
-    Raises:
-        RuntimeError: the numbers of axes differ.
-    """
+    Raises RuntimeError: the numbers of axes differ."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")

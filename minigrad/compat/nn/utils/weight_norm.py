@@ -17,14 +17,10 @@ M = TypeVar("M", bound=Module)
 
 class WeightHook:
     """A forward pre-hook that replaces the parameter ``name`` by one computed from others: the base of weight norm
-    and spectral norm.
+    and spectral norm."""
 
-    Attributes:
-        kind: its name in messages. suffixes: of the tensors that replace the parameter.
-    """
-
-    kind: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
+    kind: ClassVar[str]  # its name in messages
+    suffixes: ClassVar[tuple[str, ...]]  # of the tensors that replace the parameter
 
     def __init__(self, name: str) -> None:
         self.name = name
