@@ -269,12 +269,12 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     rows = rows if kind_of(rows.array) in "fc" else rows.to(get_default_dtype())
     count = rows.array.shape[1]
     weights = None
-    for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
-        if given is None:
+    for name, kinds, factors in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
+        if factors is None:
             continue
-        if given.array.shape != (count,) or kind_of(given.array) not in kinds or (count and given.min() < 0):
+        if factors.array.shape != (count,) or kind_of(factors.array) not in kinds or (count and factors.min() < 0):
             raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
-        weights = given if weights is None else weights * given
+        weights = factors if weights is None else weights * factors
     if weights is None:
         centred = rows - mean(rows, 1, True)
         return (centred @ centred.mH / max(count - correction, 0)).squeeze()

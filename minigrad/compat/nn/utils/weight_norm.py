@@ -108,15 +108,8 @@ class WeightNorm(WeightHook):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Replace a parameter by two: ``name_g``, its norms, and ``name_v``, its direction.
-
-    Args:
-        module: whose parameter. name: of the parameter.
-        dim: the axis whose indices have a norm each; None for a single norm.
-
-    Raises:
-        RuntimeError: the parameter has been replaced before.
-    """
+    """Replace a parameter by two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single one if None),
+    and ``name_v``, its direction. Raises RuntimeError: the parameter has been replaced before."""
     warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     WeightNorm(name, dim).attach(module)
     return module
@@ -156,7 +149,7 @@ def default_dim(module: Module) -> int:
 
 
 def check_iterations(n_power_iterations: int) -> None:
-    """Raises ValueError if there are none."""
+    """Raise ValueError if there are none."""
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
 
@@ -190,12 +183,10 @@ def spectral_norm(
     """Divide a parameter by its largest singular value, estimated anew at each forward in training.
 
     Args:
-        module: whose parameter. name: of the parameter.
         n_power_iterations: steps of the estimate. eps: the least norm to divide by.
         dim: the axis of the outputs; None for the usual one.
 
-    Raises:
-        RuntimeError: the parameter has been replaced before.
+    Raises RuntimeError: the parameter has been replaced before.
     """
     SpectralNorm(name, n_power_iterations, default_dim(module) if dim is None else dim, eps).attach(module)
     return module
