@@ -348,11 +348,8 @@ class Methods(Viewing, Generic[Tensor]):
         """As int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
-
-        Raises:
-            LinAlgError: a matrix is not positive definite.
-        """
+        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+        definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
@@ -1197,18 +1194,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension ``p``.
-
-        Raises:
-            RuntimeError: p is below 1.
-        """
+        """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
 
     def mvlgamma_(self, p: builtins.int) -> Tensor:
-        """In place: The logarithm of the multivariate gamma function of dimension ``p``.
-
-        Raises:
-            RuntimeError: p is below 1.
-        """
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is
+        below 1."""
 
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
@@ -1410,11 +1400,7 @@ class Methods(Viewing, Generic[Tensor]):
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
         """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
-        (input2).
-
-        Raises:
-            RuntimeError: shapes that do not go together.
-        """
+        (input2). Raises RuntimeError: shapes that do not go together."""
 
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""

@@ -133,8 +133,7 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
     """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
     Raises LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it."""
-    LU, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
-    return return_types.linalg_lu_factor(LU, pivots)
+    return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
 @spelled
@@ -158,8 +157,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 @spelled
 def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu[Tensor]:
     """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
-    LU, pivots, _ = apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))
-    return return_types.linalg_lu(*lu_unpack(LU, pivots))
+    return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 
 
 @function
@@ -203,8 +201,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
     """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
     Raises LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it."""
-    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
-    return return_types.linalg_ldl_factor(LD, pivots)
+    return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
 @spelled

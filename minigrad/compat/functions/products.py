@@ -51,11 +51,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     minigrad.Size([2, 5])
     """
     if isinstance(dims, int):
-        left = list(range(a.array.ndim - dims, a.array.ndim))
-        right = list(range(dims))
+        left, right = list(range(a.array.ndim - dims, a.array.ndim)), list(range(dims))
     else:
-        left = [d % a.array.ndim for d in ([dims[0]] if isinstance(dims[0], int) else dims[0])]
-        right = [d % b.array.ndim for d in ([dims[1]] if isinstance(dims[1], int) else dims[1])]
+        sides = [[side] if isinstance(side, int) else side for side in dims]
+        left, right = ([d % x.array.ndim for d in side] for x, side in zip((a, b), sides, strict=True))
     rows = [d for d in range(a.array.ndim) if d not in left]
     columns = [d for d in range(b.array.ndim) if d not in right]
     shape = [a.array.shape[d] for d in rows] + [b.array.shape[d] for d in columns]

@@ -357,13 +357,12 @@ def histogramdd(
         raise RuntimeError("histogramdd: input tensor should have at least 2 dimensions")
     points = host.reshape(-1, host.shape[-1])
     axes = points.shape[1]
-    each: Any = bins if isinstance(bins, int) else [_host(b) for b in bins]
-    if not isinstance(each, int) and len(each) != axes:
+    each = [bins] * axes if isinstance(bins, int) else [_host(b) for b in bins]
+    if len(each) != axes:
         raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
     if range is not None and len(range) != 2 * axes:
         raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
     limits = [None] * axes if range is None else zip(range[::2], range[1::2], strict=True)
-    each = [each] * axes if isinstance(each, int) else each
     counts, *edges = _counted(input, points, zip(each, limits, strict=True), weight, density)
     return return_types.histogramdd(counts, tuple(edges))
 
