@@ -55,8 +55,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
         n: the length to cut the axis to, or to fill it up to with zeros.
         norm: "backward" (the default) as it is, "ortho" divided by √n, "forward" by n.
 
-    Raises:
-        RuntimeError: an unknown norm, or n below 1.
+    Raises RuntimeError: an unknown norm, or n below 1.
     """
     return _along(fourier.fft, input, n, dim, norm)
 

@@ -89,8 +89,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-    Raises:
-        RuntimeError: the axis has another length. IndexError: there is no such axis.
+    Raises RuntimeError: the axis has another length. IndexError: there is no such axis.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])

@@ -47,8 +47,7 @@ def stft(
             no default.
         align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
 
-    Raises:
-        RuntimeError: lengths that do not go together, or that are not positive.
+    Raises RuntimeError: lengths that do not go together, or that are not positive.
     """
     name, hop, width = _checked("stft", n_fft, hop_length, win_length, window)
     one = input.dim() == 1
@@ -101,8 +100,7 @@ def istft(
         length: cut the signal to this length, or fill it up to it with zeros.
         return_complex: the signal is complex.
 
-    Raises:
-        RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+    Raises RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
     """
     name, hop, width = _checked("istft", n_fft, hop_length, win_length, window)
     if not input.is_complex() or input.dim() not in (2, 3) or not input.numel():

@@ -260,8 +260,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         fweights: (N,) integers, how often each observation was made.
         aweights: (N,) floats, how much each observation counts.
 
-    Raises:
-        RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+    Raises RuntimeError: more than two axes, or weights of another shape, dtype or sign.
     """
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
@@ -349,8 +348,7 @@ def histogramdd(
         weight: (...) what each point counts.
         density: divide by the total and by the cells' volumes.
 
-    Raises:
-        RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
+    Raises RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
     """
     host = _host(input)
     if host.ndim < 2:

@@ -144,8 +144,7 @@ class Adafactor(Optimizer):
         eps: (ε₁, ε₂). ε₁ is the least √v, and the least mean of r; the dtype's machine epsilon if None.
         d: the rms of u from which on it is scaled down.
 
-    Raises:
-        ValueError: an option outside its range. RuntimeError: complex parameters.
+    Raises ValueError: an option outside its range. RuntimeError: complex parameters.
     """
 
     def __init__(

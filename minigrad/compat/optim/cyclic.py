@@ -24,8 +24,7 @@ class CyclicLR(GroupScheduler):
         cycle_momentum: let the momentum (or the first beta) go the other way, between
             ``base_momentum`` and ``max_momentum``.
 
-    Raises:
-        ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
+    Raises ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
     """
 
     _functions = ("_scale_fn_custom",)

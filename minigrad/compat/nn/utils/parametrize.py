@@ -130,8 +130,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
         parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
         unsafe: do not check that shape and dtype stay the same.
 
-    Raises:
-        ValueError: there is no such tensor, or the result has another shape or dtype.
+    Raises ValueError: there is no such tensor, or the result has another shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
