@@ -307,7 +307,8 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
         gq = gq + matmul(x[..., rows:], adjoint(gr[..., rows:]))
     square, gsquare = r[..., :rows], gr[..., :rows]
     upper = triu(matmul(gsquare, adjoint(square)) - matmul(adjoint(q), gq), 0)
-    symmetric = _and_adjoint(upper) - _diag(diagonal(_and_adjoint(upper) * 0.5, 0, -2, -1))
+    twice = _and_adjoint(upper)
+    symmetric = twice - _diag(diagonal(twice, 0, -2, -1) * 0.5)
     slope = adjoint(solve_triangular(square, adjoint(gq + matmul(q, symmetric)), True, False))
     return concatenate(-1, slope, matmul(q, gr[..., rows:])) if rows < columns else slope
 
