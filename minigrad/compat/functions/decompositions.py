@@ -8,6 +8,7 @@ import numpy as np
 
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
+from ...backend.dtype import Array
 from ...functions.arguments import common_shape
 from ...functions.creation import empty, eye
 from ...functions.define import function, method
@@ -41,7 +42,7 @@ def cholesky_ex(
 
 
 @on_cpu
-def _first_minors(x: Any) -> Any:
+def _first_minors(x: Array) -> Array:
     """The order of the first leading minor that is not positive definite; 0 where all are."""
     info = np.zeros(x.shape[:-2], np.int32)
     for place in np.ndindex(x.shape[:-2]):

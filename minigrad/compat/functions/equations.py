@@ -12,6 +12,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import dtype as dt
+from ...backend.dtype import Array
 from ...functions.arguments import common_shape
 from ...functions.creation import empty, eye, zeros
 from ...functions.define import method
@@ -91,7 +92,7 @@ def or_nan(
 
 
 @on_cpu
-def _zero_pivots(x: Any) -> Any:
+def _zero_pivots(x: Array) -> Array:
     info = np.zeros(x.shape[:-2], np.int32)
     for place in np.ndindex(x.shape[:-2]):
         try:

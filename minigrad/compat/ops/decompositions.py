@@ -80,11 +80,12 @@ def solve(a: Array, b: Array) -> Array:
     b=lambda g, a, upper, unit: solve_triangular(adjoint(a), g, not upper, unit),
     promote="same",
 )
+@on_cpu
 def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """x of a x = b for the upper or lower triangle of a (..., N, N), its diagonal taken as ones if ``unit``"""
     if upper:  # backwards, it is a lower one
-        return on_host(lambda a, b: _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :], a, b)
-    return on_host(lambda a, b: _substituted(a, b, unit), a, b)
+        return _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :]
+    return _substituted(a, b, unit)
 
 
 @op(
@@ -161,12 +162,9 @@ def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
     b=lambda g, a, rcond: matmul(adjoint(pinv(a, 0.0, rcond, False)), g),
     promote="same",
 )
+@on_cpu
 def least_squares(a: Array, b: Array, rcond: float) -> Array:
     """The smallest x of those that minimise |a x − b|, a (..., M, N) and b (..., M, K) with the same leading axes"""
-    return on_host(lambda a, b: _least_squares(a, b, rcond), a, b)
-
-
-def _least_squares(a: Array, b: Array, rcond: float) -> Array:
     out = np.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
     if a.size and b.size:
         for place in np.ndindex(a.shape[:-2]):

@@ -11,7 +11,7 @@ from ...backend.dtype import Array
 from ...ops.complex import IN_PLACE_OF
 from ...ops.op import op
 from .decompositions import conjugate, pivot_size
-from .lapack import on_cpu, on_host
+from .lapack import on_cpu
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is no pivot
 
@@ -73,12 +73,9 @@ def _pivot(a: Array, k: int) -> tuple[int, int]:
         ldl_solve(ld, pivots, g, True) if hermitian else conjugate(ldl_solve(ld, pivots, conjugate(g), False))
     ),
 )
+@on_cpu
 def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
     """x of a x = b, for what ``ldl_factor`` gives of a; the leading axes are the same"""
-    return on_host(lambda m, p, b: _solved_each(m, p, b, hermitian), ld, pivots, b)
-
-
-def _solved_each(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
     out = b.copy()
     for place in np.ndindex(b.shape[:-2]):
         _solve(ld[place], pivots[place], out[place], np.conj if hermitian else np.asarray)

@@ -39,11 +39,12 @@ def on_host(function: Any, *arrays: Array) -> Any:
 
 
 def on_cpu(function: Function) -> Function:
-    """Let a function whose first argument is a NumPy array take one of any backend: see ``on_host``."""
+    """Let a function of NumPy arrays, its first arguments of type Array, take those of any backend: see ``on_host``."""
+    arrays = list(function.__annotations__.values())[:-1].count("Array")
 
     @wraps(function)
-    def on_any(x: Array, *rest: Any) -> Any:
-        return on_host(lambda x: function(x, *rest), x)
+    def on_any(*args: Any) -> Any:
+        return on_host(lambda *host: function(*host, *args[arrays:]), *args[:arrays])
 
     return on_any  # type: ignore[return-value]
 
