@@ -434,8 +434,7 @@ class Methods(Viewing, Generic[Tensor]):
             fweights: (N,) integers, how often each observation was made.
             aweights: (N,) floats, how much each observation counts.
 
-        Raises:
-            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        Raises RuntimeError: more than two axes, or weights of another shape, dtype or sign.
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
@@ -444,8 +443,7 @@ class Methods(Viewing, Generic[Tensor]):
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-        Raises:
-            RuntimeError: the axis has another length. IndexError: there is no such axis.
+        Raises RuntimeError: the axis has another length. IndexError: there is no such axis.
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
@@ -895,8 +893,7 @@ class Methods(Viewing, Generic[Tensor]):
             length: cut the signal to this length, or fill it up to it with zeros.
             return_complex: the signal is complex.
 
-        Raises:
-            RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+        Raises RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
         """
 
     @property
@@ -1760,8 +1757,7 @@ class Methods(Viewing, Generic[Tensor]):
                 no default.
             align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
 
-        Raises:
-            RuntimeError: lengths that do not go together, or that are not positive.
+        Raises RuntimeError: lengths that do not go together, or that are not positive.
         """
 
     def storage(self) -> TypedStorage:
