@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,33 +18,13 @@ from ...ops.op import Op
 from ...tensor import Tensor
 from ..ops import fourier
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-]
-__all__ += ["ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn"]
+__all__ += ["ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 _NORMS = ("backward", "forward", "ortho")
 _INVERSE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}  # as ifft divides by n
 Dims = int | Sequence[int] | None
-
-
-class OverAxes(Protocol):
-    """A transform along several axes."""
-
-    def __call__(
-        self, input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None
-    ) -> Tensor: ...
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @spelled
@@ -144,7 +124,7 @@ def ihfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm
     return conj(rfftn(input, s, dim, _inverse(norm)))
 
 
-def _over_two(function: Any) -> OverAxes:
+def _over_two(function: Function) -> Function:
     """A transform along the last two axes, where others are not named."""
 
     def over_two(
@@ -154,7 +134,7 @@ def _over_two(function: Any) -> OverAxes:
 
     over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
     over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
-    return spelled(over_two)
+    return spelled(over_two)  # type: ignore[return-value]
 
 
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
