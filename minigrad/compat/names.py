@@ -91,12 +91,13 @@ torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=conta
     pixelshuffle=shaping pooling rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module
 torch.nn.utils | compat. | fusion prune
-torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize spectral_norm weight_norm
+torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
+torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
 torch.nn.utils | (compat.func.stateless) | stateless
 torch.nn.utils | (nn.init) | init
 torch.optim | optim.adam | adamw
-torch.optim | compat.optim. | adafactor adagrad lbfgs
-torch.optim | compat.optim.adagrad | adadelta rmsprop
+torch.optim | compat.optim. | adagrad lbfgs
+torch.optim | compat.optim.adagrad | adadelta adafactor rmsprop
 torch.optim | compat.optim.adam | adamax nadam radam sparse_adam
 torch.optim | compat.optim.sgd | asgd rprop
 torch.utils | compat.foreach | _foreach_utils
@@ -225,14 +226,12 @@ torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_pres
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
 torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
-torch.nn.utils | compat.nn.utils.spectral_norm: | remove_spectral_norm spectral_norm
-torch.nn.utils | compat.nn.utils.weight_norm: | remove_weight_norm weight_norm
+torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weight_norm spectral_norm weight_norm
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.parametrizations | compat.nn.utils.orthogonal: | orthogonal
 torch.nn.utils.stateless | compat.func.stateless: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
-torch.optim | compat.optim.adafactor: | Adafactor
-torch.optim | compat.optim.adagrad: | Adadelta Adagrad RMSprop
+torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
 torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
 torch.optim | compat.optim.lbfgs: | LBFGS
 torch.optim | compat.optim.sgd: | ASGD Rprop

@@ -24,11 +24,7 @@ igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
 
 @function
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of ``digamma``.
-
-    Raises:
-        RuntimeError: n is negative.
-    """
+    """The n-th derivative of ``digamma``. Raises RuntimeError: n is negative."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
@@ -36,11 +32,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``.
-
-    Raises:
-        RuntimeError: p is below 1.
-    """
+    """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = lgamma(input)
@@ -68,10 +60,7 @@ xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 @spelled
 def airy_ai(input: Tensor) -> Tensor:
     """Airy's function Ai, elementwise.
-
-    Raises:
-        NotImplementedError: a gradient would be wanted, which PyTorch has not either.
-    """
+    Raises NotImplementedError: a gradient would be wanted, which PyTorch has not either."""
     if state.grad and input.requires_grad:
         raise NotImplementedError("the derivative of airy_ai is not implemented: use input.detach()")
     return apply(s.airy_ai, (input,))
