@@ -220,11 +220,7 @@ class Softmin(_AlongAxis, function=F.softmin):
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W).
-
-    Raises:
-        ValueError: the input has another number of axes.
-    """
+    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError: the input has another number of axes."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):

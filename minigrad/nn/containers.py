@@ -131,11 +131,7 @@ class Sequential(_Modules):
         return type(self)(OrderedDict(named))
 
     def insert(self, index: int, module: Any) -> Sequential:
-        """Put a module before position ``index``.
-
-        Raises:
-            AssertionError: not a module. IndexError: no such position.
-        """
+        """Put a module before position ``index``. Raises AssertionError: not a module; IndexError: no such position."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):

@@ -111,8 +111,7 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
 
-    Raises:
-        ValueError: ``groups`` does not divide the channels, or the padding is unknown.
+    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown.
     """
 
 

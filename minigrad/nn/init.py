@@ -36,8 +36,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Args:
         param: the slope of leaky_relu, 0.01 if None.
 
-    Raises:
-        ValueError: the nonlinearity is unknown, or the slope is not a number.
+    Raises ValueError: the nonlinearity is unknown, or the slope is not a number.
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -151,11 +150,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (out, in, ...) that returns each channel unchanged, as far as there are channels.
-
-    Raises:
-        ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels.
-    """
+    """A convolution's weight (out, in, ...) that returns each channel unchanged, as far as there are channels. Raises
+    ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -261,11 +257,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters: load a state dict into it.
-
-    Raises:
-        RuntimeError: it is not a Module with an argument ``device``.
-    """
+    """A module with uninitialised parameters: load a state dict into it. Raises RuntimeError: it is not a Module with
+    an argument ``device``."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -183,11 +183,8 @@ class Module(Stateful):
     # Registration -------------------------------------------------------------------------------------------
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name; None reserves the name.
-
-        Raises:
-            TypeError, KeyError: the name or the value cannot be registered. ValueError: the tensor is no leaf.
-        """
+        """Add a parameter under a name; None reserves the name. Raises TypeError, KeyError: the name or the value
+        cannot be registered; ValueError: the tensor is no leaf."""
         if isinstance(param, Parameter) and not param.is_leaf:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
         self._register("parameter", name, param, Parameter)
@@ -357,11 +354,8 @@ class Module(Stateful):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of a full name, such as "encoder.layers.0".
-
-        Raises:
-            AttributeError: the name does not exist, or is not a module's.
-        """
+        """The submodule of a full name, such as "encoder.layers.0". Raises AttributeError: the name does not exist, or
+        is not a module's."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = getattr(module, name, None)
@@ -373,11 +367,8 @@ class Module(Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule of a full name, or add one unless ``strict``.
-
-        Raises:
-            ValueError: no name, or no module. AttributeError: see ``get_submodule``.
-        """
+        """Replace the submodule of a full name, or add one unless ``strict``. Raises ValueError: no name, or no module;
+        AttributeError: see ``get_submodule``."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -489,8 +480,7 @@ class Module(Stateful):
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
         dtype.
 
-        Raises:
-            TypeError: the dtype is of integers or bools, or an argument is not in its place. RuntimeError: ``copy``.
+        Raises TypeError: the dtype is of integers or bools, or an argument is not in its place; RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True

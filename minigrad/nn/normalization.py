@@ -238,8 +238,7 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises:
-        ValueError: the input has another number of axes, or, in training, one value a channel.
+    Raises ValueError: the input has another number of axes, or, in training, one value a channel.
     """
 
 
@@ -259,8 +258,7 @@ class SyncBatchNorm(_BatchNorm):
     Args:
         process_group: the ranks; None for all.
 
-    Raises:
-        ValueError: the input has less than two axes, or, in training, one value a channel on all ranks together.
+    Raises ValueError: the input has less than two axes, or, in training, one value a channel on all ranks together.
     """
 
     def __init__(

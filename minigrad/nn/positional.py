@@ -112,8 +112,7 @@ class RotaryPositionalEncoding(_Positional):
         head_dim: Dh, the width of a head; even. max_len: the number of positions. base: the slowest pair
             completes a turn in about 2π · base positions.
 
-    Raises:
-        ValueError: the width is odd.
+    Raises ValueError: the width is odd.
     """
 
     table: Tensor
@@ -130,11 +129,8 @@ class RotaryPositionalEncoding(_Positional):
         self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position.
-
-        Raises:
-            RuntimeError: the width is not Dh, or there are more positions than ``max_len``.
-        """
+        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position. Raises RuntimeError: the
+        width is not Dh, or there are more positions than ``max_len``."""
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         return apply(rotate, (x, self._rows(self.table, offset, x.shape[-2]), False))

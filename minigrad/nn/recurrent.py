@@ -94,8 +94,7 @@ class RNNBase(_Recurrent):
         bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
         ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
 
-    Raises:
-        ValueError, TypeError: invalid sizes or options.
+    Raises ValueError, TypeError: invalid sizes or options.
     """
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
@@ -152,11 +151,8 @@ class RNNBase(_Recurrent):
     # Shapes -------------------------------------------------------------------------------------------------
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Check an input (T, B, I), or packed (N, I).
-
-        Raises:
-            ValueError: its dtype is not that of the weights. RuntimeError: its width is not I, or it has no steps.
-        """
+        """Check an input (T, B, I), or packed (N, I). Raises ValueError: its dtype is not that of the weights;
+        RuntimeError: its width is not I, or it has no steps."""
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
             raise ValueError(
@@ -213,8 +209,7 @@ class RNNBase(_Recurrent):
             The result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
             state, shaped as ``hx``.
 
-        Raises:
-            ValueError, RuntimeError: shapes or dtypes do not fit.
+        Raises ValueError, RuntimeError: shapes or dtypes do not fit.
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)

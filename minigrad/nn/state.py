@@ -94,8 +94,7 @@ class Stateful:
         Returns:
             The missing and the unexpected names.
 
-        Raises:
-            RuntimeError: names or shapes do not fit; the text lists them all.
+        Raises RuntimeError: names or shapes do not fit; the text lists them all.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())

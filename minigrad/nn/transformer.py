@@ -338,11 +338,8 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks.
-
-        Raises:
-            RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit.
-        """
+        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks. Raises
+        RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
         self._check(src, tgt)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}

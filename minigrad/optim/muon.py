@@ -82,8 +82,7 @@ class Muon(Optimizer):
         ns_coefficients, eps, ns_steps: of the iteration.
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
-    Raises:
-        ValueError: an option outside its range, or a parameter that is no matrix. RuntimeError: a complex one.
+    Raises ValueError: an option outside its range, or a parameter that is no matrix; RuntimeError: a complex one.
     """
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"

@@ -119,11 +119,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._whole = whole if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it.
-
-        Raises:
-            RuntimeError: ``consolidate_state_dict`` was not called on all ranks before, or gave it to another rank.
-        """
+        """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it. Raises RuntimeError:
+        ``consolidate_state_dict`` was not called on all ranks before, or gave it to another rank."""
         if self._whole is None:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to=...)` "
@@ -136,10 +133,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Take over a whole state, of any number of ranks or of ``optimizer_class`` itself: each rank takes its share.
-
-        Raises:
-            ValueError: as of any optimiser; nothing changes.
-        """
+        Raises ValueError: as of any optimiser; nothing changes."""
         assert self.optim is not None
         loaded = self._passed("load_pre", dict(state_dict))
         saved = list(loaded["param_groups"])

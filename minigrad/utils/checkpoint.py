@@ -36,8 +36,7 @@ def checkpoint(
         debug, early_stop: without effect.
         preserve_rng_state: the second run draws the random numbers of the first.
 
-    Raises:
-        RuntimeError: in the backward pass, if the second run applies other ops than the first.
+    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first.
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")

@@ -42,11 +42,7 @@ class Axes(NamedTuple):
     n: int
 
     def each(self, argument: str, value: Any) -> Ints:
-        """A number for each axis, from one for all or one for each.
-
-        Raises:
-            RuntimeError: too many, or too few.
-        """
+        """A number for each axis, from one for all or one for each. Raises RuntimeError: too many, or too few."""
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
@@ -89,10 +85,7 @@ class Axes(NamedTuple):
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
         """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
-
-        Raises:
-            RuntimeError: the input has another number of axes.
-        """
+        Raises RuntimeError: the input has another number of axes."""
         if input.array.ndim == self.n + 2:
             return run(input)
         if input.array.ndim != self.n + 1:

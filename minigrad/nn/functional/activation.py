@@ -150,8 +150,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         input: (N, C, ...), (N) or ().
         weight: a slope for each channel, (C), or a common one, (1) or ().
 
-    Raises:
-        RuntimeError: shapes or dtypes do not fit.
+    Raises RuntimeError: shapes or dtypes do not fit.
     """
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
@@ -170,11 +169,7 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element, else it is
-    their mean (Xu et al. 2015).
-
-    Raises:
-        RuntimeError: lower is above upper.
-    """
+    their mean (Xu et al. 2015). Raises RuntimeError: lower is above upper."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -218,11 +213,8 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 @rounded_once
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a σ(b), a and b being the halves of an axis, of even length (Dauphin et al. 2016).
-
-    Raises:
-        RuntimeError: the axis has an odd length.
-    """
+    """a σ(b), a and b being the halves of an axis, of even length (Dauphin et al. 2016). Raises RuntimeError: the axis
+    has an odd length."""
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")

@@ -135,11 +135,7 @@ def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
     """Overlapping blocks, as ``unfold`` returns them, added: (N, C · kernel, places) -> (N, C, *output_size); also
-    without N.
-
-    Raises:
-        RuntimeError: the input does not have a shape that ``unfold`` returns.
-    """
+    without N. Raises RuntimeError: the input does not have a shape that ``unfold`` returns."""
     axes = Axes("fold", 2)
     window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)
     places, kernel = window.places(lengths), prod(window.kernel)

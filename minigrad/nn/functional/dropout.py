@@ -23,11 +23,7 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
+    2014). Raises ValueError: ``p`` is not a probability."""
     probability("dropout", p)
     if not training or p == 0.0:
         return input
@@ -53,11 +49,8 @@ def _scale(input: Tensor, p: float) -> float:
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L).
-
-    Raises:
-        ValueError: ``p`` is not a probability. RuntimeError: the input has another number of axes.
-    """
+    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError: ``p`` is not a
+    probability; RuntimeError: the input has another number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
         problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
@@ -92,12 +85,8 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear
-    map follows (Klambauer et al. 2017).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
+    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear map
+    follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
     keep = _mask(input, p, training)
     return input if keep is None else _alpha(input, keep, p, inplace)
 

@@ -38,8 +38,7 @@ def embedding(
         scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
         sparse: ignored: gradients are dense.
 
-    Raises:
-        RuntimeError: indices are not integers. IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
+    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
     """
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:

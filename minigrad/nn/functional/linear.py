@@ -12,10 +12,8 @@ __all__ = ["bilinear", "linear"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...).
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
+    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...). Raises
+    RuntimeError: shapes or dtypes do not fit; TypeError: the input is not a tensor.
 
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])

@@ -97,8 +97,7 @@ def batch_norm(
             mean and variance of a batch that is not empty; evaluation uses them instead of these.
         weight, bias: (C), or None.
 
-    Raises:
-        ValueError: one value a channel in training, or an eps that is not positive.
+    Raises ValueError: one value a channel in training, or an eps that is not positive.
     """
     shape = input.array.shape
     if shape == (0,):
@@ -175,8 +174,7 @@ def group_norm(
     Args:
         input: (N, C, ...). num_groups: the number of groups, which divides C. weight, bias: (C), or None.
 
-    Raises:
-        ValueError: groups of one value.
+    Raises ValueError: groups of one value.
     """
     if _has_wide(input, weight):
         return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)

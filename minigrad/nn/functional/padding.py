@@ -28,9 +28,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             numbers remove is still there to be mirrored or repeated, but not to come round.
         value: the constant, 0 if None.
 
-    Raises:
-        RuntimeError: the number of widths is odd or too large, or an axis is too short.
-        NotImplementedError: the mode is unknown, or does not pad these axes.
+    Raises RuntimeError: the number of widths is odd or too large, or an axis is too short; NotImplementedError: the
+    mode is unknown, or does not pad these axes.
 
     >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1))
     tensor([[0, 1, 2],

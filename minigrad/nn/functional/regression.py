@@ -112,13 +112,9 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked
-    on the CPU.
-
-    Raises:
-        ValueError: input and target differ in shape.
-        RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked on the CPU).
-    """
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked on
+    the CPU. Raises ValueError: input and target differ in shape; RuntimeError: they differ in dtype; the input is
+    outside [0, 1], or NaN (checked on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
@@ -144,8 +140,7 @@ def binary_cross_entropy_with_logits(
     Args:
         pos_weight: a factor for the part of the loss where the target is 1.
 
-    Raises:
-        ValueError: input and target differ in shape. RuntimeError: the target is not floating-point.
+    Raises ValueError: input and target differ in shape; RuntimeError: the target is not floating-point.
     """
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
@@ -220,8 +215,7 @@ def gaussian_nll_loss(
             be 1, or the last one absent. It is clamped to at least ``eps``, which gradients ignore.
         full: add ln 2π / 2.
 
-    Raises:
-        ValueError: the variance is negative, or of another shape; the reduction is unknown.
+    Raises ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):

@@ -46,9 +46,8 @@ class DistributedDataParallel(Wrapper, fields=True):
         check_reduction, gradient_as_bucket_view, delay_all_reduce_named_params, param_to_hook_all_reduce,
             mixed_precision, device_mesh, skip_all_reduce_unused_params: kept as attributes, without an effect.
 
-    Raises:
-        ValueError: ``init_process_group`` was not called. RuntimeError: nothing requires a gradient, or the ranks'
-            models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.
+    Raises ValueError: ``init_process_group`` was not called; RuntimeError: nothing requires a gradient, or the ranks'
+    models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.
     """
 
     broadcast_buffers: bool | None = None
@@ -149,11 +148,8 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
         """Let ``hook(state, bucket)`` reduce each bucket. It returns a Future, or a tensor, of the bucket's result,
-        which is taken as it is: a hook divides by the number of ranks itself.
-
-        Raises:
-            TypeError: ``hook`` cannot be called. RuntimeError: there is a hook already.
-        """
+        which is taken as it is: a hook divides by the number of ranks itself. Raises TypeError: ``hook`` cannot be
+        called; RuntimeError: there is a hook already."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._reducer.set_hook(state, hook)

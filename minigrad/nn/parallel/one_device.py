@@ -50,8 +50,7 @@ class DataParallel(Wrapper):
     Args:
         device_ids: one GPU, or none. output_device, dim: kept as attributes.
 
-    Raises:
-        NotImplementedError: there are several devices.
+    Raises NotImplementedError: there are several devices.
     """
 
 

@@ -38,11 +38,8 @@ def _gradients(parameters: Parameters) -> list[Tensor]:
 def get_total_norm(
     tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector: a tensor without axes.
-
-    Raises:
-        RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
-    """
+    """The norm of all tensors together, as if they were one vector: a tensor without axes. Raises RuntimeError: the
+    norm is not finite, and ``error_if_nonfinite``."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
@@ -117,8 +114,7 @@ def clip_grad_norm_(
     Returns:
         The norm before, a tensor without axes.
 
-    Raises:
-        RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
+    Raises RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()

@@ -119,8 +119,7 @@ def pack_padded_sequence(
         lengths: of each sequence, B integers: a list, or a tensor on the CPU.
         enforce_sorted: require the longest sequence first; if False, they are sorted here.
 
-    Raises:
-        RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
+    Raises RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
     """
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
@@ -185,8 +184,7 @@ def pad_packed_sequence(
     Returns:
         (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
 
-    Raises:
-        ValueError: ``total_length`` is shorter than the longest sequence.
+    Raises ValueError: ``total_length`` is shorter than the longest sequence.
     """
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])
@@ -203,10 +201,8 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L.
-
-    Raises:
-        RuntimeError: the side is unknown, there are no sequences, or axes after the first differ.
+    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L. Raises RuntimeError:
+    the side is unknown, there are no sequences, or axes after the first differ.
 
     >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)
     tensor([[1, 2, 3],

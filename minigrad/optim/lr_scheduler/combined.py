@@ -12,11 +12,8 @@ from .scheduler import LRScheduler, put, snapshot
 
 
 class _Combined(LRScheduler):
-    """A schedule of other ones, whose state dicts are part of its own.
-
-    Raises:
-        ValueError: no schedules, one of another optimiser, or a ReduceLROnPlateau.
-    """
+    """A schedule of other ones, whose state dicts are part of its own. Raises ValueError: no schedules, one of another
+    optimiser, or a ReduceLROnPlateau."""
 
     _schedulers: list[Any]
 

@@ -67,11 +67,8 @@ class ConstantLR(FactorScheduler):
 
 
 class LinearLR(FactorScheduler):
-    """lr₀ · (start + (end - start) · min(e, total_iters) / total_iters), the factors being the arguments.
-
-    Raises:
-        ValueError: start_factor outside (0, 1], end_factor outside [0, 1].
-    """
+    """lr₀ · (start + (end - start) · min(e, total_iters) / total_iters), the factors being the arguments. Raises
+    ValueError: start_factor outside (0, 1], end_factor outside [0, 1]."""
 
     def __init__(
         self,

@@ -34,8 +34,7 @@ class LRScheduler:
     Attributes:
         base_lrs: lr₀ of each group. last_epoch: e.
 
-    Raises:
-        TypeError: not an Optimizer. KeyError: a group without "initial_lr".
+    Raises TypeError: not an Optimizer; KeyError: a group without "initial_lr".
     """
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None

@@ -78,9 +78,8 @@ class DataLoader(Generic[T_co, Batch_co]):
     To type checkers it is a ``DataLoader[Example, Batch]``, of which ``DataLoader[Example]`` says nothing of the batch:
     its type is that which ``collate_fn`` returns.
 
-    Raises:
-        ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took
-            longer than ``timeout``; an error of the dataset in a worker, with its traceback in the text.
+    Raises ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took longer than
+    ``timeout``; an error of the dataset in a worker, with its traceback in the text.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]

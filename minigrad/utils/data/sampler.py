@@ -57,8 +57,7 @@ class RandomSampler(Sampler[int]):
             through several orders.
         generator: of the numbers; None is a new one for each pass, seeded from the default generator.
 
-    Raises:
-        TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
+    Raises TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
@@ -137,10 +136,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter.
-
-    Raises:
-        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool.
-    """
+    Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)

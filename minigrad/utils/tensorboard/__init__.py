@@ -14,7 +14,6 @@ def __getattr__(name: str) -> Any:
     """The class, if TensorBoard is installed: programs try the import to see whether it is."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .writer import SummaryWriter, protocol
+    from .writer import SummaryWriter
 
-    protocol()
     return SummaryWriter

@@ -1,6 +1,7 @@
 """SummaryWriter: numbers, images and text of a training run, in files that TensorBoard shows.
 
 The package ``tensorboard`` itself writes the files; an entry is a dict of the fields of its message ``Summary.Value``.
+Importing this raises ImportError where it is missing.
 """
 
 from __future__ import annotations
@@ -11,14 +12,25 @@ import socket
 import time
 import wave
 from collections.abc import Mapping, Sequence
-from functools import cache, partialmethod
-from types import SimpleNamespace
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
 from ...backend.extras import how_to_install
 from ...backend.host import host
+
+try:
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.plugins.hparams import metadata as hparams_metadata
+    from tensorboard.plugins.hparams import plugin_data_pb2
+    from tensorboard.plugins.hparams import summary_v2 as hparams
+    from tensorboard.plugins.scalar.metadata import create_summary_metadata as scalar_metadata
+    from tensorboard.plugins.text.metadata import create_summary_metadata as text_metadata
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+except ImportError as error:
+    command = how_to_install("tensorboard", "tensorboard")
+    raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
 
 Ndarray = np.ndarray[Any, Any]
 Time = float | None  # seconds since 1970; None is now
@@ -30,25 +42,6 @@ _INSTEAD = {
     "write frames with add_image, one per step": "add_video",
     "begin the tags of one chart with the same word, or use add_scalars": "add_custom_scalars",
 }
-
-
-@cache
-def protocol() -> SimpleNamespace:
-    """The parts of the package ``tensorboard`` that writing needs. Raises ImportError if it is not installed."""
-    try:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.plugins.hparams import metadata, plugin_data_pb2, summary_v2
-        from tensorboard.plugins.scalar.metadata import create_summary_metadata as scalar
-        from tensorboard.plugins.text.metadata import create_summary_metadata as text
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter
-    except ImportError as error:
-        command = how_to_install("tensorboard", "tensorboard")
-        raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
-    end = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
-    ended = {"tag": metadata.SESSION_END_INFO_TAG, "metadata": metadata.create_summary_metadata(end)}
-    return SimpleNamespace(
-        Event=Event, File=EventFileWriter, hparams=summary_v2, ended=ended, scalar=scalar("", ""), text=text("", "")
-    )
 
 
 class SummaryWriter:
@@ -64,8 +57,7 @@ class SummaryWriter:
         max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
         filename_suffix: appended to the names of files.
 
-    Raises:
-        ImportError: the package ``tensorboard`` is not installed.
+    Raises ImportError: the package ``tensorboard`` is not installed.
     """
 
     def __init__(
@@ -93,13 +85,12 @@ class SummaryWriter:
     def _file(self, folder: str) -> Any:
         """The file in a folder, a new one after ``close``."""
         if folder not in self._files:
-            self._files[folder] = protocol().File(folder, *self._options)
+            self._files[folder] = EventFileWriter(folder, *self._options)
         return self._files[folder]
 
     def _write(self, step: Any, walltime: Time, folder: str | None = None, **fields: Any) -> None:
-        event = protocol().Event(wall_time=time.time() if walltime is None else walltime, **fields)
-        if step is not None:
-            event.step = int(step)
+        fields |= {} if step is None else {"step": int(step)}
+        event = Event(wall_time=time.time() if walltime is None else walltime, **fields)
         self._file(folder or self.log_dir).add_event(event)
 
     def _add(self, step: Any, walltime: Time, **entry: Any) -> None:
@@ -124,7 +115,7 @@ class SummaryWriter:
         if new_style:
             kind, field = ("DT_DOUBLE", "double_val") if double_precision else ("DT_FLOAT", "float_val")
             tensor = {"dtype": kind, field: [number]}
-            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=protocol().scalar)
+            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=scalar_metadata("", ""))
         else:
             self._add(global_step, walltime, tag=tag, simple_value=number)
 
@@ -203,7 +194,7 @@ class SummaryWriter:
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
         tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
-        self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=protocol().text, tensor=tensor)
+        self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=text_metadata("", ""), tensor=tensor)
 
     def add_hparams(
         self,
@@ -221,13 +212,17 @@ class SummaryWriter:
             hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
         """
-        hp, name = protocol().hparams, run_name or str(time.time())
+        name = run_name or str(time.time())
         values = {key: getattr(v, "item", lambda v=v: v)() for key, v in hparam_dict.items() if v is not None}
-        domains = {key: hp.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
-        table = hp.hparams_config_pb([hp.HParam(key, domains.get(key)) for key in values], map(hp.Metric, metric_dict))
-        run = hp.hparams_pb(values, trial_id=name)
+        domains = {key: hparams.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
+        columns = [hparams.HParam(key, domains.get(key)) for key in values]
+        table = hparams.hparams_config_pb(columns, map(hparams.Metric, metric_dict))
+        run = hparams.hparams_pb(values, trial_id=name)
+        success = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
+        end = {"metadata": hparams_metadata.create_summary_metadata(success)}
+        end["tag"] = hparams_metadata.SESSION_END_INFO_TAG
         with SummaryWriter(os.path.join(self.log_dir, name)) as row:
-            for summary in (table, run, {"value": [protocol().ended]}):
+            for summary in (table, run, {"value": [end]}):
                 row._write(None, None, summary=summary)
             for key, metric in metric_dict.items():
                 row.add_scalar(key, metric, global_step)

@@ -25,8 +25,7 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
         collate_fn_map: by type, or tuple of types: ``function(batch, *, collate_fn_map)`` for examples of it.
             Other mappings, named tuples and sequences of one length are collated item by item.
 
-    Raises:
-        TypeError: examples of a type that is not in the map. RuntimeError: sequences of different lengths.
+    Raises TypeError: examples of a type that is not in the map; RuntimeError: sequences of different lengths.
     """
     first = batch[0]
     join = _joiner(type(first), collate_fn_map or {})
