@@ -40,7 +40,6 @@ class _List(Module):
     """What Sequential, ModuleList and ParameterList share: values in a row, which are attributes."""
 
     def _names(self) -> list[str]:
-        """The attributes' names, in order."""
         return list(self._modules)
 
     def _name(self, index: Any) -> str:
@@ -91,7 +90,6 @@ class _Modules(_List):
         return iter(self._modules.values())
 
     def _renew(self, modules: Iterable[Any]) -> None:
-        """Hold these modules instead, numbered from 0."""
         modules = list(modules)
         self._modules.clear()
         self.extend(modules)
@@ -236,7 +234,6 @@ class _Dict(Module, MutableMapping[str, Any]):
     __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals itself alone
 
     def _names(self) -> dict[str, Any]:
-        """The keys, in order."""
         return self._modules
 
     def __len__(self) -> int:

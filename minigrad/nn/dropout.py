@@ -13,12 +13,10 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 class _DropoutNd(FunctionLayer, fields=True):
     p: float = 0.5
     inplace: bool = False
+    _usual = {}
 
     def __post_init__(self) -> None:
         probability("dropout", self.p)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd, function=F.dropout):

@@ -131,17 +131,13 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
         return border.leave(result)
     except Exception:
         for hook in after:
-            if hook.always:
-                _call_silently(hook, module, args, kwargs, result)
+            try:
+                if hook.always:
+                    hook(module, args, kwargs, result)
+            except Exception as error:
+                problem = "raised an exception, silenced as another error came first"
+                warn(f"a forward hook with always_call=True {problem}: {error}")
         raise
-
-
-def _call_silently(hook: Hook, *arguments: Any) -> None:
-    """Call a hook after an error, which comes first."""
-    try:
-        hook(*arguments)
-    except Exception as error:
-        warn(f"a forward hook with always_call=True raised an exception, silenced as another error came first: {error}")
 
 
 class _Through(Function):
@@ -149,7 +145,6 @@ class _Through(Function):
 
     @staticmethod
     def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
-        """The same tensors."""
         ctx.seen = seen
         ctx.set_materialize_grads(zeros)
         out = tuple(t.detach() for t in tensors)
@@ -158,7 +153,6 @@ class _Through(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Args:
-        """The result of ``seen``."""
         return (None, None, *ctx.seen(grads))
 
 
@@ -183,16 +177,13 @@ class Border:
 
     def leave(self, result: Any) -> Any:
         """The result or results, tied to this border if there are hooks."""
-        if not self.is_watched:
-            return result
-        if isinstance(result, tuple):
+        if self.is_watched and isinstance(result, tuple):
             return _tied(result, self._passed_output, False)
-        if isinstance(result, Tensor):
+        if self.is_watched and isinstance(result, Tensor):
             return _tied((result,), self._passed_output, False)[0]
-        warn(
-            "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-            f"received {type(result)}"
-        )
+        if self.is_watched:
+            expected = "module output should be a Tensor or a tuple of Tensors"
+            warn(f"For backward hooks to be called, {expected} but received {type(result)}")
         return result
 
     def _passed_output(self, grads: Args) -> Args:
@@ -205,10 +196,8 @@ class Border:
         for hook in self.hooks:  # now: there is no gradient that they could wait for
             replacement = hook(self.module, (None,) * self.argument_count, grads)
             if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
-                raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return "
-                    "None or None for all gradients."
-                )
+                where = "for Modules where no input requires gradient"
+                raise RuntimeError(f"Backward hook {where} should always return None or None for all gradients.")
         return grads
 
     def _passed_input(self, grads: Args) -> Args:
@@ -250,7 +239,6 @@ def _replaced(replacement: Any, grads: Args, what: str) -> Args:
         return grads
     replacement = replacement if isinstance(replacement, tuple) else (replacement,)
     if len(replacement) != len(grads):
-        raise RuntimeError(
-            f"Backward hook returned an invalid number of {what}, got {len(replacement)}, but expected {len(grads)}"
-        )
+        numbers = f"got {len(replacement)}, but expected {len(grads)}"
+        raise RuntimeError(f"Backward hook returned an invalid number of {what}, {numbers}")
     return replacement

@@ -93,9 +93,8 @@ class Module(Stateful):
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         """The computation. Every subclass writes its own."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function: write forward(self, ...)'
-        )
+        problem = 'is missing the required "forward" function: write forward(self, ...)'
+        raise NotImplementedError(f"Module [{type(self).__name__}] {problem}")
 
     forward: Callable[..., Any] = _no_forward
 
@@ -110,18 +109,11 @@ class Module(Stateful):
             raise
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of ``forward``, with the hooks around it."""
         return hooks.call(self, args, kwargs) if self._has_hooks() else self.forward(*args, **kwargs)
 
     def _has_hooks(self) -> bool:
-        """Whether hooks see its calls, its own or those of all modules."""
-        return bool(
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or any(hooks.AROUND_CALLS)
-        )
+        forward = self._forward_hooks or self._forward_pre_hooks
+        return bool(forward or self._backward_hooks or self._backward_pre_hooks or any(hooks.AROUND_CALLS))
 
     # Attributes ---------------------------------------------------------------------------------------------
 
@@ -165,11 +157,9 @@ class Module(Stateful):
 
     def _check_ready(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
-            plural = "s" if kind == "parameter" else ""
-            raise AttributeError(
-                f"cannot assign {kind}{plural} before Module.__init__() call: begin {type(self).__name__}.__init__ "
-                f"with super().__init__()"
-            )
+            kinds = "parameters" if kind == "parameter" else kind
+            remedy = f"begin {type(self).__name__}.__init__ with super().__init__()"
+            raise AttributeError(f"cannot assign {kinds} before Module.__init__() call: {remedy}")
 
     def _make_room(self, name: str, kind: str) -> None:
         """Remove an attribute of that name, unless it is of this kind already."""
@@ -218,7 +208,6 @@ class Module(Stateful):
         self.add_module(name, module)
 
     def _register(self, kind: str, name: Any, value: Any, expected: type[Any]) -> None:
-        """Add a value, after a check of it and its name."""
         self._check_ready(kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
@@ -268,10 +257,8 @@ class Module(Stateful):
 
     def _register_backward_hook(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
-                "use only one of them."
-            )
+            both = "both regular backward hooks and full backward hooks on a single Module"
+            raise RuntimeError(f"Cannot use {both}. Please use only one of them.")
         self._is_full_backward_hook = full
         return hooks.register(self._backward_hooks, hook, prepend)
 
@@ -540,10 +527,8 @@ class Module(Stateful):
 
     def share_memory(self: T) -> T:
         """Not provided: processes do not share memory. Raises NotImplementedError."""
-        raise NotImplementedError(
-            "Module.share_memory is not provided: each process would train its own copy. Send state_dict() "
-            "through a queue instead"
-        )
+        reason = "each process would train its own copy. Send state_dict() through a queue instead"
+        raise NotImplementedError(f"Module.share_memory is not provided: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """No effect: accepted for PyTorch's programs."""
@@ -558,7 +543,6 @@ class Module(Stateful):
         return ""
 
     def _child_lines(self) -> list[str]:
-        """A line "(name): repr" for each submodule."""
         return [f"({name}): {module!r}" for name, module in self._modules.items()]
 
     def __repr__(self) -> str:

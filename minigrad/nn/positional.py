@@ -22,7 +22,6 @@ class _Positional(Layer):
     max_len: int
 
     def _rows(self, table: Tensor, offset: int, length: int) -> Tensor:
-        """The rows of a table for the positions from ``offset`` on."""
         end = offset + length
         if offset < 0 or end > self.max_len:
             problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"

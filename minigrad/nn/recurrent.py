@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..autograd.calls import apply
 from ..autograd.tracebacks import warn
-from ..functions.creation import empty, zeros
+from ..functions.creation import zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
-from .parameter import Parameter
+from .layer import Layer
 from .utils.rnn import PackedSequence
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
@@ -49,30 +48,22 @@ def _direction(
 
 
 def _permuted(states: States, order: Tensor | None) -> States:
-    """States (L·D, B, ·) with the batch in another order."""
     return states if order is None else tuple(s.index_select(1, order) for s in states)
 
 
-class _Recurrent(Module):
+class _Recurrent(Layer):
     """What layers and cells share: parameters, initially uniform in ±1/√H."""
 
-    _usual: ClassVar[dict[str, Any]] = {"bias": True}  # attributes that ``repr`` shows if they are not this
+    _shown: ClassVar[tuple[str, ...]] = ("input_size", "hidden_size", "bias")
+    _unnamed, _usual = 2, {"bias": True}
     input_size: int
     hidden_size: int
-
-    def _add_parameters(self, shapes: dict[str, Shape], device: Any, dtype: Any) -> None:
-        for name, shape in shapes.items():
-            self.register_parameter(name, Parameter(empty(*shape, device=device, dtype=dtype)))
 
     def reset_parameters(self) -> None:
         """Draw new values."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
-
-    def extra_repr(self) -> str:
-        unusual = [f"{name}={value}" for name, usual in self._usual.items() if (value := getattr(self, name)) != usual]
-        return ", ".join([f"{self.input_size}, {self.hidden_size}", *unusual])
 
 
 class RNNBase(_Recurrent):
@@ -82,12 +73,10 @@ class RNNBase(_Recurrent):
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
         input_size, hidden_size: I and H.
         num_layers: L, each over the results of the one before.
-        bias: whether there are biases.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
         dropout: of the results of every layer but the last, in training.
         bidirectional: run each layer a second time from the end, and concatenate the results.
         proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
-        device, dtype: of the parameters.
 
     Attributes:
         weight_ih_l0: (G·H, I), of layer 0, G being 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
@@ -98,6 +87,7 @@ class RNNBase(_Recurrent):
     """
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+    _shown = ("input_size", "hidden_size", *_usual)
 
     def __init__(
         self,
@@ -123,14 +113,15 @@ class RNNBase(_Recurrent):
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._all_weights: list[list[str]] = []
+        parameters: dict[str, Shape] = {}
         for layer in range(num_layers):
             width = (proj_size or hidden_size) * (1 + bidirectional) if layer else input_size
             shapes = _shapes(_GATES[mode], width, hidden_size, bias, proj_size)
             for suffix in ("", "_reverse") if bidirectional else ("",):
                 named = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
-                self._add_parameters(named, device, dtype)
                 self._all_weights.append(list(named))
-        self.reset_parameters()
+                parameters |= named
+        self._add_parameters(device, dtype, **parameters)
 
     def flatten_parameters(self) -> None:
         """No effect: PyTorch moves the weights into one block of GPU memory, which is of no use here."""
@@ -146,7 +137,7 @@ class RNNBase(_Recurrent):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        return [weight for weights in self.all_weights for weight in weights]
 
     # Shapes -------------------------------------------------------------------------------------------------
 
@@ -212,7 +203,10 @@ class RNNBase(_Recurrent):
         Raises ValueError, RuntimeError: shapes or dtypes do not fit.
         """
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            data, batch_sizes, order, back = input
+            states = _permuted(self._initial_states(data, hx, batch_sizes), order)
+            out, states = self._layers(data, states, tuple(batch_sizes.tolist()))
+            return PackedSequence(out, batch_sizes, order, back), self._returned(_permuted(states, back))
         if input.dim() not in (2, 3):
             raise ValueError(f"{self._kind()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batch_axis = 0 if self.batch_first else 1
@@ -228,12 +222,6 @@ class RNNBase(_Recurrent):
             out, states = out.squeeze(batch_axis), tuple(s.squeeze(1) for s in states)
         return out, self._returned(states)
 
-    def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
-        data, batch_sizes, order, back = packed
-        states = _permuted(self._initial_states(data, hx, batch_sizes), order)
-        out, states = self._layers(data, states, tuple(batch_sizes.tolist()))
-        return PackedSequence(out, batch_sizes, order, back), self._returned(_permuted(states, back))
-
     def _layers(self, x: Tensor, states: States, sizes: Shape) -> tuple[Tensor, States]:
         """Rows (N, I) through all layers: (N, D·P), and the last states, each (L·D, B, ·)."""
         directions = 1 + self.bidirectional
@@ -243,19 +231,16 @@ class RNNBase(_Recurrent):
             outs = []
             for reverse in range(directions):
                 k = layer * directions + reverse
-                out, *ends = _direction(self.mode, x, self._weights(k), initial[k], sizes, bool(reverse))
+                weights = [getattr(self, name) for name in self._all_weights[k]]
+                biases = weights[2:4] if self.bias else [None, None]
+                weights = [*weights[:2], *biases, weights[-1] if self.proj_size else None]
+                out, *ends = _direction(self.mode, x, weights, initial[k], sizes, bool(reverse))
                 outs.append(out)
                 last.append(tuple(ends))
             x = outs[0] if directions == 1 else cat(outs, -1)
             if self.dropout and layer < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, self.training)
         return x, tuple(stack(parts) for parts in zip(*last, strict=True))
-
-    def _weights(self, k: int) -> list[Any]:
-        """weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of a layer and direction, None where there is none."""
-        weights = [getattr(self, name) for name in self._all_weights[k]]
-        biases = weights[2:4] if self.bias else [None, None]
-        return [*weights[:2], *biases, weights[-1] if self.proj_size else None]
 
     # Hidden states: a tuple of one, of two in the LSTM ------------------------------------------------------
 
@@ -294,7 +279,6 @@ class RNNBase(_Recurrent):
 
 
 def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0) -> dict[str, Shape]:
-    """The shapes of the parameters of a cell, or of a layer in one direction."""
     rows = gates * hidden
     shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, projected or hidden)}
     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
@@ -327,8 +311,7 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 class RNN(RNNBase):
     """h ← tanh(W x + b + W' h + b'), or relu, over sequences (Elman 1990).
 
-    Args:
-        nonlinearity: "tanh" or "relu". The others and the attributes: see RNNBase.
+    Args and attributes: see RNNBase; ``nonlinearity``: "tanh" or "relu".
     """
 
     def __init__(
@@ -423,12 +406,9 @@ class LSTM(_Gated):
 
 
 class RNNCellBase(_Recurrent):
-    """What the cells share: parameters and checks.
+    """What the cells share: parameters and checks. Args: as of RNNBase; ``num_chunks`` is its G.
 
-    Args: as of RNNBase; ``num_chunks`` is its G.
-
-    Attributes:
-        weight_ih: (G·H, I). weight_hh: (G·H, H). bias_ih, bias_hh: (G·H) or None.
+    Attributes: weight_ih: (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None.
     """
 
     def __init__(
@@ -436,11 +416,8 @@ class RNNCellBase(_Recurrent):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self._add_parameters(_shapes(num_chunks, input_size, hidden_size, bias), device, dtype)
-        if not bias:
-            self.register_parameter("bias_ih", None)
-            self.register_parameter("bias_hh", None)
-        self.reset_parameters()
+        none = {} if bias else {"bias_ih": None, "bias_hh": None}
+        self._add_parameters(device, dtype, **_shapes(num_chunks, input_size, hidden_size, bias), **none)
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
         """One step: (B, I), or (I), and the states (B, H), or (H), () for zeros -> the next states."""
@@ -469,11 +446,11 @@ class RNNCellBase(_Recurrent):
 class RNNCell(RNNCellBase):
     """One step of an RNN: h' = tanh(W x + b + W' h + b'), or relu.
 
-    Args:
-        nonlinearity: "tanh" or "relu". The others: see RNNCellBase.
+    Args: see RNNCellBase; ``nonlinearity``: "tanh" or "relu".
     """
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
+    _shown = ("input_size", "hidden_size", *_usual)
 
     def __init__(
         self,

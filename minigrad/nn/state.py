@@ -132,13 +132,11 @@ class Stateful:
         raise RuntimeError(f"{type(self).__name__} has no set_extra_state() of its own")
 
     def _saved_tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """(name, tensor) of this module's parameters and persistent buffers."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             if tensor is not None and name not in self._non_persistent_buffers_set:
                 yield name, tensor
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Put this module's state into a dict."""
         for name, tensor in self._saved_tensors():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
@@ -156,9 +154,8 @@ class Stateful:
     ) -> None:
         """Load this module's state from a dict with full names, and add to the three lists.
 
-        Args:
-            prefix: of this module's names. local_metadata: saved with the state, such as "version".
-            strict: report missing and unexpected names.
+        ``prefix`` is that of this module's names; ``local_metadata`` was saved with the state, such as "version";
+        ``strict`` reports missing and unexpected names.
         """
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -248,10 +245,9 @@ class _Plan(list[str]):
         for hook in list(module._load_state_dict_post_hooks.values()):
             self.carry_out()
             if hook(module, self.keys) is not None:
-                raise AssertionError(
-                    "Hooks registered with register_load_state_dict_post_hook are not expected to return new "
-                    "values: incompatible_keys is to be changed in place"
-                )
+                kind = "Hooks registered with register_load_state_dict_post_hook"
+                remedy = "incompatible_keys is to be changed in place"
+                raise AssertionError(f"{kind} are not expected to return new values: {remedy}")
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
@@ -268,22 +264,17 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
 
 def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
     """A value in the shape of the tensor that takes it (or its place), and an error message, or ""."""
+    copying = f'While copying the parameter named "{name}", '
     if not isinstance(value, Tensor):
-        return value, (
-            f'While copying the parameter named "{name}", expected a Tensor from checkpoint but received {type(value)}'
-        )
+        return value, f"{copying}expected a Tensor from checkpoint but received {type(value)}"
     if tensor.array.shape == () and value.array.shape == (1,):
         value = value[0]
     if tensor.array.shape != value.array.shape:
-        return value, (
-            f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, "
-            f"the shape in current model is {tensor.shape}."
-        )
+        param = f"copying a param with shape {value.shape} from checkpoint"
+        return value, f"size mismatch for {name}: {param}, the shape in current model is {tensor.shape}."
     if value.is_meta and not (tensor.is_meta or assign):
-        return value, (
-            f'While copying the parameter named "{name}", whose dimensions in the model are {tensor.shape} and whose '
-            f"dimensions in the checkpoint are {value.shape}, an exception occurred : ({NO_DATA!r},)."
-        )
+        shapes = f"in the model are {tensor.shape} and whose dimensions in the checkpoint are {value.shape}"
+        return value, f"{copying}whose dimensions {shapes}, an exception occurred : ({NO_DATA!r},)."
     if tensor.is_meta and not (value.is_meta or assign):
         warn(
             f"for {name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "

@@ -86,12 +86,10 @@ class _Block(Module):
     def _attend(
         self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
     ) -> Tensor:
-        """Attention from x to memory, without its weights."""
         masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
         return attention(x, memory, memory, **masks, need_weights=False)[0]
 
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
-        """Self-attention and its dropout."""
         return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -189,7 +187,6 @@ class TransformerDecoderLayer(_Block):
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
-        """Attention to the encoder's result, and its dropout."""
         return self.dropout2(self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
 
 
@@ -375,12 +372,10 @@ def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int 
 
 
 def _get_clones(module: Module, N: int) -> ModuleList:
-    """Copies of a module, each with its values."""
     return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 def _get_activation_fn(activation: str) -> Activation:
-    """The function of a name: "relu" or "gelu"."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return F.relu if activation == "relu" else F.gelu

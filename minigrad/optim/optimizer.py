@@ -317,14 +317,12 @@ class Optimizer:
         return values
 
     def _begun(self, p: Tensor, options: Values) -> State:
-        """The state of a parameter, started if this is its first step."""
         state = self.state[p]
         if not state:
             state.update(self._start(p, options))
         return state
 
     def _start(self, p: Tensor, options: Values) -> State:
-        """The state of a parameter before its first step."""
         starts = {name: self._state[name] for name in self._names(options)}
         return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts.items()}
 
@@ -337,7 +335,6 @@ class Optimizer:
         ]
 
     def _changed(self, p: Tensor) -> None:
-        """Let graphs that were recorded before notice the change."""
         note_change(p._changes, "step", f"{type(self).__name__}.step()")
 
     # State ----------------------------------------------------------------------------------------------
@@ -351,7 +348,6 @@ class Optimizer:
         return self._passed("state_post", {"state": state, "param_groups": self._numbered_groups()})
 
     def _numbers_of_params(self) -> dict[int, int]:
-        """The number of each parameter, by its id."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
@@ -359,7 +355,6 @@ class Optimizer:
         return numbers
 
     def _numbered_groups(self) -> list[Group]:
-        """The groups, with numbers in place of parameters."""
         numbers = self._numbers_of_params()
         groups = []
         for group in self.param_groups:

@@ -72,11 +72,9 @@ class ZeroRedundancyOptimizer(Optimizer):
                 param_group.setdefault(name, value)
 
     def _own(self, number: int) -> list[int]:
-        """The places in a group of the parameters that this rank updates."""
         return [place for place, rank in enumerate(self._owners[number]) if rank == self.process_group.number]
 
     def _share(self, number: int) -> Group:
-        """This rank's part of a group, for ``optim``."""
         group = self.param_groups[number]
         return {**_options(group), "params": [group["params"][place] for place in self._own(number)]}
 

@@ -34,7 +34,6 @@ _SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # they keep mean 0 and va
 
 
 def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
-    """Apply an op to a tensor, or change the tensor in place."""
     args = (input, *attributes)
     return mutate(input, op, args) if inplace else apply(op, args)
 

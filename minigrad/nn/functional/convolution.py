@@ -93,7 +93,6 @@ def _window(axes: Axes, weight: Tensor, stride: Each, padding: Each | str, dilat
 
 
 def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
-    """Refuse channels, groups and dtypes that do not fit."""
     same_dtype(name, x, weight=weight, bias=bias)
     size, shape = list(weight.array.shape), list(x.array.shape)
     context = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {size}"

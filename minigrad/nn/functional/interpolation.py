@@ -136,7 +136,6 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
 
 
 def _cubic_taps(at: Any, length: int) -> Taps:
-    """Four neighbours."""
     low, steps = np.floor(at), np.arange(-1, 3)[:, None]
     return Taps(np.clip(low + steps, 0, length - 1), _cubic(at - low - steps, -0.75), length)
 

@@ -121,7 +121,6 @@ def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, A
 def _check(
     query: Tensor, key: Tensor, value: Tensor, width: int, weights: tuple[Tensor | None, ...], batch_first: bool
 ) -> None:
-    """Refuse inputs that do not fit."""
     shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
     widths = (width, *(width if w is None else w.array.shape[1] for w in weights[2:]))
     b, t = (0, 1) if batch_first else (1, 0)  # the axes of batch and length
@@ -138,7 +137,6 @@ def _check(
 
 
 def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
-    """Refuse masks that do not fit."""
     (batch, heads, target, _), source = q.array.shape, k.array.shape[2]
     for name, tensor, shapes, meanings in (
         ("attn_mask", mask, [(target, source), (batch * heads, target, source)], "(T, S), or (batch · heads, T, S)"),

@@ -55,7 +55,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
-    """Remove elements where widths are negative."""
     for axis, ((before, after), n) in enumerate(zip(pairs, input.array.shape, strict=True)):
         if n + before + after < 0 or n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError(f"pad: ({before}, {after}) takes more away than axis {axis} of length {n} has")

@@ -94,7 +94,6 @@ class DistributedDataParallel(Wrapper, fields=True):
         return list(self._named("buffers").values())
 
     def _reduced(self) -> dict[str, Tensor]:
-        """The parameters whose gradients are reduced."""
         return {name: p for name, p in self._named("parameters").items() if p.requires_grad}
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:

@@ -139,7 +139,6 @@ def pack_padded_sequence(
 
 
 def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
-    """The lengths as int64, (B,)."""
     if isinstance(lengths, Tensor):
         if lengths.device.type != "cpu" or lengths.ndim != 1:
             actual = f"{lengths.ndim}D {lengths.device.type} {lengths.dtype} tensor"

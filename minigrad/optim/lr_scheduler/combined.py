@@ -18,7 +18,6 @@ class _Combined(LRScheduler):
     _schedulers: list[Any]
 
     def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any]) -> None:
-        """Check that the schedules are of one optimiser, and store them and it."""
         if not schedulers:
             raise ValueError(f"{kind} expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
@@ -106,7 +105,6 @@ def _step_back(scheduler: Any) -> None:
 
 
 def _begin(scheduler: Any) -> None:
-    """Put a schedule at e = 0."""
     if isinstance(scheduler, _Combined):
         scheduler.step()
     else:

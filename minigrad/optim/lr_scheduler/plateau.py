@@ -54,7 +54,6 @@ class ReduceLROnPlateau(LRScheduler):
         self._note_rates()
 
     def _reset(self) -> None:
-        """Forget the metrics so far."""
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     @property

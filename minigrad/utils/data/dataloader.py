@@ -146,7 +146,6 @@ class DataLoader(Generic[T_co, Batch_co]):
         self._initialized = True
 
     def _checked_context(self, context: Any) -> Any:
-        """The multiprocessing context that starts workers; None for the default."""
         if context is not None and not self.num_workers:
             raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {self.num_workers}")
         if isinstance(context, str):
@@ -320,7 +319,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._send_index(worker)
 
     def _send_index(self, worker: Worker) -> None:
-        """Send the next index, if there is one."""
         with suppress(StopIteration):
             worker.send((self._epoch, next(self._sampler_iter)))
             self._turns.append(worker)

@@ -300,7 +300,6 @@ def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
 
 
 def _rendered(figure: Any, close: bool) -> Ndarray:
-    """The pixels of a matplotlib figure, (height, width, 4)."""
     from matplotlib import pyplot
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
