@@ -57,7 +57,6 @@ class MultiheadAttention(Module):
         add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
         kdim, vdim: widths of key and value, D if None.
         batch_first: inputs are (B, T, D) instead of (T, B, D).
-        device, dtype: of the parameters.
 
     Raises ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from ..tensor import Tensor
@@ -184,14 +185,13 @@ class ModuleList(_Modules):
 
     def _child_lines(self) -> list[str]:
         """Equal neighbours as one line: "(0-11): 12 x Block(...)"."""
-        runs: list[tuple[int, int, str]] = []
-        for i, module in enumerate(self):
-            text = repr(module)
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], i, text)
-            else:
-                runs.append((i, i, text))
-        return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        lines, first = [], 0
+        for text, equal in groupby(map(repr, self)):
+            count = len(list(equal))
+            last = first + count - 1
+            lines.append(f"({first}): {text}" if count == 1 else f"({first}-{last}): {count} x {text}")
+            first += count
+        return lines
 
 
 class ParameterList(_List):
@@ -289,10 +289,8 @@ class ParameterDict(_Dict):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
-            raise TypeError(
-                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                f"'{type(key).__name__}')"
-            )
+            problem = f"as it is not a string (type is '{type(key).__name__}')"
+            raise TypeError(f"Index given to ParameterDict cannot be used as a key {problem}")
         setattr(self, key, _as_parameter(value))
         self._keys[key] = None
 

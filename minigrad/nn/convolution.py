@@ -97,7 +97,6 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
         groups: the number of groups of channels that are convolved separately.
         bias: whether there is one.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
-        device, dtype: of the parameters.
 
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.

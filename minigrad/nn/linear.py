@@ -20,7 +20,6 @@ class Linear(UniformLayer):
     Args:
         in_features, out_features: lengths of the input's and output's last axis.
         bias: whether there is a b.
-        device, dtype: of the parameters.
 
     Attributes:
         weight: (out_features, in_features), initially uniform in ±1/√in_features.

@@ -49,9 +49,6 @@ class _Added(_Positional):
         self.dropout = Dropout(dropout)
         self._add_table(device, dtype)
 
-    def _add_table(self, device: Any, dtype: Any) -> None:
-        raise NotImplementedError
-
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached)."""
         shape = tuple(x.shape)

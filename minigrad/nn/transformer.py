@@ -118,7 +118,6 @@ class TransformerEncoderLayer(_Block):
         batch_first: inputs are (B, S, D) instead of (S, B, D).
         norm_first: norms stand before the parts instead of after the sums.
         bias: whether linear maps and norms have one.
-        device, dtype: of the parameters.
 
     >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 5, 8])

@@ -106,13 +106,13 @@ class Muon(Optimizer):
         """Add matrices with options of their own."""
         super().add_param_group(param_group)
         for p in param_group["params"] if param_group.get("muon", True) else ():
-            if p.is_complex():
+            if p.is_complex() or p.ndim != 2:
                 self.param_groups.pop()
+            if p.is_complex():
                 raise RuntimeError(
                     "Muon does not support complex parameters: train real ones, and view them as complex"
                 )
             if p.ndim != 2:
-                self.param_groups.pop()
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
@@ -123,7 +123,8 @@ class Muon(Optimizer):
         for p in params:
             if not self.state[p]:
                 self.state[p]["momentum_buffer"] = zeros_like(p)
-        params = sorted(self._update_together(params, options), key=_work, reverse=True)  # the long ones first
+        params = self._update_together(params, options)
+        params.sort(key=lambda p: p.numel() * min(p.shape), reverse=True)  # that of the most multiplications first
         with self._in_float32(params):
             if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
                 for p in params:
@@ -146,11 +147,6 @@ class Muon(Optimizer):
         numbers = 1 - options.lr * options.weight_decay, 1 - options.momentum, share, a, b, c, options.eps
         changed = kernel.step_all(many, rates, numbers, options.ns_steps)
         return [p for p, done in zip(params, changed, strict=True) if not done]
-
-
-def _work(p: Tensor) -> int:
-    """The multiplications of a product of a matrix with itself."""
-    return p.numel() * min(p.shape)
 
 
 class MuonWithAdamW(Muon, AdamW):

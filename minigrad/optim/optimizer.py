@@ -6,7 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -139,9 +139,8 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params should be an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
-            )
+            expected = "an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
+            raise TypeError(f"params should be {expected}")
         _check_flags(type(self).__name__, defaults)
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
@@ -239,22 +238,18 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        name = f"{type(self).__name__}.step()"
         for group in self.param_groups:
             ready = [p for p in group["params"] if p._grad is not None]
-            name = f"{type(self).__name__}.step()"
             for p in ready:
                 note_change(p._changes, "step", name)
             self._update_all(ready, group)
         return loss
 
-    def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
-        """Those parameters that are of 16 bits in float32."""
-        narrow = [p for p in params if is_half(p.array.dtype)]
-        return self._wide(narrow) if narrow else nullcontext()
-
     @contextmanager
-    def _wide(self, params: list[Tensor]) -> Iterator[None]:
+    def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
         """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
+        params = [p for p in params if is_half(p.array.dtype)]
         tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
         before = [(t, t.array) for t in tensors if is_half(t.array.dtype)]
 
@@ -334,33 +329,25 @@ class Optimizer:
             if not isinstance(start, str) or start == ZEROS or getattr(options, start)
         ]
 
-    def _changed(self, p: Tensor) -> None:
-        note_change(p._changes, "step", f"{type(self).__name__}.step()")
-
     # State ----------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's layout: {"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}."""
         for hook in self._hooks["state_pre"].values():
             hook(self)
-        numbers = self._numbers_of_params()
+        numbers, groups = self._numbered()
         state: dict[Any, Any] = {numbers.get(id(p), p): dict(s) for p, s in self.state.items()}
-        return self._passed("state_post", {"state": state, "param_groups": self._numbered_groups()})
+        return self._passed("state_post", {"state": state, "param_groups": groups})
 
-    def _numbers_of_params(self) -> dict[int, int]:
+    def _numbered(self) -> tuple[dict[int, int], list[Group]]:
+        """The number of each parameter by its id, and the groups with numbers in place of parameters."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-        return numbers
-
-    def _numbered_groups(self) -> list[Group]:
-        numbers = self._numbers_of_params()
-        groups = []
-        for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
-            groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
-        return groups
+        params = [[numbers[id(p)] for p in group["params"]] for group in self.param_groups]
+        options = [{k: v for k, v in group.items() if k != "params"} for group in self.param_groups]
+        return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices.
@@ -532,10 +519,8 @@ def _check_flags(name: str, defaults: dict[str, Any]) -> None:
     if defaults.get("fused") and defaults.get("foreach"):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
     if defaults.get("differentiable"):
-        raise NotImplementedError(
-            f"{name}: differentiable=True is not provided, steps are not recorded: write the step out in "
-            f"tensor operations, with autograd.grad(..., create_graph=True)"
-        )
+        remedy = "write the step out in tensor operations, with autograd.grad(..., create_graph=True)"
+        raise NotImplementedError(f"{name}: differentiable=True is not provided, steps are not recorded: {remedy}")
 
 
 def _take_names(group: Group) -> list[Tensor]:

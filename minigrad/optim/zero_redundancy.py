@@ -113,17 +113,17 @@ class ZeroRedundancyOptimizer(Optimizer):
         shares: list[Any] | None = [None] * self.process_group.size() if is_here else None
         objects.gather_object(state, shares, group=self.process_group, group_dst=to)
         known = {number: values for share in shares or () for number, values in share.items()}
-        whole = {"state": dict(sorted(known.items())), "param_groups": self._numbered_groups()}
+        whole = {"state": dict(sorted(known.items())), "param_groups": self._numbered()[1]}
         self._whole = whole if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it. Raises RuntimeError:
         ``consolidate_state_dict`` was not called on all ranks before, or gave it to another rank."""
         if self._whole is None:
+            rank = self.process_group.number
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to=...)` "
-                f"on all ranks beforehand if you meant to save the global state. (This is rank "
-                f"{self.process_group.number}.)"
+                f"on all ranks beforehand if you meant to save the global state. (This is rank {rank}.)"
             )
         for hook in self._hooks["state_pre"].values():
             hook(self)

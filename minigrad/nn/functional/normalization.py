@@ -20,7 +20,6 @@ from .pooling import avg_pool1d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
-_BATCH_NORM = "NativeBatchNormBackward0"  # the name of its node
 _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype in which the op computes
 
 
@@ -112,23 +111,22 @@ def batch_norm(
         same_dtype("batch_norm", input, **parameters)
     if not (input.array.flags.c_contiguous or prefers_channels_last(input.array)):
         input = input.contiguous()  # the result lies in memory as PyTorch's
-    dims = (0, *range(2, len(shape)))
-    if not training:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
-        mean, var = (_by_channel(in_float32(running), len(shape)) for running in (running_mean, running_var))
-        centred = in_float32(input) - mean
-        return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
-    count = input.array.size // max(shape[1], 1)
-    _check_several(count, input)
-    x = in_float32(input)
-    mean = x.mean(dims, keepdim=True)
-    centred = x - mean
-    var = centred.square().mean(dims, keepdim=True)
-    if count:
-        _move(running_mean, mean.detach().reshape(-1), momentum)
-        _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
-    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
+    x, dims = in_float32(input), (0, *range(2, len(shape)))
+    if training:
+        count = input.array.size // max(shape[1], 1)
+        _check_several(count, input)
+        mean = x.mean(dims, keepdim=True)
+        centred = x - mean
+        var = centred.square().mean(dims, keepdim=True)
+        if count:
+            _move(running_mean, mean.detach().reshape(-1), momentum)
+            _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
+    else:
+        centred = x - _by_channel(in_float32(running_mean), len(shape))
+        var = _by_channel(in_float32(running_var), len(shape))
+    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), "NativeBatchNormBackward0")
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:
@@ -153,17 +151,15 @@ def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
 def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
     for role, tensor in others.items():
         if tensor is not None and tuple(tensor.array.shape) != (channels,):
-            raise RuntimeError(
-                f"{name}: {role} should contain {channels} elements not {tensor.array.size}, as the input has channels"
-            )
+            expected = f"should contain {channels} elements not {tensor.array.size}, as the input has channels"
+            raise RuntimeError(f"{name}: {role} {expected}")
 
 
 def _check_several(values: int, input: Tensor) -> None:
     if values == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {tuple(input.shape)}: a "
-            f"single value has no variance; take a larger batch, or call eval() on the model"
-        )
+        remedy = "a single value has no variance; take a larger batch, or call eval() on the model"
+        size = f"got input size {tuple(input.shape)}"
+        raise ValueError(f"Expected more than 1 value per channel when training, {size}: {remedy}")
 
 
 def group_norm(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -86,13 +85,8 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
         if mode == "circular":
             before, after = max(before, 0), max(after, 0)
         if before or after:
-            indices = _source_of(np.arange(-before, n + after), n, mode)
+            places = np.arange(-before, n + after)
+            mirrored, repeated = n - 1 - abs(n - 1 - abs(places)), places.clip(0, n - 1)
+            indices = {"circular": places % n, "reflect": mirrored, "replicate": repeated}[mode]
             input = input.index_select(axis, as_tensor(indices, device=input.device))
     return input.clone() if input is source else input
-
-
-def _source_of(places: Any, n: int, mode: str) -> Any:
-    """The element of an axis of length ``n`` that stands at each place, also before its first and after its last."""
-    if mode == "circular":
-        return places % n
-    return n - 1 - abs(n - 1 - abs(places)) if mode == "reflect" else places.clip(0, n - 1)

@@ -201,23 +201,18 @@ def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     """
     out = input
     for axis, size in enumerate(_sizes(axes, output_size, input.array.shape[2:]), 2):
-        out = _binned_mean(out, axis, size)
+        length = out.array.shape[axis]
+        if size and length % size == 0:
+            out = out if size == length else out.unflatten(axis, (size, length // size)).mean(axis + 1)
+            continue
+        bins = [ops.bin_of(i, length, size) for i in range(size)]
+        means = [out.narrow(axis, start, end - start).mean(axis) for start, end in bins]
+        out = stack(means, axis) if means else out.narrow(axis, 0, 0)
     return laid_as(input, out.contiguous())
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d = over(1, _adaptive_avg_pool), over(2, _adaptive_avg_pool)
 adaptive_avg_pool3d = over(3, _adaptive_avg_pool)
-
-
-def _binned_mean(x: Tensor, axis: int, size: int) -> Tensor:
-    length = x.array.shape[axis]
-    if size == length:
-        return x
-    if size and length % size == 0:
-        return x.unflatten(axis, (size, length // size)).mean(axis + 1)
-    bins = [ops.bin_of(i, length, size) for i in range(size)]
-    means = [x.narrow(axis, start, end - start).mean(axis) for start, end in bins]
-    return stack(means, axis) if means else x.narrow(axis, 0, 0)
 
 
 def _adaptive_max_pool(axes: Axes, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

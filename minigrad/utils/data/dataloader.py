@@ -127,9 +127,8 @@ class DataLoader(Generic[T_co, Batch_co]):
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-                )
+                others = "batch_size, shuffle, sampler, and drop_last"
+                raise ValueError(f"batch_sampler option is mutually exclusive with {others}")
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
@@ -229,8 +228,7 @@ def _fetcher(
 
 
 class _BaseDataLoaderIter:
-    """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first
-    index."""
+    """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
@@ -262,15 +260,13 @@ class _BaseDataLoaderIter:
 
     def _warn_of_excess(self) -> None:
         """Warn if an IterableDataset yields more than its length, as when each worker yields everything."""
-        loader = self._loader
-        if loader._IterableDataset_len_called is None or self._num_yielded <= len(loader):
-            return
-        told = loader._IterableDataset_len_called
-        hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
-        warn(
-            f"IterableDataset {loader.dataset!r} says that it has {told} examples, {len(loader)} "
-            f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
-        )
+        loader, length = self._loader, self._loader._IterableDataset_len_called
+        if length is not None and self._num_yielded > len(loader):
+            hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
+            warn(
+                f"IterableDataset {loader.dataset!r} says that it has {length} examples, {len(loader)} "
+                f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
+            )
 
     def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
@@ -368,20 +364,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if code is None:
             how, words = "its pipe is closed", "has closed its pipe"
         elif code < 0:
-            how, words = f"killed by signal {-code}", f"was killed by {_name_of(-code)}"
+            names = {each.value: each.name for each in signal.Signals}  # some numbers have none
+            how, words = f"killed by signal {-code}", f"was killed by {names.get(-code, f'signal {-code}')}"
         else:
             how, words = f"exit code {code}", f"ended with exit code {code}"
-        return RuntimeError(
-            f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}): "
-            f"worker {worker.number} (process {pid}) {words}"
-        )
-
-
-def _name_of(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # one of the numbers that have no names
-        return f"signal {number}"
+        worker_text = f"worker {worker.number} (process {pid}) {words}"
+        return RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}): {worker_text}")
 
 
 def _default_context() -> Any:

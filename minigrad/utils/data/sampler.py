@@ -153,16 +153,11 @@ class BatchSampler(Sampler[list[int]]):
         return batch_count(len(self.sampler), self.batch_size, self.drop_last)  # type: ignore[arg-type]
 
 
-def _world_size() -> int:
-    from ...distributed import get_world_size, is_initialized
+def _place() -> tuple[int, int]:
+    """The number of processes, and the rank of this one."""
+    from ...distributed import get_rank, get_world_size, is_initialized
 
-    return get_world_size() if is_initialized() else 1
-
-
-def _rank() -> int:
-    from ...distributed import get_rank, is_initialized
-
-    return get_rank() if is_initialized() else 0
+    return (get_world_size(), get_rank()) if is_initialized() else (1, 0)
 
 
 class DistributedSampler(Sampler[int]):
@@ -186,8 +181,8 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        num_replicas = _world_size() if num_replicas is None else num_replicas
-        rank = _rank() if rank is None else rank
+        num_replicas = _place()[0] if num_replicas is None else num_replicas
+        rank = _place()[1] if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -54,8 +54,7 @@ class Ended:
 class _KeyErrorMessage(str):
     """A text that KeyError shows line by line, without quotes."""
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = str.__str__
 
 
 class Failure:
