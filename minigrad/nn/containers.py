@@ -34,9 +34,6 @@ class Identity(Module):
         def __call__(self, input: Value) -> Value: ...
 
 
-# Lists -------------------------------------------------------------------------------------------------------
-
-
 class _List(Module):
     """What Sequential, ModuleList and ParameterList share: values in a row, which are attributes."""
 
@@ -223,9 +220,6 @@ class ParameterList(_List):
 
     def extra_repr(self) -> str:
         return _described(enumerate(self), lambda value: value.dtype)
-
-
-# Dicts -------------------------------------------------------------------------------------------------------
 
 
 class _Dict(Module, MutableMapping[str, Any]):

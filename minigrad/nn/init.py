@@ -242,9 +242,8 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
     if tensor.ndim < 2:
-        raise ValueError(
-            f"Only tensors with 2 or more dimensions are supported, this one has shape {tuple(tensor.shape)}"
-        )
+        kinds = "tensors with 2 or more dimensions"
+        raise ValueError(f"Only {kinds} are supported, this one has shape {tuple(tensor.shape)}")
     rows = tensor.array.shape[0]
     columns = tensor.array.size // max(rows, 1)
     normal = randn(rows, columns, generator=generator, dtype=tensor.dtype)

@@ -139,17 +139,14 @@ class RNNBase(_Recurrent):
     def _flat_weights(self) -> list[Any]:
         return [weight for weights in self.all_weights for weight in weights]
 
-    # Shapes -------------------------------------------------------------------------------------------------
-
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Check an input (T, B, I), or packed (N, I). Raises ValueError: its dtype is not that of the weights;
         RuntimeError: its width is not I, or it has no steps."""
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
-            raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert "
-                f"input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
-            )
+            problem = f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype})"
+            remedy = f"Convert input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
+            raise ValueError(f"{problem}. {remedy}")
         expected = 3 if batch_sizes is None else 2
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
@@ -170,10 +167,9 @@ class RNNBase(_Recurrent):
     ) -> None:
         """Check the shape of a hidden state. Raises RuntimeError with ``msg``."""
         if tuple(hx.shape) != tuple(expected_hidden_size):
+            problem = msg.format(tuple(expected_hidden_size), list(hx.shape))
             axes = "(layers · directions, batch, hidden size), whether batch_first or not"
-            raise RuntimeError(
-                f"{msg.format(tuple(expected_hidden_size), list(hx.shape))}: {self._kind()} wants {axes}"
-            )
+            raise RuntimeError(f"{problem}: {self._kind()} wants {axes}")
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
         """``check_input``, and ``check_hidden_size`` of the state or states."""
@@ -185,8 +181,6 @@ class RNNBase(_Recurrent):
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """A hidden state, or an LSTM's pair, with the batch in another order."""
         return self._returned(_permuted(self._as_tuple(hx), permutation))
-
-    # Running ------------------------------------------------------------------------------------------------
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Run over sequences.
@@ -289,10 +283,9 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
     if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
         raise ValueError(f"dropout should be a number in range [0, 1], a probability of being zeroed, not {dropout!r}")
     if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-        warn(
-            f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-            f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
-        )
+        use = "dropout option adds dropout after all but last recurrent layer"
+        expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
+        warn(f"{use}, so non-zero dropout expects {expected}")
     if mode not in _GATES:
         raise ValueError(f"Unrecognized RNN mode: {mode}")
     for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
@@ -400,9 +393,6 @@ class LSTM(_Gated):
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
         """(L·D, B, H): the shape of the cell state for an input."""
         return self._state_shapes(input, batch_sizes)[1]
-
-
-# Cells ---------------------------------------------------------------------------------------------------
 
 
 class RNNCellBase(_Recurrent):

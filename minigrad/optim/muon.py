@@ -126,14 +126,12 @@ class Muon(Optimizer):
         params = self._update_together(params, options)
         params.sort(key=lambda p: p.numel() * min(p.shape), reverse=True)  # that of the most multiplications first
         with self._in_float32(params):
+            rows = [(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in params]
             if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
-                for p in params:
-                    self._step(p, options)
+                for row in rows:
+                    muon_step(*row, options)
             else:
-                each(lambda i: self._step(params[i], options), [(i,) for i in range(len(params))])
-
-    def _step(self, p: Tensor, options: Values) -> None:
-        muon_step(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options)
+                each(lambda *row: muon_step(*row, options), rows)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         if not getattr(options, "muon", True):

@@ -97,8 +97,6 @@ class ZeroRedundancyOptimizer(Optimizer):
                 work.wait()
         return loss
 
-    # State ----------------------------------------------------------------------------------------------
-
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all shares on rank ``to`` of the group; all ranks call it. Then ``state_dict()`` has it
         there."""

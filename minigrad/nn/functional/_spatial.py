@@ -89,10 +89,9 @@ class Axes(NamedTuple):
         if input.array.ndim == self.n + 2:
             return run(input)
         if input.array.ndim != self.n + 1:
-            raise RuntimeError(
-                f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}, but got "
-                f"input of size: {list(input.array.shape)}: unsqueeze(0) adds an axis, for the batch or the channels"
-            )
+            expected = f"{self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}"
+            remedy = "unsqueeze(0) adds an axis, for the batch or the channels"
+            raise RuntimeError(f"Expected {expected}, but got input of size: {list(input.array.shape)}: {remedy}")
         out = run(input.unsqueeze(0))
         return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)
 

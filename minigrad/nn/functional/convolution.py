@@ -111,9 +111,6 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
         raise RuntimeError(f"{context}, {problem}")
 
 
-# Blocks ----------------------------------------------------------------------------------------------------
-
-
 def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1) -> Tensor:
     """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places); also without N."""
     axes = Axes("unfold", 2)

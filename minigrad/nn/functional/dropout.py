@@ -78,10 +78,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
     ndim = input.array.ndim
     if ndim not in usual:
-        warn(
-            f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {name} is for inputs of "
-            f"{usual[0]} or {usual[1]} axes. To drop elements use dropout."
-        )
+        rule = f"{name} is for inputs of {usual[0]} or {usual[1]} axes. To drop elements use dropout."
+        warn(f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {rule}")
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

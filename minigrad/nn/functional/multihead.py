@@ -128,9 +128,8 @@ def _check(
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
-        raise AssertionError(
-            f"MultiheadAttention: query, key and value must be {widths} wide, but have shapes {shapes}"
-        )
+        problem = f"query, key and value must be {widths} wide, but have shapes {shapes}"
+        raise AssertionError(f"MultiheadAttention: {problem}")
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
         problem = "batches must be equal, and so must the lengths of key and value"
         raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")
@@ -145,9 +144,8 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
         if tensor is None:
             continue
         if kind_of(tensor.array) not in "bf":
-            raise AssertionError(
-                f"only bool and floating types of {name} are supported, not {tensor.dtype}: use .bool()"
-            )
+            kinds = f"only bool and floating types of {name}"
+            raise AssertionError(f"{kinds} are supported, not {tensor.dtype}: use .bool()")
         if tuple(tensor.array.shape) not in shapes:
             expected, actual = " or ".join(map(str, shapes)), tuple(tensor.array.shape)
             kind = RuntimeError if tensor is mask else AssertionError  # as in PyTorch

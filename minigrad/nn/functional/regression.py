@@ -119,10 +119,9 @@ def binary_cross_entropy(
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
     if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
-        raise RuntimeError(
-            f"binary_cross_entropy: all elements of input should be between 0 and 1, but they lie between "
-            f"{array.min():g} and {array.max():g}: take the sigmoid, or binary_cross_entropy_with_logits"
-        )
+        problem = "all elements of input should be between 0 and 1, but they lie between"
+        remedy = "take the sigmoid, or binary_cross_entropy_with_logits"
+        raise RuntimeError(f"binary_cross_entropy: {problem} {array.min():g} and {array.max():g}: {remedy}")
     return reduced(apply(ops.binary_cross_entropy, (input, target)), reduction, size_average, reduce, weight)
 
 

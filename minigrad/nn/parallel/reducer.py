@@ -141,8 +141,6 @@ class Reducer(Observer):
         if self.finds_unused:
             self._marks(set())
 
-    # Gradients ----------------------------------------------------------------------------------------------
-
     def _complete(self, number: int) -> None:
         """A gradient is whole: add what has accumulated before."""
         parameter = self.buckets.parameters[number]

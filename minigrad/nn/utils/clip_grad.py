@@ -51,11 +51,9 @@ def get_total_norm(
     else:
         total = norm(stack([norm(t.detach(), norm_type).to(device=device) for t in listed]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
-        raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
-            f"cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
-            "anyway, set `error_if_nonfinite=False`"
-        )
+        problem = f"The total norm of order {norm_type} for gradients from `parameters` is non-finite"
+        remedy = "To disable this error and scale the gradients by the non-finite norm anyway"
+        raise RuntimeError(f"{problem}, so it cannot be clipped. {remedy}, set `error_if_nonfinite=False`")
     return total
 
 

@@ -127,10 +127,8 @@ def pack_padded_sequence(
     checked = _checked_lengths(lengths, time, batch)
     order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
     if order is None and (checked[1:] > checked[:-1]).any():
-        raise RuntimeError(
-            f"pack_padded_sequence: the lengths must be sorted in decreasing order, not {checked.tolist()}: pass "
-            "enforce_sorted=False to have the sequences sorted"
-        )
+        problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"
+        raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to have the sequences sorted")
     # The sequences that have each step, (T)
     sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
     index = _packed_rows(sizes, order, time, batch, batch_first)

@@ -25,11 +25,9 @@ class _Combined(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires "
-                    f"additional kwargs to be specified when calling `step`, but got one at "
-                    f"index {i} in the given schedulers sequence."
-                )
+                reason = "it requires additional kwargs to be specified when calling `step`"
+                where = f"but got one at index {i} in the given schedulers sequence"
+                raise ValueError(f"{kind} does not support `ReduceLROnPlateau` scheduler as {reason}, {where}.")
             if scheduler.optimizer is not optimizer:
                 raise ValueError(f"{kind} expects schedulers of one optimizer, but that at index {i} has another one")
         self._schedulers, self.optimizer = list(schedulers), optimizer
@@ -56,11 +54,9 @@ class SequentialLR(_Combined):
     ) -> None:
         self._take("SequentialLR", optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number "
-                f"of milestone points, but got number of schedulers {len(schedulers)} and the number of "
-                f"milestones to be equal to {len(milestones)}"
-            )
+            expected = "number of schedulers provided to be one more than the number of milestone points"
+            numbers = f"{len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+            raise ValueError(f"Sequential Schedulers expects {expected}, but got number of schedulers {numbers}")
         self._milestones, self.last_epoch = list(milestones), last_epoch + 1
         for group in optimizer.param_groups:  # back to the rate before the first steps of the schedules
             put(group, "lr", snapshot(group["initial_lr"]))

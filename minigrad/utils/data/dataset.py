@@ -194,10 +194,8 @@ def random_split(
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _counts(lengths, size)
     if sum(lengths) != size:
-        raise ValueError(
-            f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}: give "
-            f"lengths that add up to it, or fractions that add up to 1"
-        )
+        problem = f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}"
+        raise ValueError(f"{problem}: give lengths that add up to it, or fractions that add up to 1")
     order = (generator or default_generator).permutation(size).tolist()
     ends = list(accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]

@@ -178,9 +178,6 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
         return pickle.dumps((epoch, answer), protocol=5)
 
 
-# In the parent ---------------------------------------------------------------------------------------------
-
-
 class Worker:
     """A worker process, seen from its parent, which has started the ``others`` before."""
 
