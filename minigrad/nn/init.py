@@ -32,9 +32,7 @@ _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
-
-    Args:
-        param: the slope of leaky_relu, 0.01 if None.
+    ``param``: the slope of leaky_relu, 0.01 if None.
 
     Raises ValueError: the nonlinearity is unknown, or the slope is not a number.
     """

@@ -15,11 +15,8 @@ __all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
 class _PadNd(Layer):
-    """Elements before and after the last axes.
-
-    Args:
-        padding: a number, or (before, after) of the last axis, then of the last but one, and so on.
-    """
+    """Elements before and after the last axes. ``padding``: a number, or (before, after) of the last axis, then of the
+    last but one, and so on."""
 
     _axes: ClassVar[int]
     _mode: ClassVar[str]

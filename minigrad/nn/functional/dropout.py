@@ -128,11 +128,8 @@ def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
 
 @announced
 def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
-    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``.
-
-    Args:
-        shape: the tensor's if None. PyTorch then draws in the order of its memory, not of indices.
-    """
+    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``. ``shape``: the tensor's if
+    None. PyTorch then draws in the order of its memory, not of indices."""
     array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous

@@ -189,11 +189,8 @@ def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
 
 
 def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
-    """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None.
-
-    Args:
-        attn_mask: (T, S) or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores.
-    """
+    """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None. ``attn_mask``: (T, S)
+    or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores."""
     parts: list[Tensor] = []
     if attn_mask is not None:
         is_by_head = attn_mask.ndim == 3

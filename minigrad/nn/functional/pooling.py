@@ -195,10 +195,7 @@ def _overhanging(window: Window, lengths: Ints) -> Window:
 @rounded_once
 def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of ``output_size`` bins: (N, C, *lengths) or (C, *lengths) -> (N, C, *bins) or (C, *bins).
-
-    Args:
-        output_size: the number of bins, or one an axis; None keeps an axis as it is.
-    """
+    ``output_size``: the number of bins, or one an axis; None keeps an axis as it is."""
     out = input
     for axis, size in enumerate(_sizes(axes, output_size, input.array.shape[2:]), 2):
         length = out.array.shape[axis]
@@ -217,10 +214,7 @@ adaptive_avg_pool3d = over(3, _adaptive_avg_pool)
 
 def _adaptive_max_pool(axes: Axes, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of ``output_size`` bins. Shapes and arguments as in ``adaptive_avg_pool1d``.
-
-    Args:
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-    """
+    ``return_indices``: return (values, indices), where an index counts the elements of a channel."""
     sizes = _sizes(axes, output_size, input.array.shape[2:])
     return _picked(input, ops.largest_cells_of_bins(input.detach(), sizes), return_indices)
 

@@ -134,10 +134,8 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form.
-
-    Args:
-        pos_weight: a factor for the part of the loss where the target is 1.
+    """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
+    part of the loss where the target is 1.
 
     Raises ValueError: input and target differ in shape; RuntimeError: the target is not floating-point.
     """

@@ -173,10 +173,8 @@ def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, 
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of ``pack_padded_sequence``; the batch gets its original order.
-
-    Args:
-        total_length: pad to this length instead of the longest sequence's.
+    """The inverse of ``pack_padded_sequence``; the batch gets its original order. ``total_length``: pad to this length
+    instead of the longest sequence's.
 
     Returns:
         (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.

@@ -22,11 +22,8 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """An order of examples: ``__iter__`` yields their numbers, or lists of them.
-
-    Args:
-        data_source: without effect; programs for earlier versions of PyTorch pass it.
-    """
+    """An order of examples: ``__iter__`` yields their numbers, or lists of them. ``data_source``: without effect;
+    programs for earlier versions of PyTorch pass it."""
 
     def __init__(self, data_source: Sized | None = None) -> None:
         pass
