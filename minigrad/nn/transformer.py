@@ -83,14 +83,9 @@ class _Block(Module):
         """x plus a part's result, with the norm before the part (Xiong et al. 2020) or after the sum."""
         return x + part(norm(x)) if self.norm_first else norm(x + part(x))
 
-    def _attend(
-        self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
-    ) -> Tensor:
-        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
-        return attention(x, memory, memory, **masks, need_weights=False)[0]
-
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
-        return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout1(self.self_attn(x, x, x, **masks, need_weights=False)[0])
 
     def _ff_block(self, x: Tensor) -> Tensor:
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
@@ -186,7 +181,8 @@ class TransformerDecoderLayer(_Block):
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
-        return self.dropout2(self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout2(self.multihead_attn(x, mem, mem, **masks, need_weights=False)[0])
 
 
 class TransformerEncoder(Module):

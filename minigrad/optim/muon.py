@@ -131,7 +131,7 @@ class Muon(Optimizer):
                 for row in rows:
                     muon_step(*row, options)
             else:
-                each(lambda *row: muon_step(*row, options), rows)
+                each(lambda i: muon_step(*rows[i], options), [(i,) for i in range(len(rows))])
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         if not getattr(options, "muon", True):

@@ -1,7 +1,6 @@
 """SummaryWriter: numbers, images and text of a training run, in files that TensorBoard shows.
 
 The package ``tensorboard`` itself writes the files; an entry is a dict of the fields of its message ``Summary.Value``.
-Importing this raises ImportError where it is missing.
 """
 
 from __future__ import annotations
@@ -17,20 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backend.extras import how_to_install
 from ...backend.host import host
-
-try:
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.plugins.hparams import metadata as hparams_metadata
-    from tensorboard.plugins.hparams import plugin_data_pb2
-    from tensorboard.plugins.hparams import summary_v2 as hparams
-    from tensorboard.plugins.scalar.metadata import create_summary_metadata as scalar_metadata
-    from tensorboard.plugins.text.metadata import create_summary_metadata as text_metadata
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
-except ImportError as error:
-    command = how_to_install("tensorboard", "tensorboard")
-    raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
 
 Ndarray = np.ndarray[Any, Any]
 Time = float | None  # seconds since 1970; None is now
@@ -84,11 +70,15 @@ class SummaryWriter:
 
     def _file(self, folder: str) -> Any:
         """The file in a folder, a new one after ``close``."""
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
         if folder not in self._files:
             self._files[folder] = EventFileWriter(folder, *self._options)
         return self._files[folder]
 
     def _write(self, step: Any, walltime: Time, folder: str | None = None, **fields: Any) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+
         fields |= {} if step is None else {"step": int(step)}
         event = Event(wall_time=time.time() if walltime is None else walltime, **fields)
         self._file(folder or self.log_dir).add_event(event)
@@ -113,9 +103,11 @@ class SummaryWriter:
         """
         number = _number(tag, scalar_value)
         if new_style:
+            from tensorboard.plugins.scalar.metadata import create_summary_metadata
+
             kind, field = ("DT_DOUBLE", "double_val") if double_precision else ("DT_FLOAT", "float_val")
             tensor = {"dtype": kind, field: [number]}
-            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=scalar_metadata("", ""))
+            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=create_summary_metadata("", ""))
         else:
             self._add(global_step, walltime, tag=tag, simple_value=number)
 
@@ -193,8 +185,12 @@ class SummaryWriter:
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
+        from tensorboard.plugins.text.metadata import create_summary_metadata
+
         tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
-        self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=text_metadata("", ""), tensor=tensor)
+        self._add(
+            global_step, walltime, tag=f"{tag}/text_summary", metadata=create_summary_metadata("", ""), tensor=tensor
+        )
 
     def add_hparams(
         self,
@@ -212,6 +208,9 @@ class SummaryWriter:
             hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
         """
+        from tensorboard.plugins.hparams import metadata, plugin_data_pb2
+        from tensorboard.plugins.hparams import summary_v2 as hparams
+
         name = run_name or str(time.time())
         values = {key: getattr(v, "item", lambda v=v: v)() for key, v in hparam_dict.items() if v is not None}
         domains = {key: hparams.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
@@ -219,8 +218,7 @@ class SummaryWriter:
         table = hparams.hparams_config_pb(columns, map(hparams.Metric, metric_dict))
         run = hparams.hparams_pb(values, trial_id=name)
         success = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
-        end = {"metadata": hparams_metadata.create_summary_metadata(success)}
-        end["tag"] = hparams_metadata.SESSION_END_INFO_TAG
+        end = {"tag": metadata.SESSION_END_INFO_TAG, "metadata": metadata.create_summary_metadata(success)}
         with SummaryWriter(os.path.join(self.log_dir, name)) as row:
             for summary in (table, run, {"value": [end]}):
                 row._write(None, None, summary=summary)
