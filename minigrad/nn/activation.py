@@ -126,10 +126,7 @@ class PReLU(Layer):
 
     Args:
         num_parameters: 1, or the length C of axis 1: (N, C, ...).
-        init: the initial slopes.
-
-    Attributes:
-        weight: (num_parameters).
+        init: the initial slopes, of the parameter ``weight``, (num_parameters).
     """
 
     _shown = ("num_parameters",)

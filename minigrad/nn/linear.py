@@ -50,9 +50,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Layer):
     """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features).
 
-    Attributes:
-        weight: (out_features, in1_features, in2_features), initially uniform in ±1/√in1_features.
-        bias: (out_features), likewise, or None.
+    Its weight is (out_features, in1_features, in2_features), its bias (out_features), or None. Both are initially
+    uniform in ±1/√in1_features.
     """
 
     _shown = ("in1_features", "in2_features", "out_features", "bias")

@@ -73,10 +73,7 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
 
-    Args: as of ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's.
-
-    Attributes:
-        weight: ``normalized_shape``, initially 1, or None.
+    Args and weight: as of ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's.
     """
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1

@@ -236,6 +236,10 @@ class RNNBase(_Recurrent):
                 x = F.dropout(x, self.dropout, self.training)
         return x, tuple(stack(parts) for parts in zip(*last, strict=True))
 
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
+
     # Hidden states: a tuple of one, of two in the LSTM ------------------------------------------------------
 
     def _kind(self) -> str:
@@ -327,10 +331,6 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
         self.nonlinearity = nonlinearity
 
-    if TYPE_CHECKING:
-
-        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
-
 
 class _Gated(RNNBase):
     """A layer whose class has the mode."""
@@ -365,10 +365,6 @@ class GRU(_Gated):
 
     mode = "GRU"
 
-    if TYPE_CHECKING:
-
-        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
-
 
 class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
@@ -386,7 +382,7 @@ class LSTM(_Gated):
 
     if TYPE_CHECKING:
 
-        def __call__(
+        def __call__(  # type: ignore[override]
             self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
         ) -> tuple[Sequences, tuple[Tensor, Tensor]]: ...
 

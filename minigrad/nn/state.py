@@ -88,13 +88,10 @@ class Stateful:
         Args:
             state_dict: tensors by full name.
             strict: refuse missing and unexpected names; otherwise they are only returned.
-            assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a
-                copy.
+            assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a copy.
 
-        Returns:
-            The missing and the unexpected names.
-
-        Raises RuntimeError: names or shapes do not fit; the text lists them all.
+        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit; the text lists
+        them all.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())

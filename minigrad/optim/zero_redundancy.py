@@ -28,8 +28,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         overlap_with_ddp: only False.
         defaults: the options of ``optimizer_class``.
 
-    Attributes:
-        optim: the optimiser of this rank's share.
+    The optimiser of this rank's share is the attribute ``optim``.
 
     Raises:
         ValueError: ``init_process_group`` was not called. TypeError: ``optimizer_class`` is no optimiser.

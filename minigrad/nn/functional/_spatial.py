@@ -32,14 +32,10 @@ def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
 
 
 class Axes(NamedTuple):
-    """The spatial axes of a function.
+    """The spatial axes of a function."""
 
-    Attributes:
-        name: of the function, for errors. n: their number.
-    """
-
-    name: str
-    n: int
+    name: str  # of the function, for errors
+    n: int  # the number of axes
 
     def each(self, argument: str, value: Any) -> Ints:
         """A number for each axis, from one for all or one for each. Raises RuntimeError: too many, or too few."""

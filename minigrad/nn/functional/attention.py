@@ -39,8 +39,7 @@ def scaled_dot_product_attention(
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
-    Returns:
-        (..., T, Dv). A query that may attend to nothing gets zeros.
+    Returns (..., T, Dv). A query that may attend to nothing gets zeros.
 
     >>> q = k = v = mg.zeros(1, 2, 5, 4)
     >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape

@@ -109,10 +109,8 @@ def clip_grad_norm_(
         parameters: whose gradients to scale. norm_type: which norm; inf for the largest absolute value.
         foreach: ignored.
 
-    Returns:
-        The norm before, a tensor without axes.
-
-    Raises RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
+    Returns the norm before, a tensor without axes. Raises RuntimeError: the norm is not finite, and
+    ``error_if_nonfinite``.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()
