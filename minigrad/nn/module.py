@@ -446,8 +446,9 @@ class Module(Stateful):
                 module._apply(fn)
         with no_grad():
             for parameter in self._parameters.values():
-                if parameter is not None:
-                    _convert(parameter, fn)
+                for tensor in (parameter, None if parameter is None else parameter.grad):
+                    if tensor is not None and (converted := fn(tensor)).array is not tensor.array:
+                        tensor.array, tensor._changes = converted.array, converted._changes
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)
@@ -578,12 +579,3 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
     """Delete a gradient, or set it to zero (without its history)."""
     if tensor.grad is not None:
         tensor.grad = None if set_to_none else tensor.grad.detach().zero_()
-
-
-def _convert(parameter: Tensor, convert: Convert) -> None:
-    """Replace the memory of a parameter and of its gradient by that of their converted values."""
-    for tensor in (parameter, parameter.grad):
-        if tensor is not None:
-            converted = convert(tensor)
-            if converted.array is not tensor.array:
-                tensor.array, tensor._changes = converted.array, converted._changes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..autograd import no_grad
 from ..autograd.tracebacks import warn
 from ..backend import dtype as dt
 from ..functions.arguments import in_float32
@@ -14,6 +13,7 @@ from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .functional._spatial import tuple_of
+from .functional.normalization import move, scaled
 from .layer import FunctionLayer, Layer
 from .module import Module
 from .parameter import Parameter
@@ -276,34 +276,26 @@ class SyncBatchNorm(_BatchNorm):
 
     def _normalize(self, input: Tensor, uses_batch: bool, momentum: float) -> Tensor:
         from .. import distributed
+        from ..distributed import functional
 
-        if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(self.process_group) == 1:
+        group = self.process_group
+        if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(group) == 1:
             return super()._normalize(input, uses_batch, momentum)
-        return self._of_all_ranks(input, momentum)
-
-    def _of_all_ranks(self, input: Tensor, momentum: float) -> Tensor:
-        """Gradients flow through both reductions, and so to the inputs of all ranks. Sums of half precision are
-        float32's."""
-        from ..distributed import all_reduce, functional
-
-        dtype, input = input.dtype, in_float32(input)
+        dtype, input = input.dtype, in_float32(input)  # sums of half precision are float32's
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *[1] * (input.ndim - 2)]
         count = tensor(input.numel() / self.num_features, dtype=dt.float64)
-        all_reduce(count, group=self.process_group)
+        distributed.all_reduce(count, group=group)
         total = float(count)
         if total <= 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got {total:g} on all ranks")
-        mean = functional.all_reduce(input.sum(dims), group=self.process_group) / total
+        # Gradients flow through both reductions, and so to the inputs of all ranks
+        mean = functional.all_reduce(input.sum(dims), group=group) / total
         centred = input - mean.reshape(shape)
-        variance = functional.all_reduce((centred * centred).sum(dims), group=self.process_group) / total
-        if self.running_mean is not None and self.running_var is not None:
-            with no_grad():
-                self.running_mean.lerp_(mean.detach(), momentum)
-                self.running_var.lerp_(variance.detach() * (total / (total - 1)), momentum)
-        result = centred / (variance + self.eps).sqrt().reshape(shape)
-        result = result if self.weight is None else result * self.weight.reshape(shape)
-        return (result if self.bias is None else result + self.bias.reshape(shape)).to(dtype)
+        variance = functional.all_reduce((centred * centred).sum(dims), group=group) / total
+        move(self.running_mean, mean.detach(), momentum)
+        move(self.running_var, variance.detach() * (total / (total - 1)), momentum)
+        return scaled(centred, variance.reshape(shape), self.weight, self.bias, self.eps).to(dtype)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

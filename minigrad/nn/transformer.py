@@ -134,15 +134,9 @@ class TransformerEncoderLayer(_Block):
     def _nests(self) -> bool:
         """Whether PyTorch has a form of this block for rows of different lengths."""
         attention = self.self_attn
-        return bool(
-            not self.norm_first
-            and attention.batch_first
-            and attention.in_proj_bias is not None
-            and attention._qkv_same_embed_dim
-            and attention.num_heads % 2 == 0
-            and self.activation_relu_or_gelu
-            and self.norm1.eps == self.norm2.eps
-        )
+        plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
+        fits = attention.num_heads % 2 == 0 and self.norm1.eps == self.norm2.eps
+        return bool(plain and fits and self.activation_relu_or_gelu and not self.norm_first)
 
 
 class TransformerDecoderLayer(_Block):

@@ -141,7 +141,14 @@ class Optimizer:
         if isinstance(params, Tensor):
             expected = "an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
             raise TypeError(f"params should be {expected}")
-        _check_flags(type(self).__name__, defaults)
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        if defaults.get("differentiable"):
+            problem = f"{type(self).__name__}: differentiable=True is not provided, steps are not recorded"
+            remedy = "write the step out in tensor operations, with autograd.grad(..., create_graph=True)"
+            raise NotImplementedError(f"{problem}: {remedy}")
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -510,17 +517,6 @@ def check(fits: Any, label: str, value: Any) -> None:
     """Refuse an option that does not fit, in PyTorch's words."""
     if not fits:
         raise ValueError(f"Invalid {label}: {value}")
-
-
-def _check_flags(name: str, defaults: dict[str, Any]) -> None:
-    """Refuse flags that contradict each other, and ``differentiable``."""
-    if defaults.get("fused") and defaults.get("differentiable"):
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if defaults.get("fused") and defaults.get("foreach"):
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    if defaults.get("differentiable"):
-        remedy = "write the step out in tensor operations, with autograd.grad(..., create_graph=True)"
-        raise NotImplementedError(f"{name}: differentiable=True is not provided, steps are not recorded: {remedy}")
 
 
 def _take_names(group: Group) -> list[Tensor]:

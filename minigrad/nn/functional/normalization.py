@@ -119,14 +119,14 @@ def batch_norm(
         centred = x - mean
         var = centred.square().mean(dims, keepdim=True)
         if count:
-            _move(running_mean, mean.detach().reshape(-1), momentum)
-            _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
+            move(running_mean, mean.detach().reshape(-1), momentum)
+            move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
     elif running_mean is None or running_var is None:
         raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
     else:
         centred = x - _by_channel(in_float32(running_mean), len(shape))
         var = _by_channel(in_float32(running_var), len(shape))
-    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), "NativeBatchNormBackward0")
+    return as_one(scaled(centred, var, weight, bias, eps).to(input.dtype), "NativeBatchNormBackward0")
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:
@@ -134,7 +134,7 @@ def _by_channel(values: Tensor, ndim: int) -> Tensor:
     return values.reshape(-1, *(1,) * (ndim - 2))
 
 
-def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+def scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     """x / √(var + eps) · weight + bias, by channel."""
     scale, ndim = (var + eps).rsqrt(), centred.array.ndim
     out: Tensor = centred * (scale if weight is None else scale * _by_channel(weight, ndim))
@@ -142,7 +142,7 @@ def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | 
 
 
 @no_grad()
-def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
+def move(running: Tensor | None, now: Tensor, momentum: float) -> None:
     """Move a running statistic, in place, towards that of the batch."""
     if running is not None:
         running.mul_(1 - momentum).add_(now.to(running) * momentum)
@@ -209,8 +209,8 @@ def instance_norm(
     _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
     if input.array.size and (running_mean is not None or running_var is not None):
         flat = in_float32(input.detach()).flatten(2)
-        _move(running_mean, flat.mean((0, 2)), momentum)
-        _move(running_var, flat.var(2).mean(0), momentum)
+        move(running_mean, flat.mean((0, 2)), momentum)
+        move(running_var, flat.var(2).mean(0), momentum)
     return group_norm(input, shape[1], weight, bias, eps)
 
 

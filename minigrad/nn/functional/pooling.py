@@ -177,9 +177,8 @@ def _overhanging(window: Window, lengths: Ints) -> Window:
     """With the padding that admits a last window beyond the end, if it begins in the input or in the padding before it.
     A kernel that alone covers an axis is cut to it, however long it is."""
     kernel, padding = list(window.kernel), []
-    for axis, (n, (p, _), span, step) in enumerate(
-        zip(lengths, window.padding, window.span(), window.stride, strict=True)
-    ):
+    axes = zip(lengths, window.padding, window.span(), window.stride, strict=True)
+    for axis, (n, (p, _), span, step) in enumerate(axes):
         places = -((n + 2 * p - span) // -step) + 1
         if (places - 1) * step >= n + p:
             places -= 1

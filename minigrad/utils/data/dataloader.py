@@ -252,21 +252,17 @@ class _BaseDataLoaderIter:
         with span(f"{type(self).__name__}.__next__", "data", self):
             data = self._next_data()
             self._num_yielded += 1
-            self._warn_of_excess()
-        return data
-
-    def __len__(self) -> int:
-        return len(self._index_sampler)
-
-    def _warn_of_excess(self) -> None:
-        """Warn if an IterableDataset yields more than its length, as when each worker yields everything."""
         loader, length = self._loader, self._loader._IterableDataset_len_called
-        if length is not None and self._num_yielded > len(loader):
+        if length is not None and self._num_yielded > len(loader):  # as when each worker yields everything
             hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
             warn(
                 f"IterableDataset {loader.dataset!r} says that it has {length} examples, {len(loader)} "
                 f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
             )
+        return data
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
 
     def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
@@ -295,7 +291,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._workers: list[Worker] = []
         self._turns: deque[Worker] = deque()  # the worker of each open task, in the order of tasks
         super().__init__(loader)
-        context = loader.multiprocessing_context or _default_context()
+        context = loader.multiprocessing_context
+        if context is None:  # on Linux fork, which is fast and takes any dataset, unless the program has said otherwise
+            says = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
+            context = multiprocessing.get_context(None if says else "fork")
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
@@ -370,13 +369,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             how, words = f"exit code {code}", f"ended with exit code {code}"
         worker_text = f"worker {worker.number} (process {pid}) {words}"
         return RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}): {worker_text}")
-
-
-def _default_context() -> Any:
-    """The program's start method; if it has set none, on Linux fork, which is fast and takes any dataset."""
-    if sys.platform == "linux" and multiprocessing.get_start_method(allow_none=True) is None:
-        return multiprocessing.get_context("fork")
-    return multiprocessing.get_context()
 
 
 def _stop(workers: list[Worker], owner: int) -> None:

@@ -274,12 +274,9 @@ def _histogram(values: Ndarray, bins: Any, max_bins: int | None) -> dict[str, An
         raise ValueError("no number lies within the bins of the histogram")
     first, last = filled[0], filled[-1]
     buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
-    known = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
-    return known | {
-        "sum_squares": values.dot(values),
-        "bucket": buckets,
-        "bucket_limit": edges[first : last + 2].tolist(),
-    }
+    numbers = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
+    numbers |= {"sum_squares": values.dot(values), "bucket": buckets}
+    return numbers | {"bucket_limit": edges[first : last + 2].tolist()}
 
 
 def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
