@@ -26,6 +26,7 @@ from .module import Module
 P = ParamSpec("P")
 T = TypeVar("T")
 M = TypeVar("M", bound=Module)
+Source = Generator | None  # of random numbers; None: the default generator
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
@@ -57,7 +58,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 @no_grad()
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source = None) -> Tensor:
     """Uniform in [a, b).
 
     >>> nn.init.uniform_(mg.empty(100), -1, 1).abs().max() <= 1
@@ -67,7 +68,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 
 @no_grad()
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Source = None) -> Tensor:
     """Normal with a mean and a standard deviation.
 
     >>> _ = mg.manual_seed(0)
@@ -79,12 +80,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 @no_grad()
 def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Generator | None = None,
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Source = None
 ) -> Tensor:
     """Normal, truncated to [a, b] (values, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
@@ -99,9 +95,7 @@ def trunc_normal_(
     return tensor
 
 
-def _draws(
-    fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-) -> tuple[Tensor, Tensor]:
+def _draws(fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Source) -> tuple[Tensor, Tensor]:
     """Numbers, and a mask of those to refuse, so that the others are normal in [a, b]."""
     below, above = (math.erf((bound - mean) / std / math.sqrt(2)) / 2 for bound in (a, b))
     if above - below > 0.3:  # most normal numbers lie in [a, b]
@@ -165,7 +159,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 @no_grad()
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Source = None) -> Tensor:
     """Normal numbers (rows, columns), with a fraction ``sparsity`` of zeros in each column (Martens 2010)."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
@@ -178,7 +172,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 
 @no_grad()
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
     """Uniform in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     >>> nn.init.xavier_uniform_(mg.empty(3, 3)).abs().max() <= 1
@@ -190,7 +184,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 
 @no_grad()
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
     """Normal with standard deviation gain √(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
@@ -213,11 +207,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 @no_grad()
 def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
     """Uniform in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -226,18 +216,14 @@ def kaiming_uniform_(
 
 @no_grad()
 def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
     """Normal with standard deviation gain / √fan (He et al. 2015); ``a`` is the slope of leaky_relu."""
     return tensor.normal_(0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
 
 
 @no_grad()
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Tensor:
     """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
     if tensor.ndim < 2:
         kinds = "tensors with 2 or more dimensions"

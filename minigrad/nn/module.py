@@ -25,6 +25,7 @@ T = TypeVar("T", bound="Module")
 Arguments = ParamSpec("Arguments")
 Result_co = TypeVar("Result_co", covariant=True)
 Convert = Callable[[Tensor], Tensor]
+Members = Callable[["Module"], Any]
 _KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
 
 
@@ -295,11 +296,7 @@ class Module(Stateful):
         return (module for _, module in self.named_children())
 
     def _named_members(
-        self,
-        get_members_fn: Callable[[Module], Any],
-        prefix: str = "",
-        recurse: bool = True,
-        remove_duplicate: bool = True,
+        self, get_members_fn: Members, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """(full name, value) for each (name, value) that ``get_members_fn`` returns of a module."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]

@@ -20,6 +20,7 @@ from .pooling import avg_pool1d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
+Affine = Tensor | None  # a weight or bias
 _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype in which the op computes
 
 
@@ -42,18 +43,14 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
     return (flat, *(None if t is None else t.reshape(width) for t in affine))
 
 
-def _has_wide(input: Tensor, weight: Tensor | None) -> bool:
+def _has_wide(input: Tensor, weight: Affine) -> bool:
     """Whether 16 bits meet a weight of float32, as in models that keep the parameters of normalisation in float32."""
     dtype = input.array.dtype
     return weight is not None and weight.array.dtype is not dtype and dtype.itemsize == 2 and weight.dtype is float32
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, bias: Affine = None, eps: float = 1e-5
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
@@ -68,9 +65,7 @@ def layer_norm(
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
 
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
-) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, eps: float | None = None) -> Tensor:
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the machine epsilon if
     None, for 16 bits float32's."""
     small = _EPSILON[input.array.real.itemsize] if eps is None else float(eps)
@@ -82,8 +77,8 @@ def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
     running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    weight: Affine = None,
+    bias: Affine = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -134,7 +129,7 @@ def _by_channel(values: Tensor, ndim: int) -> Tensor:
     return values.reshape(-1, *(1,) * (ndim - 2))
 
 
-def scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: float) -> Tensor:
     """x / √(var + eps) · weight + bias, by channel."""
     scale, ndim = (var + eps).rsqrt(), centred.array.ndim
     out: Tensor = centred * (scale if weight is None else scale * _by_channel(weight, ndim))
@@ -162,9 +157,7 @@ def _check_several(values: int, input: Tensor) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, {size}: {remedy}")
 
 
-def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
-) -> Tensor:
+def group_norm(input: Tensor, num_groups: int, weight: Affine = None, bias: Affine = None, eps: float = 1e-5) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018).
 
     Args:
@@ -190,8 +183,8 @@ def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
     running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    weight: Affine = None,
+    bias: Affine = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,

@@ -19,6 +19,7 @@ __all__ = ["BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "Se
 __all__ += ["SubsetRandomSampler", "WeightedRandomSampler"]
 
 T_co = TypeVar("T_co", covariant=True)
+Source = Generator | None  # of random numbers
 
 
 class Sampler(Generic[T_co]):
@@ -58,11 +59,7 @@ class RandomSampler(Sampler[int]):
     """
 
     def __init__(
-        self,
-        data_source: Sized,
-        replacement: bool = False,
-        num_samples: int | None = None,
-        generator: Generator | None = None,
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
@@ -93,7 +90,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The numbers ``indices`` in random order, each once."""
 
-    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Source = None) -> None:
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -114,7 +111,7 @@ class WeightedRandomSampler(Sampler[int]):
     """
 
     def __init__(
-        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Source = None
     ) -> None:
         _check_positive("num_samples", num_samples)
         _check_bool("replacement", replacement)
