@@ -26,13 +26,12 @@ __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "R
 
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
+Weights = Sequence[Tensor | None]
 Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # what runs through a layer, and comes out of it
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
-def _direction(
-    mode: str, x: Tensor, weights: Sequence[Tensor | None], states: States, sizes: Shape, reverse: bool
-) -> States:
+def _direction(mode: str, x: Tensor, weights: Weights, states: States, sizes: Shape, reverse: bool) -> States:
     """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states.
 
     ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, None where there is none.

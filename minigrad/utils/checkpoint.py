@@ -11,11 +11,14 @@ from ..autograd.recompute import Contexts, Region, is_in_first_run, states, with
 from ..autograd.tracebacks import border_functions, warn
 from ..tensor import Tensor
 
+Function = Callable[..., Any]
+Flag = bool | None
+
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Function,
     *args: Any,
-    use_reentrant: bool | None = None,
+    use_reentrant: Flag = None,
     context_fn: Contexts | None = None,
     determinism_check: str = "default",
     debug: bool = False,
@@ -50,10 +53,10 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Sequence[Callable[..., Any]],
+    functions: Sequence[Function],
     segments: int,
     input: Any,
-    use_reentrant: bool | None = None,
+    use_reentrant: Flag = None,
     preserve_rng_state: bool = True,
 ) -> Any:
     """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
@@ -70,7 +73,7 @@ def checkpoint_sequential(
     return _run(chain[size * (segments - 1) :], input)
 
 
-def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
+def _run(functions: Sequence[Function], input: Any) -> Any:
     for function in functions:
         input = function(input)
     return input

@@ -18,10 +18,11 @@ from ...functions.shaping import stack
 from ...tensor import Tensor
 from ..init import renamed
 
-Parameters = Tensor | Iterable[Tensor]
+Tensors = Tensor | Iterable[Tensor]
+Flag = bool | None
 
 
-def _listed(parameters: Parameters) -> list[Tensor]:
+def _listed(parameters: Tensors) -> list[Tensor]:
     if isinstance(parameters, Tensor):
         return [parameters]
     listed = list(parameters)
@@ -30,13 +31,13 @@ def _listed(parameters: Parameters) -> list[Tensor]:
     return listed
 
 
-def _gradients(parameters: Parameters) -> list[Tensor]:
+def _gradients(parameters: Tensors) -> list[Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
 @no_grad()
 def get_total_norm(
-    tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector: a tensor without axes. Raises RuntimeError: the
     norm is not finite, and ``error_if_nonfinite``."""
@@ -58,9 +59,7 @@ def get_total_norm(
 
 
 @no_grad()
-def clip_grads_with_norm_(
-    parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
-) -> None:
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: Flag = None) -> None:
     """Scale all gradients, in place, by min(1, max_norm / total_norm)."""
     if total_norm.device.type == "cpu" and total_norm.item() + 1e-6 <= max_norm:  # on a GPU, this would wait
         return
@@ -97,11 +96,7 @@ def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
 
 @no_grad()
 def clip_grad_norm_(
-    parameters: Parameters,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
     """Scale all gradients, in place, so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
 
@@ -129,7 +124,7 @@ clip_grad_norm = renamed(clip_grad_norm_, "nn.utils.{}")
 
 
 @no_grad()
-def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: Flag = None) -> None:
     """Clamp all elements of the gradients to ±``clip_value``, in place."""
     for gradient in _gradients(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))

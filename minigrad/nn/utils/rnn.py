@@ -17,6 +17,8 @@ from ...functions.creation import full, tensor
 from ...functions.shaping import cat
 from ...tensor import Tensor
 
+Indices = Tensor | None
+
 
 def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:
     """A method that converts the data to a dtype."""
@@ -32,8 +34,8 @@ class PackedSequence_(NamedTuple):
 
     data: Tensor
     batch_sizes: Tensor
-    sorted_indices: Tensor | None
-    unsorted_indices: Tensor | None
+    sorted_indices: Indices
+    unsorted_indices: Indices
 
 
 class PackedSequence(PackedSequence_):
@@ -49,11 +51,7 @@ class PackedSequence(PackedSequence_):
     __slots__ = ()
 
     def __new__(
-        cls,
-        data: Any,
-        batch_sizes: Tensor | None = None,
-        sorted_indices: Tensor | None = None,
-        unsorted_indices: Tensor | None = None,
+        cls, data: Any, batch_sizes: Indices = None, sorted_indices: Indices = None, unsorted_indices: Indices = None
     ) -> PackedSequence:
         if batch_sizes is None:
             if not (isinstance(data, (list, tuple)) and len(data) == 2):
