@@ -104,10 +104,8 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).
-
-    Args and attributes: as of ``Embedding`` and ``functional.embedding_bag``.
-    """
+    """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim). Args and attributes: as of
+    ``Embedding`` and ``functional.embedding_bag``."""
 
     _shown = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
 

@@ -211,11 +211,9 @@ class Border:
 
 
 def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient.
-
-    ``seen`` gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros,
-    and not None, for a gradient that does not arrive.
-    """
+    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient. ``seen``
+    gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros, and not
+    None, for a gradient that does not arrive."""
     tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
     if not any(tensor.requires_grad for tensor in tensors.values()):
         return values

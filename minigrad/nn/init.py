@@ -33,10 +33,8 @@ _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
-    ``param``: the slope of leaky_relu, 0.01 if None.
-
-    Raises ValueError: the nonlinearity is unknown, or the slope is not a number.
-    """
+    ``param``: the slope of leaky_relu, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is
+    not a number."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):

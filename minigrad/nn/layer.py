@@ -26,10 +26,8 @@ from .parameter import Parameter
 
 
 class Layer(Module):
-    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``.
-
-    Keywords of a class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``.
-    """
+    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``. Keywords of a
+    class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
 
     _fields: ClassVar[dict[str, Argument]] = {}
     _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields

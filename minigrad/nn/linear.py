@@ -48,11 +48,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Layer):
-    """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features).
-
-    Its weight is (out_features, in1_features, in2_features), its bias (out_features), or None. Both are initially
-    uniform in ±1/√in1_features.
-    """
+    """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features). Its weight is (out_features,
+    in1_features, in2_features), its bias (out_features), or None. Both are initially uniform in ±1/√in1_features."""
 
     _shown = ("in1_features", "in2_features", "out_features", "bias")
     weight: Parameter

@@ -71,10 +71,8 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
-
-    Args and weight: as of ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's.
-    """
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: as of
+    ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's."""
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
@@ -349,11 +347,9 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
-
-    (N, C, L) or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no
-    parameters and no running statistics.
-    """
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). (N, C, L)
+    or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no parameters and no
+    running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):

@@ -82,10 +82,8 @@ class SinusoidalPositionalEncoding(_Added):
 
 
 class LearnedPositionalEncoding(_Added):
-    """x + a learned vector for each position (as in GPT-2 and BERT), initially normal with deviation 0.02.
-
-    Args: as in SinusoidalPositionalEncoding.
-    """
+    """x + a learned vector for each position (as in GPT-2 and BERT), initially normal with deviation 0.02. Args: as in
+    SinusoidalPositionalEncoding."""
 
     _table = "weight"
 

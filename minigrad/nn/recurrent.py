@@ -32,10 +32,8 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def _direction(mode: str, x: Tensor, weights: Weights, states: States, sizes: Shape, reverse: bool) -> States:
-    """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states.
-
-    ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, None where there is none.
-    """
+    """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states. ``weights``
+    are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, None where there is none."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None
     if mode == "GRU":
@@ -305,10 +303,8 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu, over sequences (Elman 1990).
-
-    Args and attributes: see RNNBase; ``nonlinearity``: "tanh" or "relu".
-    """
+    """h ← tanh(W x + b + W' h + b'), or relu, over sequences (Elman 1990). Args and attributes: see RNNBase;
+    ``nonlinearity``: "tanh" or "relu"."""
 
     def __init__(
         self,
@@ -391,10 +387,8 @@ class LSTM(_Gated):
 
 
 class RNNCellBase(_Recurrent):
-    """What the cells share: parameters and checks. Args: as of RNNBase; ``num_chunks`` is its G.
-
-    Attributes: weight_ih: (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None.
-    """
+    """What the cells share: parameters and checks. Args: as of RNNBase; ``num_chunks`` is its G. Attributes: weight_ih:
+    (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -429,10 +423,8 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: h' = tanh(W x + b + W' h + b'), or relu.
-
-    Args: see RNNCellBase; ``nonlinearity``: "tanh" or "relu".
-    """
+    """One step of an RNN: h' = tanh(W x + b + W' h + b'), or relu. Args: see RNNCellBase; ``nonlinearity``: "tanh" or
+    "relu"."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
     _shown = ("input_size", "hidden_size", *_usual)

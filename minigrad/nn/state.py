@@ -149,11 +149,9 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists.
-
-        ``prefix`` is that of this module's names; ``local_metadata`` was saved with the state, such as "version";
-        ``strict`` reports missing and unexpected names.
-        """
+        """Load this module's state from a dict with full names, and add to the three lists. ``prefix`` is that of this
+        module's names; ``local_metadata`` was saved with the state, such as "version"; ``strict`` reports missing and
+        unexpected names."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)

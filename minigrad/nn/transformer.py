@@ -39,9 +39,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 class _Block(Module):
     """What encoder and decoder blocks share: their parts, each with a norm and a dropout, and the feed-forward part.
-
-    The arguments are those of TransformerEncoderLayer.
-    """
+    The arguments are those of TransformerEncoderLayer."""
 
     _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 

@@ -37,11 +37,9 @@ def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 
 
 
 def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
-    """The rate for a matrix of this shape, so that updates of all shapes have about the same size.
-
-    "original" is Jordan's √max(1, rows / columns); "match_rms_adamw" 0.2 √max(rows, columns), by which each
-    number changes about as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982).
-    """
+    """The rate for a matrix of this shape, so that updates of all shapes have about the same size. "original" is
+    Jordan's √max(1, rows / columns); "match_rms_adamw" 0.2 √max(rows, columns), by which each number changes about as
+    much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
     rows, columns = shape
     if adjust == MATCHED:
         return lr * 0.2 * math.sqrt(max(rows, columns))

@@ -357,10 +357,8 @@ class Optimizer:
         return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices.
-
-        Raises ValueError, and changes nothing, for another number of groups, or of parameters in one.
-        """
+        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
+        ValueError, and changes nothing, for another number of groups, or of parameters in one."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
         present, saved = ([len(group["params"]) for group in each] for each in (self.param_groups, groups))

@@ -59,10 +59,8 @@ def checkpoint_sequential(
     use_reentrant: Flag = None,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
-
-    Raises ValueError for more segments than functions, or fewer than one.
-    """
+    """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed. Raises
+    ValueError for more segments than functions, or fewer than one."""
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
         raise ValueError(f"{segments} segments cannot be made of {len(chain)} functions")

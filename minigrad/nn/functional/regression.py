@@ -135,10 +135,8 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    part of the loss where the target is 1.
-
-    Raises ValueError: input and target differ in shape; RuntimeError: the target is not floating-point.
-    """
+    part of the loss where the target is 1. Raises ValueError: input and target differ in shape; RuntimeError: the
+    target is not floating-point."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"

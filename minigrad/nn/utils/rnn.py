@@ -172,11 +172,8 @@ def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """The inverse of ``pack_padded_sequence``; the batch gets its original order. ``total_length``: pad to this length
-    instead of the longest sequence's.
-
-    Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU. Raises ValueError: ``total_length`` is
-    shorter than the longest sequence.
-    """
+    instead of the longest sequence's. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
+    Raises ValueError: ``total_length`` is shorter than the longest sequence."""
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])
     if total_length is not None and total_length < longest:

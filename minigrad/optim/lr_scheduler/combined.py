@@ -44,10 +44,8 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0.
-
-    There is one milestone less than there are schedules, which are all of ``optimizer``.
-    """
+    """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0. There is one
+    milestone less than there are schedules, which are all of ``optimizer``."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1

@@ -207,10 +207,8 @@ def _check_iterable(**options: Any) -> None:
 def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
-    """A function from an index to the example, or if ``batched`` from a list of them to the batch.
-
-    An iterable yields its next examples instead, as many as there are indices, and raises StopIteration at its end.
-    """
+    """A function from an index to the example, or if ``batched`` from a list of them to the batch. An iterable yields
+    its next examples instead, as many as there are indices, and raises StopIteration at its end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
     # islice calls ``iter`` of what it gets, with which a dataset that is its own iterator begins anew

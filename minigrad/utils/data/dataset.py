@@ -43,10 +43,8 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples one after another, from ``__iter__``.
-
-    Every worker of a DataLoader has a copy; ``get_worker_info()`` tells the copy which part to yield.
-    """
+    """Examples one after another, from ``__iter__``. Every worker of a DataLoader has a copy; ``get_worker_info()``
+    tells the copy which part to yield."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...
@@ -76,10 +74,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name.
-
-    Raises ValueError for no dataset, different lengths, or some datasets by position and some by name.
-    """
+    """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name. Raises
+    ValueError for no dataset, different lengths, or some datasets by position and some by name."""
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
@@ -185,11 +181,9 @@ def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Split a dataset at random. The same seed gives the parts that PyTorch gives.
-
-    ``lengths`` are the numbers of examples in the parts, that is, of all; or fractions that sum to 1, where the first
-    parts get one each of the examples that are left over. Raises ValueError for others.
-    """
+    """Split a dataset at random. The same seed gives the parts that PyTorch gives. ``lengths`` are the numbers of
+    examples in the parts, that is, of all; or fractions that sum to 1, where the first parts get one each of the
+    examples that are left over. Raises ValueError for others."""
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _counts(lengths, size)

@@ -101,11 +101,9 @@ default_collate_fn_map: Joiners = {
 
 
 def default_collate(batch: Any) -> Any:
-    """A batch out of a sequence of examples of one structure.
-
-    Tensors and arrays are stacked, numbers become a tensor (floats a float64 one), text stays a list;
-    dicts, lists, tuples (as lists) and named tuples are collated item by item. Errors as in ``collate``.
-    """
+    """A batch out of a sequence of examples of one structure. Tensors and arrays are stacked, numbers become a tensor
+    (floats a float64 one), text stays a list; dicts, lists, tuples (as lists) and named tuples are collated item by
+    item. Errors as in ``collate``."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
