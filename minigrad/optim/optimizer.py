@@ -6,7 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -253,10 +253,13 @@ class Optimizer:
             self._update_all(ready, group)
         return loss
 
-    @contextmanager
-    def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
+    def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
         """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
-        params = [p for p in params if is_half(p.array.dtype)]
+        narrow = [p for p in params if is_half(p.array.dtype)]
+        return self._wide(narrow) if narrow else nullcontext()
+
+    @contextmanager
+    def _wide(self, params: list[Tensor]) -> Iterator[None]:
         tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
         before = [(t, t.array) for t in tensors if is_half(t.array.dtype)]
 
