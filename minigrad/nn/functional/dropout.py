@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
-from ...autograd.inplace import mutate
 from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
@@ -16,7 +15,7 @@ from ...backend import of, random
 from ...ops.dropout import dropout as op
 from ...ops.dropout import relu_dropout as relu_op
 from ...tensor import Tensor
-from ._checks import probability
+from ._checks import applied, probability
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -27,18 +26,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     probability("dropout", p)
     if not training or p == 0.0:
         return input
-    args = _drawn(input, p)
-    return mutate(input, op, args) if inplace else apply(op, args)
+    return applied(op, input, inplace, keep_mask(input, None, p), _scale(input, p))
 
 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
     """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
-    return apply(relu_op, _drawn(input, p))
-
-
-def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
-    """What the ops of dropout take."""
-    return input, keep_mask(input, None, p), _scale(input, p)
+    return apply(relu_op, (input, keep_mask(input, None, p), _scale(input, p)))
 
 
 def _scale(input: Tensor, p: float) -> float:
@@ -85,23 +78,18 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear map
     follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
-    keep = _mask(input, p, training)
-    return input if keep is None else _alpha(input, keep, p, inplace)
+    return _alpha(input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels: input (N, C, ...)."""
-    keep = _mask(input, p, training, lead=2)
-    return input if keep is None else _alpha(input, keep, p, inplace)
+    return _alpha(input, p, training, inplace, lead=2)
 
 
 def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
     """``dropout`` of whole channels of each sample."""
     keep = _mask(input, p, training, lead=2 if batched else 1)
-    if keep is None:
-        return input
-    args = input, keep, _scale(input, p)
-    return mutate(input, op, args) if inplace else apply(op, args)
+    return input if keep is None else applied(op, input, inplace, keep, _scale(input, p))
 
 
 def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
@@ -118,12 +106,14 @@ def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> A
     return keep.array() if isinstance(keep, random.Draw) else keep
 
 
-def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | None = None) -> Tensor:
+    keep = _mask(input, p, training, lead)
+    if keep is None:
+        return input
     least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
     slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
     dropped = wrap(~keep * input.array.dtype.type(-least * slope))
-    args = input, keep, slope
-    return (mutate(input, op, args) if inplace else apply(op, args)).add_(dropped + least * slope * p)
+    return applied(op, input, inplace, keep, slope).add_(dropped + least * slope * p)
 
 
 @announced

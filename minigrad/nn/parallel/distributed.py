@@ -219,7 +219,6 @@ class Joining:
 
 
 def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
-    """Raise RuntimeError on all ranks if their parameters differ in names, shapes or dtypes."""
     own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
     models: list[list[str]] = [[]] * group.size()
     objects.all_gather_object(models, own, group)

@@ -198,7 +198,6 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 
 
 def _check_iterable(**options: Any) -> None:
-    """Refuse options for the order of an IterableDataset, which has its own."""
     for name, value in options.items():
         if value is not None and not (name == "shuffle" and value is False):
             raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, not {name}={value}")

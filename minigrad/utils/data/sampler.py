@@ -147,13 +147,6 @@ class BatchSampler(Sampler[list[int]]):
         return batch_count(len(self.sampler), self.batch_size, self.drop_last)  # type: ignore[arg-type]
 
 
-def _place() -> tuple[int, int]:
-    """The number of processes, and the rank of this one."""
-    from ...distributed import get_rank, get_world_size, is_initialized
-
-    return (get_world_size(), get_rank()) if is_initialized() else (1, 0)
-
-
 class DistributedSampler(Sampler[int]):
     """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share.
 
@@ -175,8 +168,10 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        num_replicas = _place()[0] if num_replicas is None else num_replicas
-        rank = _place()[1] if rank is None else rank
+        from ...distributed import get_rank, get_world_size, is_initialized
+
+        ranks, own = (get_world_size(), get_rank()) if is_initialized() else (1, 0)
+        num_replicas, rank = ranks if num_replicas is None else num_replicas, own if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
