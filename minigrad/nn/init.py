@@ -33,8 +33,7 @@ _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
-    ``param``: the slope of leaky_relu, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is
-    not a number."""
+    ``param``: the slope, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is no number."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -238,8 +237,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Te
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters: load a state dict into it. Raises RuntimeError: it is not a Module with
-    an argument ``device``."""
+    """A module with uninitialised parameters. Raises RuntimeError: it is no Module with an argument ``device``."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

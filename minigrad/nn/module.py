@@ -338,8 +338,7 @@ class Module(Stateful):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of a full name, such as "encoder.layers.0". Raises AttributeError: the name does not exist, or
-        is not a module's."""
+        """The submodule of a full name, such as "encoder.layers.0". Raises AttributeError: there is no module."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = getattr(module, name, None)

@@ -15,8 +15,7 @@ __all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Elements before and after the last axes. ``padding``: a number, or (before, after) of the last axis, then of the
-    last but one, and so on."""
+    """Elements around the last axes; ``padding``: a number, or (before, after) of the last axis, the last but one, ..."""
 
     padding: Each
     _axes: ClassVar[int]

@@ -423,8 +423,7 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: h' = tanh(W x + b + W' h + b'), or relu. Args: see RNNCellBase; ``nonlinearity``: "tanh" or
-    "relu"."""
+    """One step of an RNN: tanh(W x + b + W' h + b'), or relu as ``nonlinearity``. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
     _shown = ("input_size", "hidden_size", *_usual)

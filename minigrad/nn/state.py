@@ -149,9 +149,8 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists. ``prefix`` is that of this
-        module's names; ``local_metadata`` was saved with the state, such as "version"; ``strict`` reports missing and
-        unexpected names."""
+        """Load this module's state from a dict with full names, and add to the three lists; ``prefix`` is that of its names,
+        ``local_metadata`` was saved with the state, such as "version", and ``strict`` reports names that differ."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -205,8 +204,7 @@ class Stateful:
         return hooks.register(self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after this module's state has been loaded; it may change the
-        two lists of names in place."""
+        """Call ``hook(module, incompatible_keys)`` after loading; it may change the two lists of names in place."""
         return hooks.register(self._load_state_dict_post_hooks, hook)
 
 

@@ -97,8 +97,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the state of all shares on rank ``to`` of the group; all ranks call it. Then ``state_dict()`` has it
-        there."""
+        """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()`` there; all ranks call it."""
         assert self.optim is not None
         state, first = {}, 0
         for number, group in enumerate(self.param_groups):

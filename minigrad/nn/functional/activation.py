@@ -204,8 +204,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 @rounded_once
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a σ(b), a and b being the halves of an axis, of even length (Dauphin et al. 2016). Raises RuntimeError: the axis
-    has an odd length."""
+    """a σ(b), a and b being the halves of an axis (Dauphin et al. 2016). Raises RuntimeError: its length is odd."""
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")

@@ -66,8 +66,7 @@ def layer_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, eps: float | None = None) -> Tensor:
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the machine epsilon if
-    None, for 16 bits float32's."""
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). See ``nn.RMSNorm`` for ``eps``."""
     small = _EPSILON[input.array.real.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
