@@ -116,8 +116,7 @@ class Conv2d(_Conv, axes=2, function=F.conv2d):
 
 
 class Conv3d(_Conv, axes=3, function=F.conv3d):
-    """Cross-correlation over three axes: (N, C, D, H, W) or (C, D, H, W) -> (N, O, *P) or (O, *P). Args and attributes:
-    as of ``Conv1d``, with tuples of three."""
+    """Cross-correlation over three axes: (N, C, D, H, W) -> (N, O, *P), or without N. Args: as of ``Conv1d``."""
 
 
 class _ConvTransposeNd(_ConvNd):

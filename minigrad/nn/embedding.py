@@ -104,8 +104,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim). Args and attributes: as of
-    ``Embedding`` and ``functional.embedding_bag``."""
+    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: as of ``functional.embedding_bag``."""
 
     _shown = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
 

@@ -15,7 +15,7 @@ __all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Elements around the last axes; ``padding``: a number, or (before, after) of the last axis, the last but one, ..."""
+    """Elements around the last axes. ``padding``: a number, or (before, after) of the last axis, the one before, ..."""
 
     padding: Each
     _axes: ClassVar[int]

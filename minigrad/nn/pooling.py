@@ -105,8 +105,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P). With
-    ``return_indices``, (values, indices)."""
+    """The largest element of each of ``output_size`` bins, or (values, indices): (N, C, L) or (C, L) -> (N, C, P)."""
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):

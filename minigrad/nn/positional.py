@@ -82,8 +82,7 @@ class SinusoidalPositionalEncoding(_Added):
 
 
 class LearnedPositionalEncoding(_Added):
-    """x + a learned vector for each position (as in GPT-2 and BERT), initially normal with deviation 0.02. Args: as in
-    SinusoidalPositionalEncoding."""
+    """x + a learned vector for each position, initially normal with deviation 0.02, as in GPT-2 and BERT."""
 
     _table = "weight"
 

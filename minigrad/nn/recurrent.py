@@ -303,8 +303,7 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu, over sequences (Elman 1990). Args and attributes: see RNNBase;
-    ``nonlinearity``: "tanh" or "relu"."""
+    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
 
     def __init__(
         self,

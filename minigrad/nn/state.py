@@ -149,8 +149,8 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists; ``prefix`` is that of its names,
-        ``local_metadata`` was saved with the state, such as "version", and ``strict`` reports names that differ."""
+        """Load this module's state from a dict with full names, and add to the three lists; ``prefix`` is that of its
+        names, ``local_metadata`` was saved with the state, and ``strict`` reports names that differ."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)

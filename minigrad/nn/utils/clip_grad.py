@@ -39,8 +39,7 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector: a tensor without axes. Raises RuntimeError: the
-    norm is not finite, and ``error_if_nonfinite``."""
+    """The norm of all tensors as one vector. Raises RuntimeError: it is not finite, and ``error_if_nonfinite``."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())

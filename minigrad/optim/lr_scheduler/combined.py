@@ -12,8 +12,7 @@ from .scheduler import LRScheduler, put, snapshot
 
 
 class _Combined(LRScheduler):
-    """A schedule of other ones, whose state dicts are part of its own. Raises ValueError: no schedules, one of another
-    optimiser, or a ReduceLROnPlateau."""
+    """A schedule of others of one optimiser, which take no metric; their state dicts are part of its own."""
 
     _schedulers: list[Any]
 

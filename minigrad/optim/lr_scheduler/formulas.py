@@ -189,8 +189,8 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
 
 
 class NoamLR(GroupScheduler):
-    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3): a linear rise over
-    ``warmup_steps`` steps to (d_model · warmup_steps)^-½, with the paper's lr₀ = 1, and then a fall as 1 / √s."""
+    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3): it rises over
+    ``warmup_steps`` steps, with the paper's lr₀ = 1 to (d_model · warmup_steps)^-½, and then falls as 1 / √s."""
 
     def __init__(self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if d_model <= 0 or warmup_steps <= 0:

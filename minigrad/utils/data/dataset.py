@@ -43,8 +43,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples one after another, from ``__iter__``. Every worker of a DataLoader has a copy; ``get_worker_info()``
-    tells the copy which part to yield."""
+    """Examples from ``__iter__``. Each worker has a copy; ``get_worker_info()`` tells it which part to yield."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...

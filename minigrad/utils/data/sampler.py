@@ -23,8 +23,7 @@ Source = Generator | None  # of random numbers
 
 
 class Sampler(Generic[T_co]):
-    """An order of examples: ``__iter__`` yields their numbers, or lists of them. ``data_source``: without effect;
-    programs for earlier versions of PyTorch pass it."""
+    """An order of examples: ``__iter__`` yields their numbers, or lists of them. ``data_source``: without effect."""
 
     def __init__(self, data_source: Sized | None = None) -> None:
         pass
