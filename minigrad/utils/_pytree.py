@@ -291,7 +291,7 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """``func`` of each leaf and of the parts of ``rests`` in its place. Raises ValueError: they are not nested alike."""
+    """``func`` of each leaf, and of the parts of ``rests`` in its place. Raises ValueError: their nesting differs."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 
