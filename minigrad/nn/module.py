@@ -530,8 +530,6 @@ class Module(Stateful):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """No effect: accepted for PyTorch's programs."""
 
-    # Display ------------------------------------------------------------------------------------------------
-
     def _get_name(self) -> str:
         return type(self).__name__
 

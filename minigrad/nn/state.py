@@ -177,8 +177,6 @@ class Stateful:
         if plan is not error_msgs or type(self)._load_from_state_dict is not Stateful._load_from_state_dict:
             plan.carry_out()
 
-    # Hooks ----------------------------------------------------------------------------------------------------
-
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` collects this module's state."""
         return hooks.register(self._state_dict_pre_hooks, hook)

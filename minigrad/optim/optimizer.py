@@ -430,9 +430,6 @@ class Optimizer:
 border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zero_grad")
 
 
-# State --------------------------------------------------------------------------------------------------------
-
-
 def parts(x: Array) -> Array:
     """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
     return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
@@ -479,8 +476,6 @@ def _fitted(name: str, value: Any, p: Tensor) -> Any:
         return type(value)(_fitted(name, v, p) for v in value)
     return copy.deepcopy(value)
 
-
-# Arguments ----------------------------------------------------------------------------------------------------
 
 _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
     name: f"{name} value"

@@ -49,8 +49,6 @@ class Reducer(Observer):
         state, hook = self.hook
         self._futures.append((bucket, hook(state, bucket)))
 
-    # What the walk tells ------------------------------------------------------------------------------------
-
     def entered(self, name: str, kind: str, subject: Any) -> None:
         """A walk begins, or a span within it."""
         if self._spans:
