@@ -127,19 +127,7 @@ def _avg_pool(
     return total.div(as_tensor(counts, dtype=input.dtype, device=input.device), rounding_mode=rounding)
 
 
-_avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each window of one axis. Arguments as in ``avg_pool2d``, which has ``divisor_override`` besides."""
-    return _avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
 
 
 def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:

@@ -79,7 +79,7 @@ class ChainedScheduler(_Combined):
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._take("ChainedScheduler", optimizer, schedulers)
-        self._last_lr = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
+        self._note_rates()
 
     def step(self) -> None:  # type: ignore[override]
         """A step of each schedule, in order."""
