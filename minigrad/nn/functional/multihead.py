@@ -10,7 +10,7 @@ from typing import Any
 
 from ...backend.dtype import kind_of
 from ...backend.random import follows_pytorch
-from ...functions.creation import ones, zeros
+from ...functions.creation import ones
 from ...functions.shaping import cat
 from ...ops import attention as ops
 from ...tensor import Tensor
@@ -201,12 +201,10 @@ def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: in
         return None
     if all(m.array.dtype.kind == "b" for m in parts):
         return ~parts[0] if len(parts) == 1 else ~(parts[0] | parts[1])
-    kinds = {"dtype": like.dtype, "device": like.device}
-    added = [
-        zeros(m.shape, **kinds).masked_fill_(m, float("-inf")) if m.array.dtype.kind == "b" else m.to(dtype=like.dtype)
-        for m in parts
-    ]
-    return added[0] if len(added) == 1 else added[0] + added[1]
+    for i, m in enumerate(parts):
+        added = like.new_zeros(m.shape).masked_fill_(m, float("-inf")) if m.array.dtype.kind == "b" else m
+        parts[i] = added.to(dtype=like.dtype)
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
 def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:

@@ -121,7 +121,11 @@ class DataLoader(Generic[T_co, Batch_co]):
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
-            _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
+            order = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+            for name, value in order.items():
+                if value is not None:
+                    problem = f"expected unspecified {name} option, not {name}={value}"
+                    raise ValueError(f"DataLoader with IterableDataset: {problem}")
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
@@ -195,12 +199,6 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         raise ValueError(f"prefetch_factor should be at least 1, not {prefetch_factor}")
     if persistent_workers and not num_workers:
         raise ValueError("persistent_workers option needs num_workers > 0")
-
-
-def _check_iterable(**options: Any) -> None:
-    for name, value in options.items():
-        if value is not None and not (name == "shuffle" and value is False):
-            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, not {name}={value}")
 
 
 def _fetcher(
