@@ -141,11 +141,11 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 class _Through(Function):
-    """The identity; ``seen`` gets the gradients that pass, and its result goes on."""
+    """The identity; ``visit`` gets the gradients that pass, and its result goes on."""
 
     @staticmethod
-    def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
-        ctx.seen = seen
+    def forward(ctx: Any, visit: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
+        ctx.visit = visit
         ctx.set_materialize_grads(zeros)
         out = tuple(t.detach() for t in tensors)
         ctx.mark_non_differentiable(*(o for o, t in zip(out, tensors, strict=True) if not t.requires_grad))
@@ -153,7 +153,7 @@ class _Through(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Args:
-        return (None, None, *ctx.seen(grads))
+        return (None, None, *ctx.visit(grads))
 
 
 class Border:
@@ -210,8 +210,8 @@ class Border:
         return grads
 
 
-def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient. ``seen``
+def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
+    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient. ``visit``
     gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros, and not
     None, for a gradient that does not arrive."""
     tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
@@ -220,7 +220,7 @@ def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
 
     def spread(grads: Args) -> Args:
         by_place = dict(zip(tensors, grads, strict=True))
-        passed = seen(tuple(by_place.get(i) for i in range(len(values))))
+        passed = visit(tuple(by_place.get(i) for i in range(len(values))))
         return tuple(passed[i] for i in tensors)
 
     through = _Through.apply(spread, zeros, *tensors.values())

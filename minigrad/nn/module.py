@@ -300,13 +300,13 @@ class Module(Stateful):
     ) -> Iterator[tuple[str, Any]]:
         """(full name, value) for each (name, value) that ``get_members_fn`` returns of a module."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        seen: set[int] = set()
+        yielded: set[int] = set()
         for owner_name, owner in modules:
             for name, value in get_members_fn(owner):
-                if value is None or id(value) in seen:
+                if value is None or id(value) in yielded:
                     continue
                 if remove_duplicate:
-                    seen.add(id(value))
+                    yielded.add(id(value))
                 yield (f"{owner_name}.{name}" if owner_name else name), value
 
     def named_parameters(

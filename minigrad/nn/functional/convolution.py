@@ -99,9 +99,9 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     if groups < 1 or size[0] % groups:
         problem = f"expected weight to be at least {groups} at dimension 0 and divisible by it"
         raise RuntimeError(f"{name}: {context}, {problem}")
-    wanted = size[0] if transposed else size[1] * groups
-    if shape[1] != wanted:
-        problem = f"expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
+    channels = size[0] if transposed else size[1] * groups
+    if shape[1] != channels:
+        problem = f"expected input{shape} to have {channels} channels, but got {shape[1]} channels instead"
         layout = "(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"
         where = f"channels are axis 1, the input is {layout[len(shape) - 3]}"
         raise RuntimeError(f"{name}: {context}, {problem}: {where}")

@@ -107,8 +107,8 @@ def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
     if mode not in _MODES or ndim not in (3, 4, 5):
         supported = f"Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(_MODES)}"
         raise NotImplementedError(f"Input Error: {supported} (got {mode})")
-    if (wanted := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
-        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted}D input")
+    if (needed := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
 

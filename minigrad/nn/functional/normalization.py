@@ -29,8 +29,8 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
-        wanted = f"expected input with shape [*, {str(list(expected))[1:-1]}], but got input of size {list(actual)}"
-        raise RuntimeError(f"{name}: given normalized_shape={list(expected)}, {wanted}")
+        problem = f"expected input with shape [*, {str(list(expected))[1:-1]}], but got input of size {list(actual)}"
+        raise RuntimeError(f"{name}: given normalized_shape={list(expected)}, {problem}")
     for role, tensor in zip(("weight", "bias"), affine, strict=False):
         if tensor is not None and tensor.array.shape != expected:
             raise RuntimeError(f"{name}: expected {role} of shape {list(expected)}, but got {list(tensor.array.shape)}")

@@ -211,10 +211,10 @@ adaptive_max_pool3d = over(3, _adaptive_max_pool)
 
 
 def _sizes(axes: Axes, output_size: Any, lengths: Ints) -> Ints:
-    wanted = tuple_of(output_size, axes.n)
-    if len(wanted) != axes.n:
-        raise RuntimeError(f"{axes.name}: output_size must be {axes.n}, but got {list(wanted)}")
-    sizes = tuple(length if size is None else int(size) for size, length in zip(wanted, lengths, strict=True))
+    bins = tuple_of(output_size, axes.n)
+    if len(bins) != axes.n:
+        raise RuntimeError(f"{axes.name}: output_size must be {axes.n}, but got {list(bins)}")
+    sizes = tuple(length if size is None else int(size) for size, length in zip(bins, lengths, strict=True))
     if min(sizes) < 0 or 0 in lengths:
         expected = "elements of output_size must be at least 0 and the input's lengths greater than 0"
         raise RuntimeError(f"{axes.name}: {expected}, but got {sizes} for {tuple(lengths)}")

@@ -288,8 +288,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         context = loader.multiprocessing_context
         if context is None:  # on Linux fork, which is fast and takes any dataset, unless the program has said otherwise
-            says = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
-            context = multiprocessing.get_context(None if says else "fork")
+            chosen = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
+            context = multiprocessing.get_context(None if chosen else "fork")
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
