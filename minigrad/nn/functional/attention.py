@@ -92,7 +92,6 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
 
 
 def _check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
-    """Refuse a mask that does not broadcast to the scores (..., T, S)."""
     shape = mask.array.shape
     if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
         fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"

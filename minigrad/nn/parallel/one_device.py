@@ -18,7 +18,6 @@ Devices = Sequence[Any]
 
 
 def _check_one(devices: Devices, what: str) -> None:
-    """Raises NotImplementedError unless there is exactly one device."""
     if len(devices) != 1:
         problem = f"there is no {what} for {len(devices)}. Name one device, or none"
         raise NotImplementedError(f"minigrad computes on one device: {problem}")

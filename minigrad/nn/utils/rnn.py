@@ -21,7 +21,6 @@ Indices = Tensor | None
 
 
 def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:
-    """A method that converts the data to a dtype."""
 
     def convert(self: PackedSequence) -> PackedSequence:
         return self.to(dtype)
