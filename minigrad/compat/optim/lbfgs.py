@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...autograd import enable_grad
+from ...autograd.origin import note_change
 from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import Array
@@ -123,7 +124,7 @@ class LBFGS(Optimizer):
         for p, first in zip(self.param_groups[0]["params"], start, strict=True):
             parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
             offset += first.size
-            self._changed(p)
+            note_change(p._changes, "step", "LBFGS.step()")
 
     def _flat_gradient(self) -> Array:
         """All gradients as one vector, of complex numbers the parts."""

@@ -12,7 +12,7 @@ from ....functions import pointwise
 from ....functions.arguments import rounded_once
 from ....nn.functional._checks import Flag, integers, reduced, same_dtype
 from ....nn.functional.activation import logsigmoid
-from ....nn.functional.distance import pairwise_distance
+from ....nn.functional.linear import pairwise_distance
 from ....ops.indexing import check_indices
 from ....tensor import Tensor
 
