@@ -13,8 +13,8 @@ from ..backend import of
 from ..backend.device import Device
 from ..backend.dtype import Array
 from ..backend.registry import address
+from .errors import short
 from .placing import on_device
-from .schema import short
 from .source import Ndarray, check_shape
 
 

@@ -28,11 +28,11 @@ from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import FACTORIES, device_of, size_of
 from .bounds import DEEPEST, Bounds, dismantle, levels
+from .errors import short
 from .keys import add, put
 from .memory import Part, blocks, view
 from .placing import Placing, Storage, on_device
 from .safetensors_file import holds
-from .schema import short
 from .source import Ndarray, check_shape
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
