@@ -23,7 +23,7 @@ from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, saf
 from .archive_writer import save_any, save_plain
 from .checkpoint import How, load_archive, load_legacy
 from .errors import DAMAGE, cause, short
-from .placing import placing
+from .memory import placing
 from .source import Ndarray, Source
 from .tree import NoFormat, NotPlain, Reader, Writer
 

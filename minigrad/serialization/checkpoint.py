@@ -21,7 +21,7 @@ from ..backend.device import Device
 from ..tensor import Size
 from .errors import DAMAGE, cause, reason, short
 from .machine import Machine, refusal
-from .placing import Placing
+from .memory import Placing
 from .rebuild import Rebuilder
 from .source import Ndarray, Source
 

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .bounds import DEEPEST, MOST_PARTS, Bounds, dismantle, levels
+from .bounds import DEEPEST, MOST_PARTS, Bounds, add, dismantle, hashed, levels, put
 from .errors import reason, short
-from .keys import add, hashed, put
 from .rebuild import Rebuilder
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
