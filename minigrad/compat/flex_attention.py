@@ -16,7 +16,7 @@ from ..backend.dtype import float32, float64
 from ..functions import names as mg
 from ..nn import functional as F
 from ..tensor import Tensor
-from .core import current_accelerator
+from .internal import current_accelerator
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
