@@ -125,8 +125,7 @@ def flex_attention(
         enable_gqa: several queries' heads may share one of keys and values.
         return_lse, return_aux: return log Σ exp(score), (B, H, T), or what is requested, too.
 
-    Raises:
-        ValueError: heads, or the sizes of the mask, do not fit.
+    Raises ValueError if heads, or the sizes of the mask, do not fit.
     """
     heads, shared = query.shape[1], key.shape[1]
     if heads % shared or (heads != shared and not enable_gqa):

@@ -70,16 +70,14 @@ torch.distributed.nn | distributed. | functional
 torch.distributed.optim | optim.zero_redundancy | zero_redundancy_optimizer
 torch.distributed.tensor | () | placement_types
 torch.distributions | compat.distributions.choices | bernoulli categorical continuous_bernoulli geometric multinomial
-    one_hot_categorical
-torch.distributions | compat.distributions.counts | binomial negative_binomial
+    one_hot_categorical binomial negative_binomial relaxed_bernoulli relaxed_categorical
+torch.distributions | compat.distributions.derived | half_cauchy half_normal independent inverse_gamma kumaraswamy
+    log_normal logistic_normal mixture_same_family pareto transformed_distribution weibull
 torch.distributions | compat.distributions.distribution | exp_family kl
 torch.distributions | compat.distributions.gamma | beta chi2 dirichlet exponential fishersnedecor poisson studentT
-torch.distributions | compat.distributions.location_scale | cauchy gumbel laplace normal uniform
-torch.distributions | compat.distributions.mixture | mixture_same_family
-torch.distributions | compat.distributions.multivariate_normal | lowrank_multivariate_normal
-torch.distributions | compat.distributions.relaxed | relaxed_bernoulli relaxed_categorical
-torch.distributions | compat.distributions.transformed_distribution | half_cauchy half_normal inverse_gamma kumaraswamy
-    log_normal logistic_normal pareto weibull
+torch.distributions | compat.distributions.location_scale | cauchy gumbel laplace normal uniform von_mises
+torch.distributions | compat.distributions.multivariate | lkj_cholesky lowrank_multivariate_normal multivariate_normal
+    wishart
 torch.multiprocessing | (distributed.spawn) | spawn
 torch.nn | compat.legacy | _reduction
 torch.nn | compat.types | common_types
@@ -93,12 +91,13 @@ torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=conta
     pixelshuffle=shaping pooling rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module
 torch.nn.utils | compat. | fusion prune
-torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize spectral_norm weight_norm
+torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
+torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
 torch.nn.utils | (compat.func.stateless) | stateless
 torch.nn.utils | (nn.init) | init
 torch.optim | optim.adam | adamw
-torch.optim | compat.optim. | adafactor adagrad lbfgs
-torch.optim | compat.optim.adagrad | adadelta rmsprop
+torch.optim | compat.optim. | adagrad lbfgs
+torch.optim | compat.optim.adagrad | adadelta adafactor rmsprop
 torch.optim | compat.optim.adam | adamax nadam radam sparse_adam
 torch.optim | compat.optim.sgd | asgd rprop
 torch.utils | compat.foreach | _foreach_utils
@@ -227,14 +226,12 @@ torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_pres
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
 torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
-torch.nn.utils | compat.nn.utils.spectral_norm: | remove_spectral_norm spectral_norm
-torch.nn.utils | compat.nn.utils.weight_norm: | remove_weight_norm weight_norm
+torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weight_norm spectral_norm weight_norm
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.parametrizations | compat.nn.utils.orthogonal: | orthogonal
 torch.nn.utils.stateless | compat.func.stateless: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
-torch.optim | compat.optim.adafactor: | Adafactor
-torch.optim | compat.optim.adagrad: | Adadelta Adagrad RMSprop
+torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
 torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
 torch.optim | compat.optim.lbfgs: | LBFGS
 torch.optim | compat.optim.sgd: | ASGD Rprop
