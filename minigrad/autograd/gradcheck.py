@@ -13,7 +13,6 @@ import numpy as np
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
-from .jacobian import rows
 from .mode import at_end
 from .places import spelled
 from .tape import Node, Variable, wrap
@@ -276,6 +275,7 @@ def _analytical(output: Variable, inputs: list[Variable], tolerance: float) -> l
     size = output.array.size
     if not output._wanted():
         return [np.zeros((x.array.size, size)) for x in inputs]
+    from .jacobian import rows  # here, as few programs need it
 
     def pull(vector: Variable) -> tuple[Any, ...]:
         gradients = grad(output, inputs, vector, retain_graph=True, materialize_grads=True)

@@ -6,7 +6,6 @@ part of the gradient while that is in cache (``InParts.slopes_of_linear``); anyt
 
 from __future__ import annotations
 
-import copy
 from math import prod
 from typing import Any
 
@@ -48,7 +47,9 @@ class InParts:
         """In another shape: still to be made, if the last axis stays as it is."""
         if tuple(size[-1:]) != self.shape[-1:] or prod(size) != prod(self.shape):
             return self.array().reshape(size)
-        other = copy.copy(self)
+        from copy import copy  # here, as few programs need it
+
+        other = copy(self)
         other.shape = tuple(size)
         return other
 
