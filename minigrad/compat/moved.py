@@ -34,8 +34,8 @@ PLACES = {  # longer paths first
     "translate.loss": "translation.translation_loss",
     "translate": "translation",
     "training.settings": "training.trainer_settings",
-    "viz.training": "viz.training",
-    "viz.piano_roll": "viz.piano_roll",
+    **{f"viz.{name}": f"viz.{name}" for name in ("embedding", "logit_lens", "piano_roll")},
+    **{f"viz.{name}": f"viz.{name}" for name in ("positional_encoding", "training")},
     **{name: name for name in ("text", "music", "training", "programs")},
 }
 
@@ -74,3 +74,7 @@ class Moved(ModuleWithoutFile):
 
     def __dir__(self) -> list[str]:
         return dir(self._now)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """``viz.embedding(...)``, where a program has imported the module ``minigrad.viz.embedding`` as well."""
+        return getattr(self._now, self.__name__.rpartition(".")[2])(*args, **named)

@@ -46,13 +46,6 @@ def checked_number(name: str, number: int, count: int, holder: str = "there are"
     return number % count
 
 
-def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
-    """A list of texts, of whatever it holds. Raises ValueError: it is one text, not a list."""
-    if isinstance(texts, str):
-        raise ValueError(f"{name} is a list of texts, not one text: {texts[:24]!r}")
-    return tuple(map(str, texts))
-
-
 def similar(name: str, known: Iterable[str]) -> str:
     """The names most like one, for a message: "; there is 'cat', 'cart'"; "" where there are none."""
     names = difflib.get_close_matches(name, [*known], 3, 0.5)

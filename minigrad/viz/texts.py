@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 Reader = Callable[[int], str]
@@ -34,33 +34,6 @@ def tokenizer_reader(tokenizer: Any) -> Reader | None:
         return str(entry(i)) if not text or _UNREADABLE in text else text
 
     return read
-
-
-def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
-    """A function from an id to its text.
-
-    Args:
-        names: the texts of all ids in their order, or by id; a function; a tokenizer. None: the next argument.
-        default: a tokenizer; None for the ids themselves. An id that has no text keeps its number.
-
-    Raises:
-        TypeError: names are neither, or one text.
-    """
-    names = default if names is None else names
-    if names is None:
-        return str
-    if (read := tokenizer_reader(names)) is not None:
-        return read
-    if callable(names):
-        return lambda i: str(names(i))
-    if isinstance(names, Mapping):
-        return lambda i: str(names.get(i, i))
-    if isinstance(names, str) or not isinstance(names, Sequence):
-        raise TypeError(
-            f"texts of ids are a list of all of them, a function from an id to its text, or a tokenizer, and not a "
-            f"{type(names).__name__}"
-        )
-    return lambda i: str(names[i]) if 0 <= i < len(names) else str(i)
 
 
 def clean(text: str) -> str:

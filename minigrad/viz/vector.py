@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .palette import LIGHT, rgb
+from .palette import LIGHT
 from .texts import clean
 
 INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
@@ -108,13 +108,6 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     packed = zlib.compress(rows.tobytes(), 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
-
-
-def diverging(values: np.ndarray[Any, Any], most: float = 1.0) -> np.ndarray[Any, Any]:
-    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
-    amount = np.clip(values / most, -1, 1)[..., None]
-    ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
-    return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
 
 
 def _short(value: Any) -> str:

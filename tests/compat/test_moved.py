@@ -22,11 +22,14 @@ for old in PLACES:
     assert all(w.category is FutureWarning and w.filename != importlib.__file__ for w in caught), old
 
 import minigrad_models.viz
-for name in ("training", "piano_roll"):
+for name in ("training", "piano_roll", "embedding", "logit_lens", "positional_encoding"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert getattr(viz, name) is getattr(minigrad_models.viz, name)
     assert len(caught) == 1 and f"minigrad_models.viz.{name}" in str(caught[0].message)
+warnings.simplefilter("ignore")
+from minigrad.viz.positional_encoding import PositionalEncoding
+assert isinstance(viz.positional_encoding(3, 4), PositionalEncoding)
 
 try:
     import minigrad.models.nonesuch

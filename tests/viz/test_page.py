@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from minigrad.viz import page as page_module
-from minigrad.viz.embedding import embedding
 from minigrad.viz.page import Page, asset, written
 from minigrad.viz.palette import DARK, LIGHT, luminance
 from minigrad.viz.vector import label
+from minigrad_models.viz import embedding
 from tests.support.browser import contrast, wait_for
 from tests.support.cases import raises
 

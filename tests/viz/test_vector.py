@@ -2,10 +2,9 @@
 
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
-from minigrad.viz.vector import Drawing, diverging, escaped, label
+from minigrad.viz.vector import Drawing, escaped, label
 
 EVIL = ['"><script>alert(1)</script>', "a & b < c", "\x00\x1b[31m\ud800", "👩‍👩‍👧 naïve \u202e", "x" * 10_000]
 
@@ -25,11 +24,6 @@ def test_numbers_are_short_and_names_become_attributes() -> None:
     drawing = Drawing(10, 10, "t")
     drawing.add("path", d="M0 0", stroke_width=1.23456, opacity=None, class_="a")
     assert drawing.parts == ['<path d="M0 0" stroke-width="1.23" class="a"></path>']
-
-
-def test_colours_go_from_minus_over_white_to_plus() -> None:
-    colours = diverging(np.array([-1.0, 0.0, 1.0, 7.0]))
-    assert colours.tolist() == [[0xB3, 0x40, 0x2A], [255] * 3, [0x24, 0x58, 0xB3], [0x24, 0x58, 0xB3]]
 
 
 def test_labels_are_short_and_show_what_is_empty() -> None:

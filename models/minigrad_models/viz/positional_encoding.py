@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..nn.positional import sinusoids
-from .numbers import Array, cell_means, checked_texts, coded, equal_parts
-from .page import Page
-from .vector import INK, LINE, QUIET, SERIES, Drawing, diverging, label
-from .view import Picture
+from minigrad.nn.positional import sinusoids
+from minigrad.viz.numbers import Array, cell_means, coded, equal_parts
+from minigrad.viz.page import Page
+from minigrad.viz.palette import rgb
+from minigrad.viz.vector import INK, LINE, MINUS, PLUS, QUIET, SERIES, Drawing, label
+from minigrad.viz.view import Picture
+
+from .texts import checked_texts
 
 MOST = 2_000_000  # numbers in a page
 NAMED = 48  # positions up to which the picture has a name at each
@@ -141,6 +144,13 @@ def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None 
     if tokens is not None and len(named) != length:
         raise ValueError(f"{len(named)} tokens for a length of {length}: there must be one a position")
     return PositionalEncoding(sinusoids(length, d_model).numpy(), named)
+
+
+def diverging(values: Array, most: float = 1.0) -> Array:
+    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
+    amount = np.clip(values / most, -1, 1)[..., None]
+    ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
+    return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
 
 
 def ticks(count: int) -> list[int]:
