@@ -20,9 +20,8 @@ from ..nn.parameter import is_lazy
 from ..ops.op import Op
 from ..utils._pytree import tree_leaves
 from .flops import PRODUCTS, multiply_adds
-from .names import ModuleNames
 from .summary_table import Row, Shape, Table, Total
-from .watched import around_calls, untouched
+from .watched import ModuleNames, around_calls, untouched
 
 
 def summary(

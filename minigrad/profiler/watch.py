@@ -20,7 +20,7 @@ from ..autograd.places import user_frames
 from ..autograd.tape import Node, Variable
 from .event import MODULE, NODE, OP, STEP, WALK, Event
 from .flops import flops_of
-from .names import ModuleNames
+from .watched import ModuleNames
 
 _STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # as PyTorch calls them
 

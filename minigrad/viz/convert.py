@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ..backend.extras import how_to_install
-from .sizes import POINT, checked_scale, scaled, size
+from .vector import POINT, checked_scale, scaled, size
 
 MOST_PIXELS = 100_000_000  # of a PNG: 400 MB while it is drawn; beyond memory the library ends the whole process
 _NO_SHAPE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Mc", "Me")  # controls, spaces, and marks that join a letter

@@ -11,7 +11,7 @@ from .attention.attention_record import in_evaluation
 from .attention.tokens import Tokens
 from .graph.graph_view import GraphView, graph
 from .page import Page
-from .sizes import beside
+from .vector import beside
 from .view import Picture
 
 

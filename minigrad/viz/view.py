@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from . import convert
 from .page import Page, written
 from .show import show
-from .sizes import scaled
+from .vector import scaled
 
 MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook keeps beside the page
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from minigrad.viz import convert
-from minigrad.viz.sizes import beside, scaled, size
-from minigrad.viz.vector import Drawing
+from minigrad.viz.vector import Drawing, beside, scaled, size
 from tests.support.cases import raises
 
 pytest.importorskip("vl_convert", reason="the extra viz brings it")

@@ -24,7 +24,7 @@ from minigrad.utils.bar import in_notebook
 from minigrad.viz import show
 from minigrad.viz import view as view_module
 from minigrad.viz.page import Page
-from minigrad.viz.sizes import size
+from minigrad.viz.vector import size
 from minigrad.viz.view import View
 from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad_models.music.notes import Note

@@ -7,9 +7,8 @@ from typing import Any
 from ...nn.module import Module
 from ...tensor import Tensor
 from .attention_data import Attention, Candidate, Kind, Layer
-from .attention_record import from_call
+from .attention_record import from_call, from_weights
 from .attention_view import AttentionView
-from .given import from_weights
 from .tokens import Tokens, grouped, sides
 
 __all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,19 +12,20 @@ from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...autograd.walk import nodes_behind
 from ...backend.storage import owner
+from ...nn.parameter import Parameter
 from ...utils._pytree import tree_leaves
 from . import graph_data as data
-from .again import computed_again, kept_arguments
 from .belonging import modules_of
 from .graph_data import Edge, Graph, Kind, Saved
-from .graph_names import Modules, Named, argument_text, function_text, input_name, is_array, readable
+from .graph_names import Modules, Named, argument_text, expression, function_text, input_name, is_array, readable
 from .graph_values import outline, value_of
-from .leaves import Names, distinct
 from .observe import Arrays, Observation, Shown
+from .recompute import computed_again, kept_arguments, other_arguments
 from .rules import op_info
 
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
 _GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."
+_OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # where there is no name at all
 _NOW = "in place, since it was read: these are its numbers now"
 
 
@@ -39,7 +41,7 @@ class Builder:
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self.leaf_of_seen = (seen.ops, seen.leaves) if seen else ({}, {})
-        self._names = Names(modules, named, seen)
+        self._names = _Names(modules, named, seen)
         self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
         self._graph = Graph(title, [], [], {}, {}, 0)
         self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
@@ -50,7 +52,7 @@ class Builder:
         for node in self.tape:
             self._add(node)
         self._known = {}  # they need not live on
-        distinct(node for node in self._graph.nodes if node.kind != "op")
+        _number_same(node for node in self._graph.nodes if node.kind != "op")
         self._add_memory()
 
     def leaves(self) -> list[Variable]:
@@ -101,9 +103,7 @@ class Builder:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
         file, _, line = (node.place or "").rpartition(":")
         place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
-        kept = dict(kept_arguments(node))
-        read = [(i, kept.get(i, there(value))) for i, value in zip(node.plan.others, node.others, strict=True)]
-        attributes, others = _sorted((input_name(node, i), value) for i, value in read)
+        attributes, others = _sorted((input_name(node, i), there(value)) for i, value in other_arguments(node))
         added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
         if (node, 0) in self._known:
             added.value = value_of(self._known[node, 0])
@@ -212,6 +212,78 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
     the sum of what was passed. (``retain_grad`` only looks.)"""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
     return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
+
+
+# What leaves and results are called ------------------------------------------------------------------------
+
+
+class _Names:
+    """What leaves and results are called: by modules, by the program's variables, or by the lines that made them."""
+
+    def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
+        self._seen = seen
+        self.parameters = modules.parameters()
+        self.arguments: dict[int, str] = {}
+        self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
+        self.results = dict(seen.variables.names) if seen else {}
+        for name, tensor in named:
+            self.arguments.setdefault(id(tensor), name)
+            source, slot = tensor._source()
+            if source is not None:
+                self.results.setdefault((source, slot), name)
+
+    def result(self, node: Node) -> str:
+        """The names of those of a node's results that have one, or ""."""
+        slots = range(len(node.results or (None,)))
+        return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
+
+    def called(self, tensor: Any) -> str:
+        """What the program calls a tensor: as a parameter, as an argument, as a variable; "" if it has no name."""
+        parameter = next(iter(self.parameters.get(id(tensor), ())), "")
+        return parameter or self.arguments.get(id(tensor), "") or self.variables.get(id(tensor), "")
+
+    def leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
+        """A leaf's node: named by its module, by a variable, as a view of what has such a name, or by the line that
+        made it; an array that the library made, by the op that reads it."""
+        names = self.parameters.get(id(leaf), [])
+        if kind == "input" and (names or isinstance(leaf, Parameter)):
+            kind = "parameter"
+        if names:
+            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
+            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
+        made_of = self._seen.made_of(leaf) if self._seen else ""
+        name = self.called(leaf) or self._viewed(leaf) or _made_by(leaf) or made_of
+        if not name and not isinstance(leaf, Variable | Faint):
+            name = f"{read_as} of {reader.op}"
+        module = "" if id(leaf) in self.arguments else reader.module
+        return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
+
+    def _viewed(self, leaf: Any) -> str:
+        base = getattr(leaf, "_parent", None)
+        name = "" if base is None else self.called(base) or self._viewed(base) or _made_by(base)
+        return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
+
+
+def _made_by(leaf: Any) -> str:
+    """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
+    origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
+    return "" if origin is None else expression(*origin)
+
+
+def _number_same(leaves: Iterable[data.Node]) -> None:
+    """Number the leaves of the same name: "x", "x (2)"."""
+    leaves = list(leaves)
+    taken = {leaf.name for leaf in leaves}
+    count = Counter[str]()
+    for leaf in leaves:
+        name = leaf.name
+        count[name] += 1
+        if count[name] == 1:
+            continue
+        while (numbered := f"{name} ({count[name]})") in taken:
+            count[name] += 1
+        leaf.name = numbered
+        taken.add(numbered)
 
 
 # What nodes keep ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import numpy as np
 from ...autograd.places import at, cell
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
-from ...profiler.names import ModuleNames
+from ...profiler.watched import ModuleNames
 from ..vector import cut
 from .graph_data import ModuleInfo, ways
 

@@ -20,11 +20,11 @@ from ...autograd.tape import Node, Variable, apply, wrap
 from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
-from .again import GONE, UnknownError, kept_arguments
 from .build import Builder, place_in
 from .graph_data import Graph
 from .graph_values import value_of
 from .observe import Shown, watch_backward
+from .recompute import GONE, UnknownError, arguments
 
 _run = np.errstate(all="ignore")(apply)
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
@@ -57,44 +57,33 @@ class Replay:
         Raises:
             UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
         """
-        leaves = {number: self._copy(number, changes) for number in self._leaf_of}
+        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self._leaf_of.items()}
         made: dict[Node, Any] = {}
         with enable_grad():
             for node in self._tape:
                 made[node] = self._run(node, made, leaves, changes)
-        gradients = Shown([self._again(made[node]) for node in self._tape])
+        gradients = Shown([_recorded(made[node]) for node in self._tape])
         if self.graph.backward == "done":
             root, slot = self._root._source()
             watch_backward(_several(made[root])[slot], gradients)  # type: ignore[index]
         return self._drawn(made, leaves, gradients)
 
-    def _copy(self, number: int, changes: Changes) -> Variable | None:
-        """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
-        value = self._leaf_of[number]
-        if isinstance(value, Faint):
-            return None
-        array = value.array if isinstance(value, Variable) else value
-        copy: Variable = wrap(with_changes(array.copy(), changes.get(number, ())))
-        copy._needs = isinstance(value, Variable) and value._needs
-        return copy
-
     def _run(self, node: Node, made: dict[Node, Any], leaves: dict[int, Any], changes: Changes) -> Any:
         """An op's results, on what it reads now."""
         if node.op.backward is not None:
             raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
-        args: dict[int, Any] = {}
-        for i, (source, slot, *_) in zip(node.plan.inputs, node.edges, strict=True):
-            args[i] = _several(made[source])[slot] if isinstance(source, Node) else self._leaf(source, made, leaves)
-        kept = dict(kept_arguments(node))
-        for i, value in zip(node.plan.others, node.others, strict=True):
-            args[i] = self._other(kept.get(i, value), made, leaves)
+
+        def read(source: Any, slot: int) -> Any:
+            return _several(made[source])[slot] if isinstance(source, Node) else self._leaf(source, made, leaves)
+
+        args = arguments(node, read, lambda value: self._other(value, made, leaves))
         try:
-            result = _run(node.op, tuple(args[i] for i in range(len(node.plan.needs))))
+            result = _run(node.op, tuple(args))
         except Exception as error:  # of numbers that an op does not take, such as an index
             raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
         if own := changes.get(self._number[node]):
             first = _several(result)[0]
-            first.array = with_changes(first.array, own)  # the node keeps what it has computed, for its rules
+            first.array = _with_changes(first.array, own)  # the node keeps what it has computed, for its rules
         return result
 
     def _leaf(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
@@ -118,25 +107,16 @@ class Replay:
         known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
         return self._leaf(value, made, leaves) if known and place_in(self._number, value) is not None else value
 
-    def _again(self, result: Any) -> Node:
-        node: Node | None = next((r._node for r in _several(result) if r._node is not None), None)
-        if node is None:
-            raise UnknownError("nothing was recorded of an op that runs again")
-        return node
-
     def _drawn(self, made: dict[Node, Any], leaves: dict[int, Any], gradients: Shown) -> Graph:
         """The graph with the numbers of this run."""
         numbers = self._number
         values = {numbers[node]: value_of(_several(result)[0].array) for node, result in made.items()}
         values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
-        arrived = {numbers[node]: gradients.first(self._again(result)) for node, result in made.items()}
+        arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in made.items()}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
         nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
         nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {
-            id(edge): gradients.edges.get((self._again(made[node]), position))
-            for (node, position), edge in self._edges.items()
-        }
+        back = {id(edge): gradients.edges.get((_recorded(made[node]), i)) for (node, i), edge in self._edges.items()}
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)
 
@@ -145,7 +125,24 @@ def _several(result: Any) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-def with_changes(array: Array, changes: Sequence[Change]) -> Array:
+def _recorded(result: Any) -> Node:
+    node: Node | None = next((r._node for r in _several(result) if r._node is not None), None)
+    if node is None:
+        raise UnknownError("nothing was recorded of an op that runs again")
+    return node
+
+
+def _copy(leaf: Any, changes: Sequence[Change]) -> Variable | None:
+    """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
+    if isinstance(leaf, Faint):
+        return None
+    array = leaf.array if isinstance(leaf, Variable) else leaf
+    copy: Variable = wrap(_with_changes(array.copy(), changes))
+    copy._needs = isinstance(leaf, Variable) and leaf._needs
+    return copy
+
+
+def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
     """The array, or a copy with other numbers.
 
     Raises:

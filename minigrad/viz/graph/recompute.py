@@ -1,13 +1,13 @@
-"""Results that nobody has noted and the tape has not kept, computed again from what is there.
+"""Ops that run once more on what they read: leaves, kept inputs, results that are still alive or were computed again.
 
-Each op runs once more on what it read: leaves, kept inputs, results that are still alive or were computed again. The
-library's ops draw no random numbers, as a dropout's mask is an argument of it; a program's own might, and do not run.
-What a program has changed since is not used, and what comes out has to agree with the results that are still known.
+The library's ops draw no random numbers, as a dropout's mask is an argument of it; a program's own might, and do not
+run. What a program has changed since is not used, and what comes out has to agree with the results that are still
+known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
         if not is_missing and not any(edge[0] in new for edge in node.edges if isinstance(edge[0], Node)):
             continue
         try:
-            args = _arguments(node, known, reasons)
+            args = _arrays(node, known, reasons)
             left -= sum(a.size for a in args if hasattr(a, "strides"))
             results = _run(node.op, args, left)
         except UnknownError as error:
@@ -55,14 +55,14 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
     return known, reasons
 
 
-def array_of(value: Any, since: int) -> Any:
+def _array_of(value: Any, since: int) -> Any:
     """What an op has read, from how it is remembered (``autograd.origin``), as it was at that order of nodes.
 
     Raises:
         UnknownError: it has changed since, or is gone.
     """
     if type(value) in (tuple, list):
-        return type(value)(array_of(inner, since) for inner in value)
+        return type(value)(_array_of(inner, since) for inner in value)
     value = there(value)
     if isinstance(value, Faint):
         raise UnknownError(GONE)
@@ -73,30 +73,38 @@ def array_of(value: Any, since: int) -> Any:
     return value.array
 
 
-def _arguments(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
+def _arrays(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
     """All arguments of a node's op, as arrays."""
-    plan = node.plan
-    args: dict[int, Any] = {}
-    for i, (source, slot, shape, _) in zip(plan.inputs, node.edges, strict=True):
-        if isinstance(source, Node):
-            if (source, slot) not in known:
-                raise UnknownError(reasons.get(source, GONE))
-            args[i] = known[source, slot]
-        else:
-            args[i] = array_of(source, node.order)
-        if args[i].shape != shape:
-            raise UnknownError(CHANGED)
+
+    def read(source: Any, slot: int) -> Any:
+        if isinstance(source, Node) and (source, slot) not in known:
+            raise UnknownError(reasons.get(source, GONE))
+        return known[source, slot] if isinstance(source, Node) else _array_of(source, node.order)
+
+    args = arguments(node, read, lambda value: _array_of(value, node.order))
+    if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
+        raise UnknownError(CHANGED)
+    return args
+
+
+def arguments(node: Node, read: Callable[[Any, int], Any], other: Callable[[Any], Any]) -> list[Any]:
+    """All arguments of a node's op: what ``read`` makes of the source and slot of those that want a gradient, and
+    ``other`` of the rest."""
+    args = {i: read(*edge[:2]) for i, edge in zip(node.plan.inputs, node.edges, strict=True)}
+    args |= {i: other(value) for i, value in other_arguments(node)}
+    return [args[i] for i in range(len(node.plan.needs))]
+
+
+def other_arguments(node: Node) -> list[tuple[int, Any]]:
+    """The arguments that want no gradient, by position, as they are remembered (``autograd.origin``)."""
     kept = dict(kept_arguments(node))
-    for i, value in zip(plan.others, node.others, strict=True):
-        args[i] = array_of(kept.get(i, value), node.order)
-    return [args[i] for i in range(len(plan.needs))]
+    return [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
 
 
 def kept_arguments(node: Node) -> list[tuple[int, Any]]:
     """The arguments that a node of an op keeps, by position."""
-    if not isinstance(node.saved, list) or node.op.backward is not None:
-        return []
-    return list(zip(node.plan.keep, node.saved, strict=True))
+    is_kept = isinstance(node.saved, list) and node.op.backward is None
+    return list(zip(node.plan.keep, node.saved, strict=True)) if is_kept else []  # type: ignore[arg-type]
 
 
 @np.errstate(all="ignore")
