@@ -33,7 +33,6 @@ class FunctionEventAvg:
     phase: str = ""  # "forward", "backward" or "other", of the first
 
     def add(self, event: Event) -> None:
-        """One more event."""
         if not self.count:
             self.input_shapes, self.stack, self.phase = event.input_shapes, event.stack, event.phase
         self.add_own(event)

@@ -115,5 +115,4 @@ def by_op(events: Iterable[Event]) -> list[Row]:
 
 
 def _paths(path: str) -> list[str]:
-    """A path and those above it, the outermost first."""
     return [path] if path.startswith("[") else list(accumulate(path.split("."), "{}.{}".format))

@@ -183,7 +183,6 @@ def _structure(row: Row) -> tuple[Any, ...]:
 
 
 def _shapes(shapes: tuple[Shape, ...]) -> str:
-    """The first two, and how many more."""
     more = f" + {len(shapes) - 2}" if len(shapes) > 2 else ""
     return ", ".join(map(str, shapes[:2])) + more if shapes else "--"
 

@@ -79,7 +79,6 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
 
 
 def _arguments(event: Event) -> dict[str, Any]:
-    """What a viewer shows of an event that is selected."""
     module = event.kind == MODULE
     known = {
         "External id": event.id,

@@ -52,7 +52,6 @@ class Recorder(Observer):
         self._thread = _Thread(self._stacks)
 
     def open(self, name: str, kind: str, op: Any = None, forward: Event | None = None) -> Event:
-        """Begin an event."""
         thread = self._thread
         event = Event(name, kind, thread.events[-1] if thread.events else None, op, forward, thread.number)
         if "stack" in self.parts:
@@ -174,7 +173,6 @@ def _is_view(array: Any, inputs: list[Any]) -> bool:
 
 
 def _program_lines() -> list[str]:
-    """Where the program is, innermost first, without the lines of this library."""
     codes = ((frame.f_code, frame.f_lineno) for frame in user_frames())
     return [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from ..autograd.mode import at_end
 from ..backend.random import default_generator
+from ..backend.storage import owner
 from ..nn import hooks
 from ..nn.module import Module
+from ..utils._pytree import tree_leaves
 
 
 @contextmanager
@@ -51,6 +53,12 @@ def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -
             handles.callback(hooks.register(hooks.ALL_FORWARD_PRE, here(before)).remove)
         handles.callback(hooks.register(hooks.ALL_FORWARD, here(after)).remove)
         yield
+
+
+def memory_of(value: Any) -> list[Any]:
+    """The arrays whose memory a value, and all that it holds, keeps alive."""
+    arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # of a tensor, or of a Function's result
+    return [owner(array) for array in arrays if hasattr(array, "nbytes") and hasattr(array, "strides")]
 
 
 class ModuleNames:

@@ -86,7 +86,6 @@ def _drawn(letter: str) -> bool:
 
 @cache
 def _alone(letter: str) -> bytes:
-    """A letter as a small PNG."""
     text = f'<text y="10" font-size="10" font-family="sans-serif">{letter}</text>'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12">{text}</svg>'
     return bytes(converter().svg_to_png(svg, scale=1))

@@ -80,7 +80,6 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
-    """The youngest node of a name."""
     if not isinstance(name, str):
         raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
     numbers = [node.id for node in graph.nodes if node.name == name]
@@ -91,7 +90,6 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 def _alone(tensor: Variable) -> str:
-    """Of a leaf that no variable of the caller was computed from."""
     grad = tensor._grad
     state = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
     return (
@@ -185,14 +183,12 @@ class _Chain:
     # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
 
     def _next(self, number: int) -> list[Edge]:
-        """The edges whose rules stand next to a node."""
         return self.readers[number] if self.up else list(filter(self._has_rule, self.reads[number]))
 
     def _end(self, edge: Edge) -> int:
         return edge.target if self.up else edge.source
 
     def _choose(self, number: int, first: list[Edge]) -> None:
-        """Label the rules to show, level by level."""
         self.under[number] = ()
         todo = deque[tuple[Label, list[Edge]]]([((), first)])
         while todo:
@@ -239,7 +235,6 @@ class _Chain:
             yield f"{indent}{'The gradient of' if self.up else 'On from'} {_called(node)}: see {there}."
 
     def _left(self, number: int) -> int:
-        """How many rules there are between a node and the output."""
         seen, todo = {number}, [number]
         for node in todo:  # grows
             targets = {edge.target for edge in self.readers[node]} - seen
@@ -267,7 +262,6 @@ class _Chain:
         yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(label, edge, node, op))
 
     def _rows(self, label: Label, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
-        """The lines below a rule's first, and their headings."""
         key, source = _rule_of(op, edge.input) or ("", None)
         if op.formula:
             yield "formula", op.formula
@@ -305,7 +299,6 @@ class _Chain:
                 yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
     def _argument(self, name: str, edge: Edge) -> str:
-        """The value of one of a rule's arguments."""
         node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
         if name == "out":
             return f"{_called(node)} {summary(node.value)}" if node.value else ""
@@ -326,7 +319,6 @@ class _Chain:
         return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
 
     def _called(self, number: int, slot: int) -> str:
-        """A result's name."""
         which = f"result {slot + 1} of " if number in self.several else ""
         return which + _called(self.graph.nodes[number])
 
@@ -347,7 +339,6 @@ def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
 
 
 def _arguments(source: Source | None) -> list[str]:
-    """The names of a rule's arguments after g."""
     if source is None or not source.text.startswith("lambda"):
         return []
     tree = ast.parse(f"({source.text})", mode="eval").body
@@ -355,7 +346,6 @@ def _arguments(source: Source | None) -> list[str]:
 
 
 def _called(node: Node) -> str:
-    """A node's name; of a result without one the op's."""
     return f"the result of {node.op}" if node.kind == "op" and node.name == node.op else _short(node.name)
 
 

@@ -81,7 +81,6 @@ class Page:
         )
 
     def script(self) -> str:
-        """All its scripts, in one."""
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -121,7 +120,6 @@ def asset(name: str) -> str:
 
 
 def _text(title: str) -> str:
-    """Plain text as HTML."""
     return html.escape(_HALVES.sub("\ufffd", title))
 
 

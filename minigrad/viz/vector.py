@@ -54,7 +54,6 @@ class Drawing:
         self.parts.append(f"<{element}{text}>")
 
     def close(self, *elements: str) -> None:
-        """The end of elements, the innermost first."""
         self.parts += [f"</{element}>" for element in elements]
 
     def text(
@@ -66,7 +65,6 @@ class Drawing:
     def line(
         self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5, dash: str | None = None
     ) -> None:
-        """Straight lines from point to point."""
         joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
         look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
         self.add("polyline", points=joined, **look, stroke_dasharray=dash)
@@ -88,7 +86,6 @@ class Drawing:
 
 
 def escaped(text: Any) -> str:
-    """Text as XML holds it."""
     return html.escape(_NO_XML.sub("�", str(text)))
 
 
@@ -116,7 +113,6 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
 
 
 def _short(value: Any) -> str:
-    """Numbers to hundredths of a pixel."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 

@@ -62,7 +62,6 @@ class View(ABC):
         return ending
 
     def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> str | bytes:
-        """What a file of a kind holds."""
         content: str | bytes = getattr(self, kind)(*args, **look)
         return content
 

@@ -90,7 +90,6 @@ class Attention:
                 )
 
     def _check_rows(self, number: int, weights: Array) -> None:
-        """Each row must be of probabilities, or be all 0."""
         sums = weights.sum(-1, dtype=np.float64)  # (H, T)
         wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
         wrong |= (np.abs(sums - 1) > SLACK) & (sums != 0)

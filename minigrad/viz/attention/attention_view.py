@@ -105,9 +105,9 @@ class AttentionView(Picture):
         return draw(attention, chosen(attention, layer, head), palette, caption).svg()
 
     def _of(self, kind: Kind | None) -> Attention:
-        for wanted in ("cross", *self.kinds) if kind is None else (kind,):
+        for usual in ("cross", *self.kinds) if kind is None else (kind,):
             for attention in self.attentions:
-                if attention.kind == wanted:
+                if attention.kind == usual:
                     return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
 
@@ -140,6 +140,10 @@ def _page(texts: Sequence[Candidate], title: str) -> Page:
 
 
 def _kind(attention: Attention, half: bool) -> dict[str, Any]:
+    def packed(array: Array | None) -> dict[str, Any] | None:
+        bytes_of = None if array is None else coded(array, "<f2" if half else "<f4")
+        return None if array is None else {"shape": list(array.shape), "half": half, "bytes": bytes_of}
+
     blocked = [None if layer.blocked is None else coded(layer.blocked, "u1") for layer in attention.layers]
     masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
     layers = [
@@ -148,7 +152,7 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
             "heads": len(layer.weights),
             "mask": None if mask is None else masks.index(mask),
             "scale": layer.scale,
-            **{name: _packed(getattr(layer, name), half) for name in PARTS},
+            **{name: packed(getattr(layer, name)) for name in PARTS},
         }
         for layer, mask in zip(attention.layers, blocked, strict=True)
     ]
@@ -163,10 +167,3 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
         "masks": masks,
         "layers": layers,
     }
-
-
-def _packed(array: Array | None, half: bool) -> dict[str, Any] | None:
-    """An array as the page reads it: shape, width of the numbers, bytes."""
-    if array is None:
-        return None
-    return {"shape": list(array.shape), "half": half, "bytes": coded(array, "<f2" if half else "<f4")}

@@ -41,7 +41,6 @@ class Drawing(Elements):
         self.add("text", text, x=float(x), y=float(y), **look, transform=turned, **{"xml:space": "preserve"})
 
     def caption(self, x: float, y: float, text: str, anchor: Anchor = "start") -> None:
-        """A small text."""
         self.write(x, y, text, SMALL, self.palette.quiet, anchor)
 
     def cells(self, boxes: list[Box], colour: str, opacity: float = 1.0) -> None:
@@ -89,5 +88,4 @@ def _advance(c: str) -> int:
 
 
 def _path(way: str, *numbers: float) -> str:
-    """A piece of a path, its numbers with at most two digits after the point."""
     return way.format(*(f"{x:.2f}".rstrip("0").rstrip(".") for x in numbers))

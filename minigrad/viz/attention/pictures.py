@@ -26,8 +26,6 @@ _SLANT = 0.71  # how high, and how wide, a text of length 1 is at 45°
 
 
 class Chosen(NamedTuple):
-    """What is drawn."""
-
     weights: Array  # (H, T, S) of some heads
     heads: tuple[int, ...]  # their numbers
     title: str
@@ -60,7 +58,6 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
 
 
 def _titled(right: float, bottom: float, title: str, palette: Palette, caption: bool) -> Drawing:
-    """A drawing that ends there and has its title at the top, if there are captions."""
     right = max(right, MARGIN + width(title, SMALL)) if caption else right
     drawing = Drawing(right + MARGIN, bottom + MARGIN, title, palette)
     if caption:
@@ -217,7 +214,6 @@ def pooled(weights: Array, most: int = POOLED) -> Array:
 
 
 def opacity_of(weights: Any) -> Any:
-    """How opaque weights are drawn."""
     return np.clip(weights, 0, 1) ** _CURVE
 
 

@@ -95,7 +95,6 @@ class Trace(Observer):
         return shifted.args[0] if shifted is not None and shifted.op == "sub" else powers.args[0]
 
     def _composed(self, result: Variable, x: Variable) -> None:
-        """From the result of a softmax, and its argument."""
         weights, scores = _floats(result), _floats(x)
         product = self._scaled_product(x)
         factors = None if product is None else self._factors(*product, scores)
@@ -155,7 +154,6 @@ class Trace(Observer):
     # The tape -----------------------------------------------------------------------------------------------
 
     def _call(self, x: Any) -> Call | None:
-        """The op that made a tensor."""
         node = x._source()[0] if isinstance(x, Variable) else None
         return None if node is None else self.calls.get(node.order)
 
@@ -169,19 +167,20 @@ class Trace(Observer):
     def _layer(self, noise: float, parts: Iterable[Array | None], scale: float) -> Layer:
         """The layer of weights, what was added to its scores, queries and keys: (T, S), (N, T, S) or more axes, where N
         is the sentences' heads, one after another. What was added blocks, or is a bias where it is more than noise."""
-        weights, added, q, k = (None if p is None else self._apart(p) for p in parts)
+
+        def apart(x: Array) -> Array:
+            *lead, t, s = x.shape
+            if len(lead) == 1 and lead[0] % self.batch == 0:
+                lead = [self.batch, lead[0] // self.batch]
+            lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
+            return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
+
+        weights, added, q, k = (None if p is None else apart(p) for p in parts)
         assert weights is not None and added is not None
         blocked = (weights == 0) & ~(added > FORBIDDEN)
         bias = np.where(blocked, 0, added)
         biased = np.abs(bias).max(initial=0) > noise
         return Layer(weights, "", blocked if blocked.any() else None, q, k, scale, bias if biased else None)
-
-    def _apart(self, x: Array) -> Array:
-        *lead, t, s = x.shape
-        if len(lead) == 1 and lead[0] % self.batch == 0:
-            lead = [self.batch, lead[0] // self.batch]
-        lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
-        return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
 
 
 def _factor(call: Call, position: int) -> float | None:
@@ -194,7 +193,6 @@ def _factor(call: Call, position: int) -> float | None:
 
 
 def _floats(x: Any) -> Array:
-    """A copy in main memory, float32."""
     return np.array(host(x), np.float32)
 
 

@@ -51,7 +51,6 @@ def modules_of(
 
 
 def _last(tape: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
-    """For each node the last module known up to there, "" before the first."""
     modules = accumulate(tape, lambda module, node: known.get(node, module), initial="")
     return dict(zip(tape, islice(modules, 1, None), strict=True))
 

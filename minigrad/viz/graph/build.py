@@ -11,15 +11,14 @@ from ...autograd.origin import Faint, is_changed, there
 from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...autograd.walk import nodes_behind
-from ...backend.storage import owner
 from ...nn.parameter import Parameter
-from ...utils._pytree import tree_leaves
+from ...profiler.watched import memory_of
 from . import graph_data as data
 from .belonging import modules_of
 from .graph_data import Edge, Graph, Kind, Saved
-from .graph_names import Modules, Named, argument_text, expression, function_text, input_name, is_array, readable
+from .graph_names import Modules, Named, expression, function_text, input_name, readable
 from .graph_values import outline, value_of
-from .observe import Arrays, Observation, Shown
+from .observe import Arrays, Observation, Shown, by_kind
 from .recompute import computed_again, kept_arguments, other_arguments
 from .rules import op_info
 
@@ -42,7 +41,7 @@ class Builder:
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self.leaf_of_seen = (seen.ops, seen.leaves) if seen else ({}, {})
         self._names = _Names(modules, named, seen)
-        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
+        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path)
         self._graph = Graph(title, [], [], {}, {}, 0)
         self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
         self._op_keys: dict[int, str] = {}  # by the op's id
@@ -61,7 +60,6 @@ class Builder:
         return [leaf for i, leaf in self.leaf_of.items() if nodes[i].kind in ("input", "parameter")]
 
     def is_released(self) -> bool:
-        """Whether a backward has freed what nodes kept."""
         return any(node.saved is None for node in self.tape)
 
     def graph(self, gradients: Shown) -> Graph:
@@ -82,7 +80,6 @@ class Builder:
         return graph
 
     def _add(self, node: Node) -> None:
-        """A node of the tape, after the leaves that it reads."""
         added, others = self._ops_seen.get(node) or self._unseen(node)
         names = [input_name(node, i) for i in node.plan.inputs]
         added.op = node.op.name  # which leaves of it may be called after
@@ -103,7 +100,7 @@ class Builder:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
         file, _, line = (node.place or "").rpartition(":")
         place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
-        attributes, others = _sorted((input_name(node, i), there(value)) for i, value in other_arguments(node))
+        attributes, others = by_kind((input_name(node, i), there(value)) for i, value in other_arguments(node))
         added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
         if (node, 0) in self._known:
             added.value = value_of(self._known[node, 0])
@@ -125,18 +122,13 @@ class Builder:
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
         """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
-        number = self.place(value)
-        if number is None:
-            number = self.number[id(value)] = len(self._graph.nodes)
-            self.leaf_of[number] = value
-            leaf = self._names.leaf(number, value, kind, reader, name)
-            leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
-            self._tell_value(leaf, value, since)
-            self._graph.nodes.append(leaf)
-        return number
-
-    def _tell_value(self, leaf: data.Node, value: Any, since: int) -> None:
-        """Note the numbers of a tensor as an op of that order has read it, or that they are not known."""
+        if (known := place_in(self.number, value)) is not None:
+            return known
+        number = self.number[id(value)] = len(self._graph.nodes)
+        self.leaf_of[number] = value
+        leaf = self._names.leaf(number, value, kind, reader, name)
+        leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
+        self._graph.nodes.append(leaf)
         if seen := self.leaf_of_seen.get(id(value)):
             leaf.value = seen[0]
         elif isinstance(value, Faint):
@@ -146,16 +138,13 @@ class Builder:
             leaf.value = value_of(value.array if isinstance(value, Variable) else value)
             if isinstance(value, Variable) and is_changed(value._changes, since):
                 leaf.attributes["changed"] = _NOW
-
-    def place(self, value: Any) -> int | None:
-        """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
-        return place_in(self.number, value)
+        return number
 
     def _add_memory(self) -> None:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
         Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
-        paid = {id(memory) for leaf in parameters for memory in _owners(leaf)}
+        paid = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
             added = self._graph.nodes[self.number[node]]
             added.released = node.saved is None
@@ -163,10 +152,10 @@ class Builder:
                 added.attributes["checkpoint"] = "computed again in backward"
                 continue
             for name, value, whose in _kept(node):
-                if owners := _owners(value):
+                if owners := memory_of(value):
                     new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
                     paid |= set(new)
-                    added.saved.append(Saved(name, sum(new.values()), self.place(whose)))
+                    added.saved.append(Saved(name, sum(new.values()), place_in(self.number, whose)))
 
 
 def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
@@ -174,17 +163,6 @@ def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
     node = value if isinstance(value, Node) else getattr(value, "_node", None)
     number = None if node is None else numbers.get(node)
     return numbers.get(id(value)) if number is None else number
-
-
-def _sorted(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
-    """The arguments of an op that are no arrays, as text, and those that are, by name; without those that are None."""
-    attributes, others = dict[str, str](), Arrays()
-    for name, value in arguments:
-        if is_array(value) or isinstance(value, Faint):
-            others.append((name, value))
-        elif value is not None:
-            attributes[name] = argument_text(value)
-    return attributes, others
 
 
 def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
@@ -271,7 +249,6 @@ def _made_by(leaf: Any) -> str:
 
 
 def _number_same(leaves: Iterable[data.Node]) -> None:
-    """Number the leaves of the same name: "x", "x (2)"."""
     leaves = list(leaves)
     taken = {leaf.name for leaf in leaves}
     count = Counter[str]()
@@ -303,13 +280,3 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
     for name, value in vars(node.residual).items() if node.residual else ():  # what its forward noted on ctx
         if not name.startswith("_"):
             yield f"ctx.{name}", value, value
-
-
-def _owners(value: Any) -> list[Any]:
-    """The arrays whose memory a value, and all that it holds, keeps alive."""
-    owners = []
-    for leaf in tree_leaves(value):
-        array: Any = getattr(leaf, "array", None) if isinstance(leaf, Variable) else leaf
-        if hasattr(array, "nbytes") and hasattr(array, "strides"):
-            owners.append(owner(array))
-    return owners

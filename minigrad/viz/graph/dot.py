@@ -13,6 +13,7 @@ from ...autograd.tape import Variable
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
+from .build import place_in
 from .fold import Child, Tree, total, tree, wires
 from .graph_data import Edge, Graph
 from .graph_record import recorded
@@ -28,8 +29,8 @@ _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backwa
 class Dot:
     """Writes what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it.
 
-    Another picture of a graph is another subclass: ``wire`` says how a line looks, ``legend`` what that means,
-    ``below`` what boxes tell, and ``marked`` which of them stands out in the colour of gradients.
+    Another picture of a graph is another subclass: ``wire`` has the attributes of a line, ``legend`` lines of markup
+    that tell what these mean, ``below`` what boxes tell below their first line; ``marked`` is the box that stands out.
     """
 
     marked = ""
@@ -48,7 +49,6 @@ class Dot:
         self.ends = [end(self.measures.values(), default=0.0) for end in (min, max)]
 
     def source(self) -> str:
-        """The text of the file."""
         ink = self.palette
         font = f'fontname="Noto Sans,DejaVu Sans,Arial,sans-serif", fontsize={SIZE}, fontcolor="{ink.ink}"'
         rows = "".join(f'<tr><td align="left">{row}</td></tr>' for row in self.legend())
@@ -76,7 +76,6 @@ class Dot:
     # Boxes
 
     def _boxes(self, boxes: Iterable[Child], indent: str) -> Iterator[str]:
-        """Boxes, and what is visible in those that are open."""
         for box in boxes:
             kind, child = box
             if kind == "group" and child in self.tree.opened:
@@ -107,7 +106,6 @@ class Dot:
             yield f"{indent}s{op} -> n{op} [{look}];"
 
     def _box(self, box: Child) -> str:
-        """The attributes of a box."""
         (kind, child), key, ink = box, key_of(box), self.palette
         tint = self._opacity(box)
         quiet = ink.quiet if tint is None else ink.ink
@@ -124,25 +122,21 @@ class Dot:
         return f"label=<{text}>, {look}"
 
     def below(self, key: str) -> list[str]:
-        """The lines below the first one."""
         said = self.labels[key].said(self.direction)
         return [said] if said else []
 
     def _line(self, key: str, quiet: str) -> str:
-        """A first line, in its parts."""
-        parts = self.labels[key].line
-        looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in parts)
+        looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in self.labels[key].line)
         return "".join(span("  " * bool(i) + text, colour) for i, (text, colour) in enumerate(looks))
 
     # Colours
 
     def _measure(self, box: Child) -> float | None:
-        """What the colour of a box stands for."""
         kind, child = box
         each = total(self.graph, [child] if kind == "node" else [*self.tree.nodes(child)])
         if self.colour == "time":
-            forward = None if self.direction == "backward" else each.forward_seconds
-            return (forward or 0) + ((None if self.direction == "forward" else each.backward_seconds) or 0)
+            forward = 0 if self.direction == "backward" else each.forward_seconds or 0
+            return forward + (0 if self.direction == "forward" else each.backward_seconds or 0)
         return float(each.bytes) if self.colour == "bytes" else each.gradient
 
     def _opacity(self, box: Child) -> float | None:
@@ -153,14 +147,12 @@ class Dot:
         return 0.05 + 0.4 * (math.log(self.measures[box] / low) / math.log(high / low) if high > low else 1.0)
 
     def _mixed(self, opacity: float) -> str:
-        """The colour of boxes on paper, in six digits."""
         pairs = zip(rgb(getattr(self.palette, _INKS.get(self.colour, "paper"))), rgb(self.palette.paper), strict=True)
         return "#" + "".join(f"{round(paper + (ink - paper) * opacity):02x}" for ink, paper in pairs)
 
     # Lines and what they mean
 
     def wire(self, edges: Sequence[Edge]) -> str:
-        """The attributes of the line between two boxes."""
         forward, backward = self.palette.forward, self.palette.backward
         back = self.direction != "forward" and any(edge.gradient is not None for edge in edges)
         if self.direction == "backward":
@@ -168,7 +160,6 @@ class Dot:
         return f'color="{forward}:{backward}", dir=both' if back else f'color="{forward}"'
 
     def legend(self) -> Iterator[str]:
-        """Lines of markup below the picture."""
         ink, parts = self.palette, []
         if self.direction != "backward":
             parts.append(span("↓ results", ink.forward, SMALL))
@@ -192,7 +183,6 @@ class Dot:
 
 
 def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
-    """Text as Graphviz's labels have it."""
     family = f' face="{face}"' if face else ""
     return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
 
@@ -235,7 +225,7 @@ def make_dot(
         raise TypeError(f"make_dot takes a tensor, not {type(var).__name__}: viz.graph(function, inputs) draws a call")
     graph, nodes = recorded(var, (), {}, False, None)
     for name, tensor in (params or {}).items():
-        if (number := nodes.place(tensor)) is not None:
+        if (number := place_in(nodes.number, tensor)) is not None:
             graph.nodes[number].name = name
     whole = tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes))
     dot = _Details(graph, whole, "forward")
@@ -250,10 +240,10 @@ class _Details(Dot):
     attributes = saved = False
 
     def below(self, key: str) -> list[str]:
-        """The lines below the first one."""
         node = self.graph.nodes[int(key[1:])]
-        more = (
-            [shortened(f"{name} = {value}", 50) for name, value in node.attributes.items()] if self.attributes else []
-        )
-        kept = ", ".join(saved.name for saved in node.saved) if self.saved else ""
-        return [*super().below(key), *more, *([f"keeps {kept}"] if kept else [])]
+        lines = super().below(key)
+        if self.attributes:
+            lines += [shortened(f"{name} = {value}", 50) for name, value in node.attributes.items()]
+        if self.saved and node.saved:
+            lines.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
+        return lines

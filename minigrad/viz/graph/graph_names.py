@@ -114,7 +114,6 @@ def name_in(frame: FrameType, tensor: Any) -> str:
 
 
 def _is_of_program(kind: type) -> bool:
-    """Whether a class is the program's own, and no library's."""
     package = kind.__module__.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None) or ""
     return package not in sys.stdlib_module_names and package != PACKAGE and _INSTALLED not in file
@@ -213,7 +212,7 @@ class Modules:
 
     def __init__(self, root: Module | None = None) -> None:
         self._names = ModuleNames()
-        self._by_path: dict[str, Module] = {}
+        self.by_path: dict[str, Module] = {}
         self._root = "" if root is None else self._names.path(root, "")
         if root is not None:
             self.add("", root)
@@ -222,33 +221,27 @@ class Modules:
         """The path of a module that the one at the path ``caller`` calls ("" for none)."""
         path = self._names.path(module, ".".join(filter(None, (self._root, caller))))
         path = f"{path}.".removeprefix(f"{self._root}.").removesuffix(".")
-        if path not in self._by_path:
+        if path not in self.by_path:
             self.add(path, module)
         return path
 
     def add(self, path: str, module: Module) -> None:
-        """Make a module known, with all that it holds."""
         for name, inner in module.named_modules(remove_duplicate=False):
-            self._by_path.setdefault(".".join(part for part in (path, name) if part), inner)
+            self.by_path.setdefault(".".join(part for part in (path, name) if part), inner)
 
     def parameters(self) -> dict[int, list[str]]:
         """All names of each parameter and buffer, by its id."""
         names: dict[int, list[str]] = {}
-        for path, module in self._by_path.items():
+        for path, module in self.by_path.items():
             own = ((name, held) for name, held in vars(module).items() if isinstance(held, Variable))
             for name, held in (*module._parameters.items(), *module._buffers.items(), *own):
                 if held is not None:
                     names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
         return names
 
-    def by_path(self) -> dict[str, Module]:
-        """All that are known."""
-        return self._by_path
-
     def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
-        """What is known of the modules at these paths, and of those around them."""
         wanted = {""}.union(*map(ways, paths))
-        return {path: _info(path, self._by_path.get(path)) for path in sorted(wanted)}
+        return {path: _info(path, self.by_path.get(path)) for path in sorted(wanted)}
 
 
 def _info(path: str, module: Module | None) -> ModuleInfo:
@@ -279,7 +272,6 @@ def input_name(node: Node, i: int) -> str:
 
 
 def is_array(value: Any) -> bool:
-    """Whether it is a tensor or an array."""
     return hasattr(value, "dtype") and (isinstance(value, Variable) or hasattr(value, "strides"))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,12 @@ def value_of(array: Array) -> Value:
     A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn. Statistics
     and heat maps of complex numbers are those of their moduli. Statistics are of the finite elements.
     """
-    table = numbers = cells = None
+    shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
+    value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
-        table = _table(array)
-    else:
-        real = xp(array).absolute(array) if array.dtype.kind == "c" else array
-        numbers, cells = statistics(real), _heat(real)
-    shape = tuple(int(n) for n in array.shape)
-    device = str(of(array).device_of(array))
-    return Value(shape, dt.of(array).name, device, int(array.nbytes), table, numbers, cells)
+        return value(_table(array))
+    real = xp(array).absolute(array) if array.dtype.kind == "c" else array
+    return value(None, statistics(real), _heat(real))
 
 
 def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
@@ -48,7 +46,6 @@ def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
 
 
 def _table(array: Array) -> list[list[float]]:
-    """Its elements as Python numbers, row by row of the last axis."""
     host = np.ascontiguousarray(_matrix(of(array).to_numpy(array)))
     if host.dtype.kind in "bc":
         host = host.view(np.uint8 if host.dtype.kind == "b" else host.real.dtype)
@@ -57,7 +54,6 @@ def _table(array: Array) -> list[list[float]]:
 
 
 def _matrix(array: Array) -> Array:
-    """As a matrix whose columns are the last axis."""
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1] if array.shape else 1)
 
 
@@ -141,7 +137,6 @@ class Stored:
         return self.encoded(vars(data)) if is_dataclass(data) else data
 
     def packed(self) -> list[dict[str, Any]]:
-        """All of them, for JSON."""
         cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
         step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
         return [{**vars(value), "heat": heat(value.heat, step, blocks(value.shape))} for value in self.values]

@@ -113,18 +113,15 @@ class GraphView(Picture):
             raise RuntimeError(
                 f"this graph cannot be computed again: it is plain data, or its ops read over {MOST:,} numbers"
             )
-        number = self._number(node)
+        number = self.graph.nodes[node].id if isinstance(node, int) else self._number(node)
         changes = {**self.changes, number: [*self.changes.get(number, ()), (at, value)]}
         return replace(self, graph=self.replay.changed(changes), changes=changes)
 
-    def _number(self, node: int | str) -> int:
-        nodes = self.graph.nodes
-        if isinstance(node, int):
-            return nodes[node].id
-        found = [each.id for each in nodes if each.name == node]
-        if len(found) != 1:
-            raise KeyError(f"{len(found) or 'no'} nodes are called {node!r}: give its number")
-        return found[0]
+    def _number(self, name: str) -> int:
+        numbers = [node.id for node in self.graph.nodes if node.name == name]
+        if len(numbers) != 1:
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {name!r}: give its number")
+        return numbers[0]
 
     @cached_property
     def tree(self) -> Tree:
@@ -179,11 +176,5 @@ def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
     ]
     said = {key: vars(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
-    return {
-        "groups": groups,
-        "groupOf": tree.group_of,
-        "opened": sorted(tree.opened),
-        "docks": docks,
-        "names": names,
-        "labels": said,
-    }
+    boxes = {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened)}
+    return {**boxes, "docks": docks, "names": names, "labels": said}

@@ -74,7 +74,6 @@ def _array_of(value: Any, since: int) -> Any:
 
 
 def _arrays(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
-    """All arguments of a node's op, as arrays."""
 
     def read(source: Any, slot: int) -> Any:
         if isinstance(source, Node) and (source, slot) not in known:
@@ -109,7 +108,6 @@ def kept_arguments(node: Node) -> list[tuple[int, Any]]:
 
 @np.errstate(all="ignore")
 def _run(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
-    """The results of an op on arrays."""
     if op.backward is not None or not op.builtin:
         raise UnknownError(f"{op.name} is the program's own, and does not run a second time unasked")
     if left < 0:

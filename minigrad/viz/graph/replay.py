@@ -69,7 +69,6 @@ class Replay:
         return self._drawn(made, leaves, gradients)
 
     def _run(self, node: Node, made: dict[Node, Any], leaves: dict[int, Any], changes: Changes) -> Any:
-        """An op's results, on what it reads now."""
         if node.op.backward is not None:
             raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
 
@@ -97,7 +96,6 @@ class Replay:
         return leaves[number]
 
     def _other(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
-        """An argument that wants no gradient."""
         if type(value) in (tuple, list):
             inner = (self._other(each, made, leaves) for each in value)
             return type(value)(each.array if isinstance(each, Variable) else each for each in inner)
@@ -108,7 +106,6 @@ class Replay:
         return self._leaf(value, made, leaves) if known and place_in(self._number, value) is not None else value
 
     def _drawn(self, made: dict[Node, Any], leaves: dict[int, Any], gradients: Shown) -> Graph:
-        """The graph with the numbers of this run."""
         numbers = self._number
         values = {numbers[node]: value_of(_several(result)[0].array) for node, result in made.items()}
         values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}

@@ -64,7 +64,6 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _first_line(thing: Any) -> str:
-    """Of a docstring; "" for none."""
     return next(iter((thing.__doc__ or "").strip().splitlines()), "").strip()
 
 

@@ -38,7 +38,6 @@ class StepDot(Dot):
         self.labels = labels(replace(graph, nodes=nodes), tree)  # of gradients that are not complete, nothing
 
     def wire(self, edges: Sequence[Edge]) -> str:
-        """The attributes of a line: only gradients have one."""
         when = [self.arrival.get((edge.source, edge.target, edge.input)) for edge in edges]
         known = [step for step in when if step is not None]
         if not known:
@@ -48,7 +47,6 @@ class StepDot(Dot):
         return f'color="{self.palette.backward}", dir=back' + ", penwidth=2.2" * (self.number in known)
 
     def legend(self) -> Iterator[str]:
-        """What lines mean, and below it the step."""
         number, count, backward = self.number, len(self.steps), self.palette.backward
         parts = [span(f"━ step {number} of {count}", backward, SMALL)] * (number > 0)
         parts += [span("─ gradients of earlier steps", backward, SMALL)] * (number > 1)
@@ -98,6 +96,5 @@ class StepDot(Dot):
 
 
 def _called(graph: Graph, number: int) -> str:
-    """What the program calls a node, or what it is."""
     node = graph.nodes[number]
     return cut(node.name or (graph.ops[node.op].name if node.kind == "op" else node.kind), 60)

@@ -56,7 +56,6 @@ class _Scope:
         self._told: set[tuple[str, int]] = set()
 
     def within(self, name: str) -> str:
-        """The full name of something in it."""
         return f"{self.name}.{name}" if self.name else name
 
     def bound(self, frame: FrameType | None, count: int) -> Iterator[tuple[str, Tensor, int]]:
@@ -103,7 +102,6 @@ class Recorder(Observer):
         self._alive: list[Any] = []  # so that ids stay in use
 
     def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """The result of the call, watched."""
         try:
             with observed(self), around_calls(self._before, self._after):
                 if isinstance(function, Module):
@@ -245,7 +243,6 @@ class Recorder(Observer):
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
-        """What runs within it is no part of the call."""
         self._quiet += 1
         try:
             yield
@@ -305,7 +302,6 @@ class Recorder(Observer):
                 raise
 
     def _look(self, frame: Any) -> None:
-        """Note what variables of the running module are called."""
         scope = self._scopes[-1]
         for variable, tensor, since in scope.bound(frame, len(self.values)):
             if self._names.get(id(tensor), ("", -1))[1] >= since:

@@ -57,7 +57,6 @@ class Kept:
             self.tensor._changes = tensor._changes
 
     def shares(self, array: Any) -> bool:
-        """Whether the array is in the same memory."""
         return owner(self.tensor.array) is owner(array)
 
     def save(self) -> None:

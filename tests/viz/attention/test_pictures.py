@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention
-from minigrad.viz.attention import attention_page as page
+from minigrad.viz.attention import attention_view as page
 from minigrad.viz.attention.drawing import shortened, width, wrapped
 from minigrad.viz.attention.pictures import chosen, pooled
 from tests.support.cases import raises

@@ -4,12 +4,11 @@ import math
 
 from minigrad.viz.graph.fold import tree
 from minigrad.viz.graph.graph_data import Value
-from minigrad.viz.graph.labels import count, labels, number, shape, shortened, shown
+from minigrad.viz.graph.labels import count, labels, number, shortened, shown
 from tests.support import graphs
 
 
 def test_shapes_are_tuples_and_numbers_are_numbers() -> None:
-    assert [shape(sizes) for sizes in ((), (3,), (2, 3))] == ["()", "(3,)", "(2, 3)"]
     scalar, one = graphs.value(table=[[12.0]]), graphs.value(1, 1, table=[[12.0]])
     assert (shown(scalar), shown(one), shown(graphs.value(12))) == ("12", "[[12]]", "(12,)")
     assert shown(graphs.value()) == "()" and shown(None) == ""
