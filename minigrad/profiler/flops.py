@@ -33,8 +33,7 @@ _ELEMENTS = ("add", "mul")  # one for each number of the result
 
 
 def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
-    """The multiply-adds of one call of an op that is a product of matrices, from its result and arguments (tensors or
-    arrays); None of any other op."""
+    """The multiply-adds of a call of an op that is a product of matrices, from its result and arguments; else None."""
     if name == "einsum_pair":
         return _of_letters(args[2], _shape(args[0]), _shape(args[1]))
     count = _PRODUCTS.get(name)

@@ -120,9 +120,6 @@ class Summary:
         return {"text/plain": self.text(), "text/html": self.html()}
 
 
-# Inputs ---------------------------------------------------------------------------------------------------
-
-
 def _is_shape(value: Any) -> bool:
     numbers = isinstance(value, list | tuple) and all(isinstance(n, int) and not isinstance(n, bool) for n in value)
     return numbers and len(value) > 0 and min(value) >= 0
@@ -145,9 +142,6 @@ def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
         else zeros(*shape, dtype=kind, device=device)
         for shape, kind in zip(shapes, kinds, strict=True)
     )
-
-
-# Measuring ------------------------------------------------------------------------------------------------
 
 
 def _shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
@@ -215,8 +209,6 @@ class _Measured(Observer):
     def failed(self, op: Op) -> None:
         while self._running and self._running.pop() is not op:
             continue
-
-    # The table's numbers ------------------------------------------------------------------------------------
 
     def rows(self) -> Row:
         """The row of the model, with all others in it."""

@@ -62,8 +62,7 @@ def memory_of(value: Any) -> list[Any]:
 
 
 class ModuleNames:
-    """What modules are called, each from its first call on: "Net.encoder.layers.0", as in ``named_modules`` of the
-    outermost, a Net."""
+    """What modules are called, from their first call on: "Net.encoder.layers.0", where the outermost is a Net."""
 
     def __init__(self) -> None:
         self._paths: dict[int, str] = {}

@@ -61,27 +61,18 @@ def converter() -> Any:
     return vl_convert
 
 
-# Letters that no font has ----------------------------------------------------------------------------------
-
-
 def _tell_missing(svg: str) -> None:
     """One warning about all letters of a picture that would be boxes."""
     elements = ElementTree.fromstring(svg).iter()
     texts = ("".join(element.itertext()) for element in elements if element.tag.rpartition("}")[2] == "text")
     letters = sorted({letter for text in texts for letter in text if ord(letter) > 126})
-    if missing := [c for c in letters if unicodedata.category(c) not in _NO_SHAPE and not _drawn(c)]:
+    if missing := [c for c in letters if unicodedata.category(c) not in _NO_SHAPE and _alone(c) == _alone(_UNASSIGNED)]:
         some = " ".join(missing[:10]) + " …" * (len(missing) > 10)
         warnings.warn(
             f"no font here has {len(missing)} of the picture's letters, which become boxes: {some} (the Noto fonts "
             f"have all scripts; an SVG takes the fonts of whoever opens it)",
             stacklevel=5,
         )
-
-
-@cache
-def _drawn(letter: str) -> bool:
-    """Whether any installed font has a letter: whether it looks other than one that no font has."""
-    return _alone(letter) != _alone(_UNASSIGNED)
 
 
 @cache

@@ -139,7 +139,14 @@ class _Chain:
         lines += [*self._state(node, slot, tensor), "", *self._head(number, first, "")]
         for label in sorted(self.rules):
             lines += [*self._rule(label), *self._after(label)]
-        lines += ["", *self._hints()]
+        if self.released:
+            lines += ["", "backward(retain_graph=True) keeps the numbers in between."]
+        elif self.graph.backward == "none":
+            lines += ["", "With run=True they are computed now; no .grad is touched."]
+        else:
+            lines.append("")
+        if not any(node.place for node in self.graph.nodes):
+            lines.append("Ops note the lines that call them within autograd.detect_anomaly(check_nan=False).")
         return "\n".join(map(_plain, lines)).rstrip()
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
@@ -172,21 +179,10 @@ class _Chain:
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
-    def _hints(self) -> Iterator[str]:
-        if self.released:
-            yield "backward(retain_graph=True) keeps the numbers in between."
-        elif self.graph.backward == "none":
-            yield "With run=True they are computed now; no .grad is touched."
-        if not any(node.place for node in self.graph.nodes):
-            yield "Ops note the lines that call them within autograd.detect_anomaly(check_nan=False)."
-
     # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
 
     def _next(self, number: int) -> list[Edge]:
         return self.readers[number] if self.up else list(filter(self._has_rule, self.reads[number]))
-
-    def _end(self, edge: Edge) -> int:
-        return edge.target if self.up else edge.source
 
     def _choose(self, number: int, first: list[Edge]) -> None:
         self.under[number] = ()
@@ -197,7 +193,7 @@ class _Chain:
                 if len(self.rules) >= self.most:
                     return
                 self.rules[*label, i] = edge
-                end = self._end(edge)
+                end = edge.target if self.up else edge.source
                 if end not in self.under:
                     self.under[end] = (*label, i)
                     todo.append(((*label, i), self._next(end)))
@@ -223,7 +219,8 @@ class _Chain:
 
     def _after(self, label: Label) -> Iterator[str]:
         """What follows a rule: what the next ones are next to, or where they stand."""
-        number, indent = self._end(self.rules[label]), "  " * len(label)
+        edge, indent = self.rules[label], "  " * len(label)
+        number = edge.target if self.up else edge.source
         node, edges = self.graph.nodes[number], self._next(number)
         if node is self.output:
             one = "ones" if self.output.value and self.output.value.shape else "1"

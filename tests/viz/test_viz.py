@@ -21,7 +21,6 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.utils import showing
 from minigrad.utils.bar import in_notebook
-from minigrad.viz import show
 from minigrad.viz import view as view_module
 from minigrad.viz.page import Page
 from minigrad.viz.vector import size
@@ -140,7 +139,7 @@ def test_without_a_browser_it_says_where_the_page_is(
     asked: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda uri: bool(asked.append(uri)))
     monkeypatch.setattr(sys, "platform", "linux")
-    for name in show.DISPLAYS:
+    for name in view_module.DISPLAYS:
         monkeypatch.delenv(name, raising=False)
     if display:
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")

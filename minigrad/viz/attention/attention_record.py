@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -37,8 +38,7 @@ class Frame(NamedTuple):
 def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attentions of one sentence of ``model(*inputs, **named_inputs)`` in the order in which they ran, and the
-    source's and the target's ids; see ``viz.attention``."""
+    """The attentions of one sentence of a call, in order, and the ids of source and target; see ``viz.attention``."""
     seen, decoded = _recorded(model, inputs, named_inputs, sentence)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
@@ -145,9 +145,9 @@ def _frame(path: str, tensors: list[Tensor]) -> Frame:
 
 def _sentences(value: Tensor) -> int:
     """How many an input has: (B, T) of integers, (B, C, T) of choices, (B, T, D); 0 if it has no axis for them."""
-    if value.is_floating_point():
-        return len(value) if value.ndim >= 3 else 0
-    return math.prod(value.shape[:-1]) if value.ndim >= 2 else 0
+    if value.ndim < 2 + value.is_floating_point():
+        return 0
+    return len(value) if value.is_floating_point() else math.prod(value.shape[:-1])
 
 
 # What an attention is ---------------------------------------------------------------------------------------
@@ -247,10 +247,9 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
 
 def _layers(weights: Any, name: str, sentence: int) -> list[Array]:
     if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
-        layers = list(map(_host, weights))
-        layers = [
-            w[checked_number("sentence", sentence, len(w), "the batch has")] if w.ndim == 4 else w for w in layers
-        ]
+        arrays = map(_host, weights)
+        place = partial(checked_number, "sentence", sentence, holder="the batch has")
+        layers = [w[place(len(w))] if w.ndim == 4 else w for w in arrays]
         shapes = [w.shape for w in layers]
         if any(len(shape) != 3 for shape in shapes):
             raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")

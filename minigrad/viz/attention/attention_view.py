@@ -36,8 +36,7 @@ class AttentionView(Picture):
 
     @classmethod
     def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
-        """The attention of each text of a beam: pictures are of the first, ``candidate(1)`` is a view of the second.
-        Raises ValueError: there is none."""
+        """A view of a beam, whose pictures are of the first text. Raises ValueError: there is none."""
         if not beam:
             raise ValueError("the beam is empty: there is no attention to show")
         view = cls(beam[0].attentions, title)
@@ -110,9 +109,6 @@ class AttentionView(Picture):
                 if attention.kind == usual:
                     return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
-
-
-# What the page is made from: arrays as base64, everything else as plain data --------------------------------
 
 
 def _page(texts: Sequence[Candidate], title: str) -> Page:

@@ -86,8 +86,7 @@ def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_
 
 
 def _with_memory(side: Side, ids: Ids, count: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Texts of ``count`` queries, and of more keys, which end with them: those before count back, −1 being the last of
-    the memory. A side may name all keys."""
+    """Texts of queries and of more keys: those before the queries count back, −1 being the last of the memory."""
     if side is not None and not callable(side) and len(side) == keys:
         named = tuple(map(clean, side))
         return named[keys - count :], named

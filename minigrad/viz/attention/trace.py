@@ -107,8 +107,7 @@ class Trace(Observer):
         self.report(layer, *((None, None) if product is None else product[0].args[:2]))
 
     def _factors(self, call: Call, scale: float, scores: Array) -> tuple[Array, Array, float] | None:
-        """Queries (..., T, Dh), keys (..., S, Dh) with the leading axes of the scores, and the scale of their
-        product; None where they do not fit the scores."""
+        """Queries (..., T, Dh), keys (..., S, Dh), their product's scale; None where they do not fit the scores."""
         (left, more_q), (right, more_k) = (self._unscaled(side) for side in call.args[:2])
         lead = scores.shape[:-2]
         try:
@@ -150,8 +149,6 @@ class Trace(Observer):
             if factor != 1:
                 return _floats(x) / factor, factor
         return x, 1.0
-
-    # The tape -----------------------------------------------------------------------------------------------
 
     def _call(self, x: Any) -> Call | None:
         node = x._source()[0] if isinstance(x, Variable) else None

@@ -18,8 +18,8 @@ from .belonging import modules_of
 from .graph_data import Edge, Graph, Kind, Saved
 from .graph_names import Modules, Named, expression, function_text, input_name, readable
 from .graph_values import outline, value_of
-from .observe import Arrays, Observation, Shown, by_kind
-from .recompute import computed_again, kept_arguments, other_arguments
+from .observe import Arrays, Observation, Shown, by_kind, place_in
+from .replay import computed_again, kept_arguments, other_arguments
 from .rules import op_info
 
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
@@ -29,8 +29,7 @@ _NOW = "in place, since it was read: these are its numbers now"
 
 
 class Builder:
-    """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads; with what
-    was observed of the call, if somebody watched."""
+    """All nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
 
     def __init__(
         self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
@@ -158,16 +157,8 @@ class Builder:
                     added.saved.append(Saved(name, sum(new.values()), place_in(self.number, whose)))
 
 
-def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
-    """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
-    node = value if isinstance(value, Node) else getattr(value, "_node", None)
-    number = None if node is None else numbers.get(node)
-    return numbers.get(id(value)) if number is None else number
-
-
 def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
-    """The arrays of results that are still alive and that nobody has changed since, by node and slot: of the tensors
-    that the program has, and of what nodes keep."""
+    """The arrays of results that are still alive and that nobody has changed since, by node and slot."""
     alive: dict[Any, Any] = {}
     for tensor in tensors:
         source = tensor._source()
@@ -186,8 +177,7 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
 
 
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
-    """An attribute that names the program's functions through which a gradient goes: what arrives is then not
-    the sum of what was passed. (``retain_grad`` only looks.)"""
+    """The program's functions through which a gradient goes, as an attribute. (``retain_grad`` only looks.)"""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
     return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
 
@@ -261,9 +251,6 @@ def _number_same(leaves: Iterable[data.Node]) -> None:
             count[name] += 1
         leaf.name = numbered
         taken.add(numbered)
-
-
-# What nodes keep ------------------------------------------------------------------------------------------
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:

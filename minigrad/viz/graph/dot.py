@@ -13,11 +13,11 @@ from ...autograd.tape import Variable
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
-from .build import place_in
 from .fold import Child, Tree, total, tree, wires
 from .graph_data import Edge, Graph
 from .graph_record import recorded
 from .labels import Direction, count, key_of, labels, number, shortened
+from .observe import place_in
 
 Colour = Literal["none", "time", "bytes", "gradient"]
 SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
@@ -200,9 +200,6 @@ def library() -> Any:
             f"itself, and saves what it shows as SVG"
         ) from error
     return graphviz
-
-
-# For programs that call torchviz ---------------------------------------------------------------------------
 
 
 def make_dot(

@@ -73,8 +73,7 @@ class Tree:
         return ("group", closed[-1]) if closed else ("node", node)
 
     def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
-        """What is visible in a group: nodes (``docked``: leaves at the side of one, too) and closed groups, in the
-        program's order."""
+        """What is visible in a group: nodes (``docked``: at the side of one, too) and closed groups, in order."""
         if group not in opened:
             return [("group", group)]
         children = self.groups[group].children
@@ -285,9 +284,6 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
                 tree.group_of[child] = number
         kept.append(("group", number))
     tree.groups[parent].children = kept
-
-
-# What is open ----------------------------------------------------------------------------------------------
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:

@@ -69,8 +69,7 @@ def _heat(array: Array) -> list[list[float]]:
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many matrices of an array of more than two axes, such as heads, stand apart in its heat map: all of them, as
-    far as there is a row of cells for each."""
+    """How many matrices of an array, such as heads, stand apart in its heat map: all, if each has a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 
@@ -84,9 +83,6 @@ def _merged(array: Array, axis: int, most: int) -> Array:
     parts = [first.reshape(shape).mean(axis=axis + 1, dtype=np.float64)]
     parts += [rest.mean(axis=axis, keepdims=True, dtype=np.float64)] if n % run else []
     return m.concatenate(parts, axis=axis)
-
-
-# In a line of text -----------------------------------------------------------------------------------------
 
 
 def summary(value: Value) -> str:
@@ -110,12 +106,8 @@ def _nested(array: Any) -> str:
     return f"[{', '.join(map(_nested, array))}]" if array.ndim else f"{array.item() + 0.0:.4g}"
 
 
-# In a page -------------------------------------------------------------------------------------------------
-
-
 class Stored:
-    """All values of a page, equal ones once: most gradients on an edge are those that arrive, as nothing else is
-    added. Heat maps get coarser where they are many (HEAT_BYTES)."""
+    """All values of a page, equal ones once. Heat maps get coarser where they are many (HEAT_BYTES)."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []

@@ -141,8 +141,7 @@ class GraphView(Picture):
         return self._dot(dark).source()
 
     def graphviz(self, dark: bool = False) -> Any:
-        """The same as a ``graphviz.Source``, which renders itself in all of Graphviz's formats. Raises ImportError:
-        Graphviz's package or its program ``dot`` is missing."""
+        """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
         return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
@@ -151,9 +150,6 @@ class GraphView(Picture):
 
     def _dot(self, dark: bool) -> Dot:
         return Dot(self.graph, self.tree, self.direction, self.colour, dark)
-
-
-# What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:

@@ -51,9 +51,6 @@ def shortened(words: str, longest: int = LONGEST) -> str:
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
 
 
-# Nodes -----------------------------------------------------------------------------------------------------
-
-
 def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
     docks = []
     for leaf in (graph.nodes[number] for number in leaves):
@@ -99,9 +96,6 @@ def _single(value: Value) -> str | None:
     return "[" * len(value.shape) + number(value.table[0][0]) + "]" * len(value.shape)
 
 
-# Groups ----------------------------------------------------------------------------------------------------
-
-
 def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
     """A group's name, how many modules it stands for, and their class; what it holds when it is closed."""
     group, label = tree.groups[place], label_of(graph, tree, place)
@@ -132,9 +126,6 @@ def _at_end(graph: Graph, tree: Tree, section: int, end: Literal[0, -1]) -> str:
         node = graph.nodes[number]
         return tree.names.get(number, node.name or node.op)
     return tree.groups[number].label or _at_end(graph, tree, number, end)
-
-
-# Text ------------------------------------------------------------------------------------------------------
 
 
 def _by_direction(always: str, forward: str, backward: str) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ what is shown. The walk back is the engine's own, so each gradient is the one th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
@@ -123,8 +123,7 @@ def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
 
 
 class Shown(Observer):
-    """Keeps what is shown of the gradients of all nodes on a tape. Where one edge alone leads to a result, its
-    gradient and the result's are one Value."""
+    """Keeps what is shown of all gradients. Where one edge leads to a result, its gradient and the result's are one."""
 
     def __init__(self, tape: list[Node]) -> None:
         self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
@@ -188,6 +187,13 @@ def clock() -> Callable[[], int]:
 
 def target_of(target: Node | Variable, slot: int) -> Target:
     return target if isinstance(target, Node) else id(target), slot
+
+
+def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
+    """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
+    node = value if isinstance(value, Node) else getattr(value, "_node", None)
+    number = None if node is None else numbers.get(node)
+    return numbers.get(id(value)) if number is None else number
 
 
 def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:

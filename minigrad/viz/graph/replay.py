@@ -1,35 +1,152 @@
-"""A graph with other numbers: what follows a change is computed again, and backward from there.
+"""Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers.
 
-The ops of the tape run once more on copies of what they read, so the program's own tensors stay as they are. Leaves
-have the numbers that they have now. A change of a result adds the difference to it: what it was computed from stays,
-and its gradient goes back by the same rules.
+The library's ops draw no random numbers, as a dropout's mask is an argument of them; a program's own might, and do not
+run. For lost results nothing is used that a program has changed since, and what comes out has to agree with the results
+that are still known. For other numbers ops run on copies; a change of a result adds the difference to it: what it was
+computed from stays, and its gradient goes back by the same rules.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...autograd.mode import enable_grad
-from ...autograd.origin import Faint, there
+from ...autograd.origin import Faint, is_changed, there
 from ...autograd.tape import Node, Variable, apply, wrap
 from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
-from .build import Builder, place_in
+from ...ops.op import Op
 from .graph_data import Graph
 from .graph_values import value_of
-from .observe import Shown, watch_backward
-from .recompute import GONE, UnknownError, arguments
+from .observe import Shown, place_in, watch_backward
 
+if TYPE_CHECKING:
+    from .build import Builder
+
+BUDGET = 4_000_000  # numbers that are read and written for it at most: no large model is computed a second time
+CHANGED = "what it was computed from has changed since"
+GONE = "what it was computed from is gone"
+LARGE = "the graph is too large to compute it again"
+_APART = 100  # times the dtype's rounding, by which two computations may differ, as a part of the largest number
+Results = dict[Any, Array]  # by node and slot
 _run = np.errstate(all="ignore")(apply)
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
 Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
+
+
+class UnknownError(RuntimeError):
+    """An argument is not known any more; says why."""
+
+
+def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
+    """The results of a tape (older nodes first) that are not among those ``alive``, and why others are not known."""
+    known, reasons = dict(alive), dict[Node, str]()
+    new: set[Node] = set()
+    left = BUDGET
+    for node in tape:
+        is_missing = (node, 0) not in alive
+        if not is_missing and not any(edge[0] in new for edge in node.edges if isinstance(edge[0], Node)):
+            continue
+        try:
+            args = _arrays(node, known, reasons)
+            left -= sum(a.size for a in args if hasattr(a, "strides"))
+            results = _results(node.op, args, left)
+        except UnknownError as error:
+            reasons[node] = str(error)
+            continue
+        left -= sum(result.size for result in results)
+        if is_missing:
+            new.add(node)
+            known |= {(node, slot): result for slot, result in enumerate(results)}
+        elif not _is_close(results[0], alive[node, 0]):
+            return dict(alive), {node: CHANGED for node in tape if (node, 0) not in alive}
+    return known, reasons
+
+
+def _array_of(value: Any, since: int) -> Any:
+    """What an op has read, from how it is remembered (``autograd.origin``), as it was at that order of nodes.
+
+    Raises:
+        UnknownError: it has changed since, or is gone.
+    """
+    if type(value) in (tuple, list):
+        return type(value)(_array_of(inner, since) for inner in value)
+    value = there(value)
+    if isinstance(value, Faint):
+        raise UnknownError(GONE)
+    if not isinstance(value, Variable):
+        return value
+    if is_changed(value._changes, since):
+        raise UnknownError(CHANGED)
+    return value.array
+
+
+def _arrays(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
+
+    def read(source: Any, slot: int) -> Any:
+        if isinstance(source, Node) and (source, slot) not in known:
+            raise UnknownError(reasons.get(source, GONE))
+        return known[source, slot] if isinstance(source, Node) else _array_of(source, node.order)
+
+    args = arguments(node, read, lambda value: _array_of(value, node.order))
+    if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
+        raise UnknownError(CHANGED)
+    return args
+
+
+def arguments(node: Node, read: Callable[[Any, int], Any], other: Callable[[Any], Any]) -> list[Any]:
+    """A node's arguments: ``read(source, slot)`` for those that want a gradient, ``other(value)`` for the rest."""
+    args = {i: read(*edge[:2]) for i, edge in zip(node.plan.inputs, node.edges, strict=True)}
+    args |= {i: other(value) for i, value in other_arguments(node)}
+    return [args[i] for i in range(len(node.plan.needs))]
+
+
+def other_arguments(node: Node) -> list[tuple[int, Any]]:
+    """The arguments that want no gradient, by position, as they are remembered (``autograd.origin``)."""
+    kept = dict(kept_arguments(node))
+    return [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
+
+
+def kept_arguments(node: Node) -> list[tuple[int, Any]]:
+    """The arguments that a node of an op keeps, by position."""
+    is_kept = isinstance(node.saved, list) and node.op.backward is None
+    return list(zip(node.plan.keep, node.saved, strict=True)) if is_kept else []  # type: ignore[arg-type]
+
+
+@np.errstate(all="ignore")
+def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
+    if op.backward is not None or not op.builtin:
+        raise UnknownError(f"{op.name} is the program's own, and does not run a second time unasked")
+    if left < 0:
+        raise UnknownError(LARGE)
+    try:
+        out = op.compute(args)[0]
+    except Exception as error:  # of what a program has replaced
+        raise UnknownError(f"to compute it again failed: {error}") from error
+    results = out if isinstance(out, tuple) else (out,)
+    return tuple(array if type(array) in ARRAY_TYPES else np.asarray(array) for array in results)
+
+
+def _is_close(a: Array, b: Array) -> bool:
+    """Whether two arrays are the same but for rounding."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    one, two = of(a).to_numpy(a), of(b).to_numpy(b)
+    if one.dtype.kind not in "fc":
+        return one.tobytes() == two.tobytes()
+    finite = np.abs(two[np.isfinite(two)])
+    apart = _APART * float(np.finfo(one.dtype).eps)
+    return bool(np.allclose(one, two, rtol=apart, atol=apart * float(finite.max(initial=0)), equal_nan=True))
+
+
+# A graph with other numbers --------------------------------------------------------------------------------
 
 
 def replay_of(nodes: Builder, graph: Graph) -> Replay | None:

@@ -23,7 +23,7 @@ from ...ops.op import Op
 from ...ops.softmax import softmax
 from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
-from ..graph.graph_names import Modules, variables
+from ..graph.graph_names import Modules, bindings
 from .trace_values import Change, Kept, mapped, parts
 
 _IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
@@ -61,22 +61,15 @@ class _Scope:
     def bound(self, frame: FrameType | None, count: int) -> Iterator[tuple[str, Tensor, int]]:
         """The variables that have been bound to tensors since it was last asked, and how old these may be: an argument
         names nothing that was there before. Functions that do not run any more at ``frame`` (with none, all) are asked
-        for the last time.
-
-        Args:
-            count: how many values there are now.
+        for the last time. ``count``: how many values there are now.
         """
         running = dict.fromkeys(_functions(frame), count)
         self._frames = {**running, **self._frames}  # the innermost first
         for asked, first in list(self._frames.items()):
-            code = asked.f_code
-            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            for name, value in variables(asked).items():
-                if not isinstance(value, Tensor) or (name, id(value)) in self._told:
-                    continue
-                self._told.add((name, id(value)))
-                if name.isidentifier() and not name.startswith("_"):
-                    yield name, value, first if name in arguments else self.start
+            for name, tensor, is_argument in bindings(asked):
+                if (name, id(tensor)) not in self._told and not name.startswith("_"):
+                    self._told.add((name, id(tensor)))
+                    yield name, tensor, first if is_argument else self.start
         self._frames = {asked: self._frames[asked] for asked in running}
 
 
@@ -187,7 +180,9 @@ class Recorder(Observer):
         self.ops += 1
         within, called = self._spans[-1] if self._spans else ("", "")
         if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
-            self._save(args[0])
+            for value in self.values.values():  # whose memory is about to be overwritten
+                if isinstance(value, Kept) and isinstance(args[0], Tensor) and value.shares(args[0].array):
+                    value.save()
         name = self._free(self._scopes[-1].within(op.name))
         if op is attention.scaled_dot_product_attention:
             result = self._attention(args, result)
@@ -199,17 +194,10 @@ class Recorder(Observer):
         self._made_by[id(given)] = op, args[0] if args else None
         return given
 
-    def _save(self, target: Any) -> None:
-        """Copy the values that a change in place is about to overwrite."""
-        for value in self.values.values():
-            if isinstance(value, Kept) and isinstance(target, Tensor) and value.shares(target.array):
-                value.save()
-
     # Attention ----------------------------------------------------------------------------------------------
 
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
-        """The fused op keeps no weights: they are computed by its definition, when somebody asks; and where scores or
-        weights are changed, so is the result."""
+        """The fused op keeps no weights: they are computed by its definition when somebody asks or changes them."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
         scope = self._scopes[-1]
         for letter, tensor in zip("qkv", (query, key, value), strict=True):

@@ -156,8 +156,6 @@ class Run(Mapping[str, Any]):
             raise ValueError(f"to is {to!r}; it must be one of {', '.join(CUTS)}")
         return self.edited({name: cutting(to, at)})
 
-    # Drawing ------------------------------------------------------------------------------------------------
-
     def graph(self, **look: Any) -> GraphView:
         """The graph of the call, in which each change is a node "replaced" or "cut" with the name of its place. The
         model runs once more. ``look`` is what ``viz.graph`` takes.
@@ -176,8 +174,6 @@ class Run(Mapping[str, Any]):
         vars(again).update(__self__=owner, __signature__=signature)
         again.__name__ = self.title
         return graph_view(recorded_graph(again, inputs, named), **look)
-
-    # Names --------------------------------------------------------------------------------------------------
 
     def _known(self, name: str) -> str:
         """What a value is called in every run."""

@@ -10,7 +10,7 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import viz
 from minigrad.viz.graph import GraphView, replay
-from minigrad.viz.graph.recompute import UnknownError
+from minigrad.viz.graph.replay import UnknownError
 from tests.support.cases import raises
 from tests.support.functions import Cube
 from tests.support.graphs import check_same

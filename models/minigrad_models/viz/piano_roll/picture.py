@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from minigrad.viz.attention.drawing import shortened, width
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.vector import INK, LINE, LONGEST, QUIET, Drawing, cut
+from minigrad.viz.vector import INK, LINE, LONGEST, QUIET, Drawing, cut, shortened, width
 
 from .score import BLACK, Score, clock, pitch_name, time_ticks
 
