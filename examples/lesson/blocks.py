@@ -16,9 +16,9 @@ import numpy as np
 from minigrad import Tensor
 from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
-from minigrad.viz.vector import label
 from minigrad.viz.view import View
 from minigrad_models.viz.lines import Curve, draw
+from minigrad_models.viz.texts import label
 
 ROUNDED = "Numbers are rounded where they are written, not where they are computed."
 Array = np.ndarray[Any, Any]

@@ -27,8 +27,7 @@ _PRODUCTS: dict[str, Callable[..., int]] = {
     "gru": lambda out, x, weight, *_: x[0] * prod(weight),
     "lstm": lambda out, x, weight, project, *_: x[0] * (prod(weight) + (prod(project) if project else 0)),
 }
-PRODUCTS = {*_PRODUCTS, "einsum_pair"}
-"""The ops that ``multiply_adds`` knows."""
+PRODUCTS = {*_PRODUCTS, "einsum_pair"}  # the ops that ``multiply_adds`` knows
 _ELEMENTS = ("add", "mul")  # one for each number of the result
 
 

@@ -17,8 +17,7 @@ from typing import Any
 
 from .. import cuda
 from . import trace, watch
-from .averages import EventList, FunctionEventAvg
-from .breakdown import Breakdown, by_module, by_op
+from .averages import Breakdown, EventList, FunctionEventAvg, by_module, by_op
 from .event import USER, Event
 from .watch import Recorder, gpu_clock
 
@@ -313,8 +312,6 @@ class profile:
             there = "its tables and traces are there after the with block (or stop()), and in on_trace_ready"
             raise RuntimeError(f"the profile {state}: {there}")
         return self._done
-
-    # Files -----------------------------------------------------------------------------------------------
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:

@@ -60,9 +60,8 @@ def summary(
     Raises:
         TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
     """
-    given: Any = model
-    if not isinstance(given, Module):
-        raise TypeError(f"summary takes a module (nn.Module), not {type(given).__name__}")
+    if not isinstance(model, Module):
+        raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
     if depth is not None and depth < 0:
         raise ValueError(f"depth must be a number of levels, 0 or more, or None for all of them, not {depth}")
     if input_size is None and len(inputs) == 1 and isinstance(inputs[0], tuple) and _is_shape(inputs[0]):

@@ -1,7 +1,4 @@
-"""The observer of a profile: it writes down the ops, nodes and spans that the engine announces.
-
-Nothing in the library asks whether a profile is on: while nobody watches, watching costs nothing.
-"""
+"""The observer of a profile: it writes down the ops, nodes and spans that the engine announces; and its clocks."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ of graphs Graphviz.
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page``
 (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown), ``vector`` (SVG),
-``convert`` (PNG and PDF), ``numbers`` (arrays), ``texts`` (of tokens) and ``palette`` (colours).
+``convert`` (PNG and PDF), ``numbers`` (arrays) and ``palette`` (colours).
 ``minigrad_models.viz`` draws trainings, words, positions and music by them.
 """
 

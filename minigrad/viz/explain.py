@@ -74,7 +74,12 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         )
     root = last_result_of(tensor) if of is None else of
     if root is None:
-        return Explanation(_alone(tensor))
+        grad = tensor._grad
+        now = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
+        return Explanation(
+            f"{now}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
+            f"explain(tensor, of=loss)."
+        )
     graph, number = graph_of(root, tensor, run)
     return Explanation(_Chain(graph, depth, most).text(number, tensor))
 
@@ -89,20 +94,9 @@ def _number(graph: Graph, name: Variable | str) -> int:
     return numbers[-1]
 
 
-def _alone(tensor: Variable) -> str:
-    grad = tensor._grad
-    state = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
-    return (
-        f"{state}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
-        f"explain(tensor, of=loss)."
-    )
-
-
 class _Chain:
-    """The text about one graph.
-
-    The rules in it have labels, which are the way to them: (1, 2) is the second that the first leads on to.
-    What follows a rule stands after the first that leads there; others refer to it.
+    """The text about one graph. Rules have labels, which are the way to them: (1, 2) is the second that the first leads
+    on to. What follows a rule stands after the first that leads there; others refer to it.
     """
 
     def __init__(self, graph: Graph, depth: int, most: int) -> None:

@@ -1,31 +1,21 @@
-"""Vector pictures as text, without a library: what a paper or a slide takes.
-
-Whatever a user named is written as text: escaped, and without characters that XML has no place for.
-"""
+"""Vector pictures, without a library. What a user named is text: escaped, without characters that XML has not."""
 
 from __future__ import annotations
 
-import base64
 import html
 import math
 import re
-import struct
 import unicodedata
-import zlib
 from bisect import bisect
 from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any, Literal
 
-import numpy as np
-
 from .palette import LIGHT, Palette
-from .texts import clean
 
 INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
 PLUS, MINUS, SERIES = LIGHT.plus, LIGHT.minus, LIGHT.series
 SANS = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif"
-LONGEST = 24  # characters of a label
 POINT = 4 / 3  # CSS pixels
 GAP = 24.0  # CSS pixels between pictures
 _ROOT = re.compile(r"<svg\b[^>]*>")
@@ -41,6 +31,10 @@ _WIDTHS = (
 )
 _ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
 Box = tuple[float, float, float, float]
+_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
+# Which XML refuses, too; and what turns the direction of the text around it.
+_NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_MARKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -83,12 +77,6 @@ class Drawing:
         look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
         self.add("polyline", points=joined, **look, stroke_dasharray=dash)
 
-    def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray[Any, Any]) -> None:
-        """Pixels (rows, columns, 3), uint8, each a sharp rectangle."""
-        href = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
-        look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
-        self.add("image", x=x, y=y, width=width, height=height, **look)
-
     def svg(self) -> str:
         """The text of the file."""
         wide, high, unit = _short(self.width), _short(self.height), self.unit
@@ -103,27 +91,23 @@ def escaped(text: Any) -> str:
     return html.escape(_NO_XML.sub("�", str(text)))
 
 
-def label(token: str) -> str:
-    """A token's text as it is shown beside a row: not too long, and with its blanks (``texts.clean``)."""
-    return cut(clean(token), LONGEST)
+def clean(text: str) -> str:
+    """A text as it can be drawn, so that no blank looks like another: spaces at its ends as "·", nothing but spaces as
+    "␣", ends of lines as "↵" and "␍", tabs as "⇥", what else has no shape as "�", an empty text as "∅", and one of
+    nothing but joiners and other spaces by their code points. (``viz.visible`` in base.js does the same.)"""
+    if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
+        return " ".join(f"U+{ord(c):04X}" for c in text)
+    text = text.translate(_MARKS)
+    drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
+    if not (inner := drawn.strip(" ")):
+        return "␣" * len(drawn) or "∅"
+    before = len(drawn) - len(drawn.lstrip(" "))
+    return "·" * before + inner + "·" * (len(drawn) - before - len(inner))
 
 
 def cut(text: str, most: int) -> str:
     """A text of at most so many characters, with "…" where the rest is missing."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def png(pixels: np.ndarray[Any, Any]) -> bytes:
-    """Pixels (rows, columns, 3), uint8, as a PNG file (W3C 2003)."""
-    height, width, _ = pixels.shape
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], 1)  # 0: no filter
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    packed = zlib.compress(rows.tobytes(), 9)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
 
 
 def _short(value: Any) -> str:

@@ -15,8 +15,8 @@ import pytest
 from minigrad.viz import page as page_module
 from minigrad.viz.page import Page, asset, written
 from minigrad.viz.palette import DARK, LIGHT, luminance
-from minigrad.viz.vector import label
 from minigrad_models.viz import embedding
+from minigrad_models.viz.texts import label
 from tests.support.browser import contrast, wait_for
 from tests.support.cases import raises
 

@@ -133,9 +133,5 @@ def is_causal(blocked: Array | None) -> bool:
     """Whether a mask (1 or H, T, S) hides all later tokens, of at least two."""
     if blocked is None or not 2 <= blocked.shape[-2] <= blocked.shape[-1]:
         return False
-    return bool(blocked[:, later(*blocked.shape[1:])].all())
-
-
-def later(queries: int, keys: int) -> Array:
-    """Which keys come after a query (T, S), if the last ones are those of the queries."""
-    return np.triu(np.ones((queries, keys), bool), 1 + keys - queries)
+    queries, keys = blocked.shape[1:]  # the last keys are those of the queries
+    return bool(blocked[:, np.triu(np.ones((queries, keys), bool), 1 + keys - queries)].all())

@@ -77,8 +77,6 @@ class Trace(Observer):
             parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) when attention was called
         self.report(self._layer(0.0, parts, float(scale)), query, key)
 
-    # Softmax and a product ----------------------------------------------------------------------------------
-
     def _scores(self, weights: Call) -> Any:
         """The tensor whose softmax over the last axis an op computed; None where it did no such thing."""
         x = weights.args[0]

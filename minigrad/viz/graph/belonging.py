@@ -61,10 +61,8 @@ def _around(paths: Iterable[str]) -> str:
 
 
 class _Residuals:
-    """Puts what adds the result of a block's last part to what the block has read into the block.
-
-    Where the next op is in the same block, the block is known by that already; of the last of a block in a ModuleList
-    it is the module of the list; of the last of all it is a module of a class that has such connections elsewhere.
+    """Puts what adds the result of a block's last part to what the block has read into the block: where the next op is
+    not in it already, the module of a ModuleList, or one of a class that has such connections elsewhere.
     """
 
     def __init__(

@@ -182,9 +182,6 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
     return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
 
 
-# What leaves and results are called ------------------------------------------------------------------------
-
-
 class _Names:
     """What leaves and results are called: by modules, by the program's variables, or by the lines that made them."""
 

@@ -16,7 +16,7 @@ from ..vector import escaped
 from .fold import Child, Tree, total, tree, wires
 from .graph_data import Edge, Graph
 from .graph_record import recorded
-from .labels import Direction, count, key_of, labels, number, shortened
+from .labels import DIRECTIONS, Direction, count, key_of, labels, number, shortened
 from .observe import place_in
 
 Colour = Literal["none", "time", "bytes", "gradient"]
@@ -73,8 +73,6 @@ class Dot:
         drawn: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
         return drawn[drawn.index("<svg") :]
 
-    # Boxes
-
     def _boxes(self, boxes: Iterable[Child], indent: str) -> Iterator[str]:
         for box in boxes:
             kind, child = box
@@ -122,14 +120,12 @@ class Dot:
         return f"label=<{text}>, {look}"
 
     def below(self, key: str) -> list[str]:
-        said = self.labels[key].said(self.direction)
+        said = self.labels[key].below[DIRECTIONS.index(self.direction)]
         return [said] if said else []
 
     def _line(self, key: str, quiet: str) -> str:
         looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in self.labels[key].line)
         return "".join(span("  " * bool(i) + text, colour) for i, (text, colour) in enumerate(looks))
-
-    # Colours
 
     def _measure(self, box: Child) -> float | None:
         kind, child = box
@@ -149,8 +145,6 @@ class Dot:
     def _mixed(self, opacity: float) -> str:
         pairs = zip(rgb(getattr(self.palette, _INKS.get(self.colour, "paper"))), rgb(self.palette.paper), strict=True)
         return "#" + "".join(f"{round(paper + (ink - paper) * opacity):02x}" for ink, paper in pairs)
-
-    # Lines and what they mean
 
     def wire(self, edges: Sequence[Edge]) -> str:
         forward, backward = self.palette.forward, self.palette.backward

@@ -163,9 +163,6 @@ def norm(value: Value | None) -> float | None:
     return math.hypot(*(number for row in value.table for number in row))
 
 
-# How the groups come about ---------------------------------------------------------------------------------
-
-
 def _by_time(graph: Graph) -> Tree:
     """Ops in order of creation, each run of the same module a group in that of the module around it."""
     tree = Tree([Group("module", graph.title, "", None)], [0] * len(graph.nodes))

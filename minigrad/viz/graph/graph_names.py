@@ -231,8 +231,7 @@ class Modules:
         return names
 
     def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
-        wanted = {""}.union(*map(ways, paths))
-        return {path: _info(path, self.by_path.get(path)) for path in sorted(wanted)}
+        return {path: _info(path, self.by_path.get(path)) for path in sorted({""}.union(*map(ways, paths)))}
 
 
 def _info(path: str, module: Module | None) -> ModuleInfo:

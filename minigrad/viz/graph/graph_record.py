@@ -99,7 +99,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
 
 def _start(result: Any) -> Variable | None:
     """Where the backward pass of a call starts; None if nothing in the result wants a gradient."""
-    results = [(name, tensor) for name, tensor in tensors_within(result) if _is_result(tensor)]
+    results = [(name, tensor) for name, tensor in tensors_within(result) if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
     chosen: list[Any] = losses or like_first  # Tensors
@@ -107,7 +107,7 @@ def _start(result: Any) -> Variable | None:
 
 
 def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> Builder:
-    if not _is_result(tensor):
+    if not tensor._wanted() or tensor._source()[0] is None:
         raise RuntimeError(
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
             "require a gradient, outside no_grad()"
@@ -118,10 +118,6 @@ def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) ->
         known.add(name, module)
     title = next((name for name, variable in variables if variable is tensor), "tensor")
     return Builder(title, tensor, known, variables)
-
-
-def _is_result(tensor: Variable) -> bool:
-    return tensor._wanted() and tensor._source()[0] is not None
 
 
 def last_result_of(tensor: Variable) -> Variable | None:

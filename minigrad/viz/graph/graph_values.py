@@ -1,7 +1,4 @@
-"""An array as it can be shown: all numbers of a small one, statistics and a coarse heat map of a large one.
-
-``Stored`` is how such values travel in a page: equal ones once, a byte for each cell of a heat map.
-"""
+"""An array as it can be shown: all numbers of a small one, statistics and a coarse heat map of a large one."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ _UNKNOWN = 255  # the cell of a number that is not finite
 def value_of(array: Array) -> Value:
     """What is shown of an array of any dtype and shape.
 
-    A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn. Statistics
-    and heat maps of complex numbers are those of their moduli. Statistics are of the finite elements.
+    A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn; their statistics and
+    heat maps are those of the moduli. Statistics are of the finite elements.
     """
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))

@@ -25,9 +25,6 @@ class Label:
     below: tuple[str, str, str]  # the second one, for each of DIRECTIONS; "" for none
     docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: node, and what it says
 
-    def said(self, direction: Direction) -> str:
-        return self.below[DIRECTIONS.index(direction)]
-
 
 def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
     """Of all nodes and groups, by their keys."""

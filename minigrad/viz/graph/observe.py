@@ -1,7 +1,7 @@
 """What is observed: of a call each op with its line, module and time, of a backward pass the gradients.
 
-Values are looked at when they are made, as the program may change them later, and nothing is kept of results but
-what is shown. The walk back is the engine's own, so each gradient is the one that ``backward()`` would have added up.
+Values are looked at when they are made, as the program may change them later; of results, what is shown is kept. The
+walk back is the engine's own: gradients are those that ``backward()`` would have added up.
 """
 
 from __future__ import annotations

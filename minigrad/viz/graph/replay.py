@@ -35,7 +35,6 @@ GONE = "what it was computed from is gone"
 LARGE = "the graph is too large to compute it again"
 _APART = 100  # times the dtype's rounding, by which two computations may differ, as a part of the largest number
 Results = dict[Any, Array]  # by node and slot
-_run = np.errstate(all="ignore")(apply)
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
 Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
@@ -71,11 +70,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
 
 
 def _array_of(value: Any, since: int) -> Any:
-    """What an op has read, from how it is remembered (``autograd.origin``), as it was at that order of nodes.
-
-    Raises:
-        UnknownError: it has changed since, or is gone.
-    """
+    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since, or is gone."""
     if type(value) in (tuple, list):
         return type(value)(_array_of(inner, since) for inner in value)
     value = there(value)
@@ -157,11 +152,7 @@ def replay_of(nodes: Builder, graph: Graph) -> Replay | None:
 
 
 class Replay:
-    """A tape that can run again, and the graph that was drawn of it.
-
-    Attributes:
-        graph: with the program's own numbers.
-    """
+    """A tape that can run again, and the graph that was drawn of it, with the program's own numbers."""
 
     def __init__(self, nodes: Builder, graph: Graph) -> None:
         self.graph = graph
@@ -175,72 +166,64 @@ class Replay:
             UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
         """
         leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self._leaf_of.items()}
-        made: dict[Node, Any] = {}
+        results: dict[Node, tuple[Any, ...]] = {}
+
+        def read(source: Any, slot: int = 0) -> Any:
+            if isinstance(source, Node):
+                return results[source][slot]
+            number = place_in(self._number, source)
+            if number not in leaves:  # it is a result itself
+                node, slot = source._source()
+                return wrap(results[node][slot].array)
+            if leaves[number] is None:
+                raise UnknownError(GONE)
+            return leaves[number]
+
+        def other(value: Any) -> Any:
+            if type(value) in (tuple, list):
+                return type(value)(each.array if isinstance(each, Variable) else each for each in map(other, value))
+            value = there(value)
+            if isinstance(value, Faint):
+                raise UnknownError(GONE)
+            known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
+            return read(value) if known and place_in(self._number, value) is not None else value
+
         with enable_grad():
             for node in self._tape:
-                made[node] = self._run(node, made, leaves, changes)
-        gradients = Shown([_recorded(made[node]) for node in self._tape])
+                results[node] = _run(node, arguments(node, read, other), changes.get(self._number[node], ()))
+        gradients = Shown([_recorded(results[node]) for node in self._tape])
         if self.graph.backward == "done":
-            root, slot = self._root._source()
-            watch_backward(_several(made[root])[slot], gradients)  # type: ignore[index]
-        return self._drawn(made, leaves, gradients)
+            watch_backward(read(*self._root._source()), gradients)
+        return self._drawn(results, leaves, gradients)
 
-    def _run(self, node: Node, made: dict[Node, Any], leaves: dict[int, Any], changes: Changes) -> Any:
-        if node.op.backward is not None:
-            raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
-
-        def read(source: Any, slot: int) -> Any:
-            return _several(made[source])[slot] if isinstance(source, Node) else self._leaf(source, made, leaves)
-
-        args = arguments(node, read, lambda value: self._other(value, made, leaves))
-        try:
-            result = _run(node.op, tuple(args))
-        except Exception as error:  # of numbers that an op does not take, such as an index
-            raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
-        if own := changes.get(self._number[node]):
-            first = _several(result)[0]
-            first.array = _with_changes(first.array, own)  # the node keeps what it has computed, for its rules
-        return result
-
-    def _leaf(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
-        """The copy of what an op has read and no recorded op made, or that of the result that it is."""
-        number = place_in(self._number, value)
-        if number not in leaves:
-            source, slot = value._source()
-            return wrap(_several(made[source])[slot].array)
-        if leaves[number] is None:
-            raise UnknownError(GONE)
-        return leaves[number]
-
-    def _other(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
-        if type(value) in (tuple, list):
-            inner = (self._other(each, made, leaves) for each in value)
-            return type(value)(each.array if isinstance(each, Variable) else each for each in inner)
-        value = there(value)
-        if isinstance(value, Faint):
-            raise UnknownError(GONE)
-        known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
-        return self._leaf(value, made, leaves) if known and place_in(self._number, value) is not None else value
-
-    def _drawn(self, made: dict[Node, Any], leaves: dict[int, Any], gradients: Shown) -> Graph:
+    def _drawn(self, results: dict[Node, tuple[Any, ...]], leaves: dict[int, Any], gradients: Shown) -> Graph:
         numbers = self._number
-        values = {numbers[node]: value_of(_several(result)[0].array) for node, result in made.items()}
+        values = {numbers[node]: value_of(result[0].array) for node, result in results.items()}
         values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
-        arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in made.items()}
+        arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in results.items()}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
         nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
         nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {id(edge): gradients.edges.get((_recorded(made[node]), i)) for (node, i), edge in self._edges.items()}
+        back = {id(edge): gradients.edges.get((_recorded(results[node]), i)) for (node, i), edge in self._edges.items()}
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)
 
 
-def _several(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
+@np.errstate(all="ignore")
+def _run(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
+    if node.op.backward is not None:
+        raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
+    try:
+        result = apply(node.op, tuple(args))
+    except Exception as error:  # of numbers that an op does not take, such as an index
+        raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
+    results = result if isinstance(result, tuple) else (result,)
+    results[0].array = _with_changes(results[0].array, changes)  # the node keeps what it has computed, for its rules
+    return results
 
 
-def _recorded(result: Any) -> Node:
-    node: Node | None = next((r._node for r in _several(result) if r._node is not None), None)
+def _recorded(results: tuple[Any, ...]) -> Node:
+    node: Node | None = next((result._node for result in results if result._node is not None), None)
     if node is None:
         raise UnknownError("nothing was recorded of an op that runs again")
     return node
@@ -257,12 +240,7 @@ def _copy(leaf: Any, changes: Sequence[Change]) -> Variable | None:
 
 
 def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
-    """The array, or a copy with other numbers.
-
-    Raises:
-        IndexError: there is no such place.
-        ValueError: the dtype has no such number.
-    """
+    """The array, or a copy with other numbers. Raises IndexError: no such place; ValueError: no such number."""
     if not changes:
         return array
     backend = of(array)

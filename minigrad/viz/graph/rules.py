@@ -1,7 +1,6 @@
 """An op's formulas, its definition and its gradient rules, as they stand in the source.
 
-A rule is a lambda in a decorator such as ``@op("dx = ...", x=lambda g, out: ...)``. The compiled code has the lines
-and columns of its expressions, which say which lambda of its file it is.
+A rule is a lambda in a decorator. The lines and columns of its compiled code say which lambda of its file it is.
 """
 
 from __future__ import annotations

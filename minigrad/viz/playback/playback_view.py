@@ -1,26 +1,59 @@
-"""A backward pass that can be looked at: the page that plays it, and a picture of each of its steps."""
+"""``viz.playback``: a backward pass as it goes, as a page that plays it and as pictures of its steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from ...autograd.tape import Variable
 from ..graph import fold
 from ..graph.dot import SIZE, SMALL, Dot, span
 from ..graph.fold import Tree
 from ..graph.graph_data import Edge, Graph, Node
+from ..graph.graph_record import built
 from ..graph.graph_values import summary
 from ..graph.graph_view import packed
 from ..graph.labels import key_of, labels
+from ..graph.observe import watch_backward
 from ..numbers import checked_number
 from ..page import Page
 from ..vector import cut
 from ..view import Picture
-from .playback_record import Delivery, Step
+from .playback_record import Delivery, Recorder, Step
 
 MOST = 6  # gradients that are told one by one
 _LONGEST = 120  # characters of a line
 _INDENT = "    "
+
+
+def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
+    """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
+    out on each edge, and the running sum at each target.
+
+        viz.playback(loss).save("backward.html")
+        viz.playback(model, tokens)
+        viz.playback(loss).save("third.svg", step=3)
+
+    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
+
+    Args:
+        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
+            ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
+
+    Raises:
+        RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
+    """
+    nodes = built("playback", loss_or_module, inputs, named)
+    if nodes.is_released():
+        raise RuntimeError(
+            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
+            "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
+            "not go back itself)"
+        )
+    recorder = Recorder(nodes.tape)
+    watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
+    return Playback(nodes.graph(recorder), tuple(recorder.steps(nodes)))
 
 
 @dataclass(eq=False)

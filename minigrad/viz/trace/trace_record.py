@@ -109,8 +109,6 @@ class Recorder(Observer):
                 raise self.error from None
             raise
 
-    # Modules ------------------------------------------------------------------------------------------------
-
     def entered(self, name: str, kind: str, subject: Any) -> None:
         if kind == "module" and not self._quiet:
             self._look(sys._getframe(1))
@@ -161,8 +159,6 @@ class Recorder(Observer):
             self.other_names[scope.within(f"input.{tensors[0]}")] = scope.within("input")
         names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
         return (bound.args, bound.kwargs) if not self.changed.isdisjoint(names) else (args, kwargs)
-
-    # Ops ----------------------------------------------------------------------------------------------------
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
         self._running.append(op)
@@ -321,14 +317,12 @@ def _signature(function: Callable[..., Any]) -> Any:
         return None
 
 
-def record(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
-    named: Mapping[str, Any],
-    changes: Mapping[str, list[Change]],
-    random: Any,
-) -> tuple[Recorder, Any]:
+Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # what, with which inputs; random numbers
+
+
+def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
     """A call, from a state of the random numbers; the model and these are afterwards as before."""
+    function, inputs, named, random = call
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     owner = owner if isinstance(owner, Module) else None
     recorder = Recorder(owner, changes)

@@ -14,7 +14,7 @@ from ...nn.module import Module
 from ..graph import GraphView
 from ..graph import graph as graph_view
 from ..graph.graph_record import record as recorded_graph
-from .trace_record import record
+from .trace_record import Call, record
 from .trace_values import CUTS, Change, Cut, Kept, Replacement, cutting, mapped, patching
 
 _SHOWN = 12  # names in a message
@@ -54,27 +54,16 @@ def trace(
             raise TypeError(
                 f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
             )
-    run = Run(model, inputs, named, {}, default_generator.get_state())
+    run = Run((model, inputs, named, default_generator.get_state()), {})
     return run.edited(replace) if replace else run
 
 
 class Run(Mapping[str, Any]):
-    """A call of a model: a mapping from names to values, in the order in which they were computed.
+    """A call of a model: names and values, in the order of their computation; ``output`` is what the model returned."""
 
-    Attributes:
-        output: what the model returned.
-    """
-
-    def __init__(
-        self,
-        model: Callable[..., Any],
-        inputs: tuple[Any, ...],
-        named: Mapping[str, Any],
-        changes: Mapping[str, list[Change]],
-        random: Any,
-    ) -> None:
-        self._call, self._changes, self._random = (model, inputs, dict(named)), dict(changes), random
-        recorder, self.output = record(*self._call, self._changes, random)
+    def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
+        self._call, self._changes, model = call, dict(changes), call[0]
+        recorder, self.output = record(call, self._changes)
         title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
         self.title: str = title
         if inspect.isgenerator(self.output) or inspect.isawaitable(self.output) or isinstance(self.output, Iterator):
@@ -88,8 +77,6 @@ class Run(Mapping[str, Any]):
         missed = [name for name in changes if name not in recorder.changed]
         if missed:
             raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was not computed any more")
-
-    # Reading ------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Any:
         """The value of a name: a tensor, or what a module returned. Raises KeyError with names that are close."""
@@ -114,8 +101,6 @@ class Run(Mapping[str, Any]):
         changed = f", {', '.join(map(repr, self._changes))} changed" if self._changes else ""
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
-    # Changing -----------------------------------------------------------------------------------------------
-
     def edited(self, replace: Mapping[str, Replacement]) -> Run:
         """A run of the same call in which other values go on.
 
@@ -130,8 +115,7 @@ class Run(Mapping[str, Any]):
         for pattern, what in replace.items():
             for name in self._matching(pattern):
                 places.setdefault(name, []).append(what if isinstance(what, Change) else Change("replaced", what))
-        model, inputs, named = self._call
-        return Run(model, inputs, named, places, self._random)
+        return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
         """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
@@ -163,10 +147,10 @@ class Run(Mapping[str, Any]):
         Raises:
             RuntimeError: nothing in the result wants a gradient.
         """
-        model, inputs, named = self._call
+        model, inputs, named, random = self._call
 
         def again(*inputs: Any, **named: Any) -> Any:
-            return record(model, inputs, named, self._changes, self._random)[1]
+            return record((model, inputs, named, random), self._changes)[1]
 
         # As a method of the model: so the graph knows the names of its modules.
         owner = model if isinstance(model, Module) else getattr(model, "__self__", None)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from minigrad.backend.host import host
+from minigrad.viz.attention.tokens import tokenizer_reader
 from minigrad.viz.numbers import Array, coded, similar
 from minigrad.viz.page import Page
-from minigrad.viz.texts import tokenizer_reader
-from minigrad.viz.vector import INK, PLUS, QUIET, Drawing, label
+from minigrad.viz.vector import INK, PLUS, QUIET, Drawing
 from minigrad.viz.view import Picture
 
-from .texts import checked_texts, reader
+from .texts import checked_texts, label, reader
 
 MOST = 100_000  # words in a page
 CELLS = 1 << 23  # cosines that are held at a time

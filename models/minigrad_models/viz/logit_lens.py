@@ -18,11 +18,11 @@ from minigrad.backend.host import host
 from minigrad.nn import Module, ModuleList
 from minigrad.utils.bar import bar
 from minigrad.viz.attention.attention_record import in_evaluation
+from minigrad.viz.attention.tokens import Reader
 from minigrad.viz.numbers import Array, checked_number, coded
 from minigrad.viz.page import Page
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.texts import Reader, clean
-from minigrad.viz.vector import INK, LINE, QUIET, Drawing, shortened
+from minigrad.viz.vector import INK, LINE, QUIET, Drawing, clean, shortened
 from minigrad.viz.view import Picture
 
 from .texts import reader

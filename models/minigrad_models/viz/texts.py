@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minigrad.viz.texts import Reader, tokenizer_reader
+from minigrad.viz.attention.tokens import Reader, tokenizer_reader
+from minigrad.viz.vector import clean, cut
+
+LONGEST = 24  # characters of a label
 
 
 def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
@@ -40,3 +43,8 @@ def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
     if isinstance(texts, str):
         raise ValueError(f"{name} is a list of texts, not one text: {texts[:24]!r}")
     return tuple(map(str, texts))
+
+
+def label(token: str) -> str:
+    """A token's text as it is shown beside a row: not too long, and with its blanks (``vector.clean``)."""
+    return cut(clean(token), LONGEST)

@@ -37,5 +37,5 @@ def test_repeats_tell_how_many_and_groups_what_they_hold() -> None:
     said = labels(graph, tree(graph))
     (blocks,) = [label for label in said.values() if label.line[1:] and label.line[1][1] == "times"]
     assert [text for text, _ in blocks.line] == ["blocks", " × 12", "Block"]
-    assert blocks.said("both") == "385 nodes · 12.3 k parameters · ‖∇‖ 23.66"
-    assert "parameters" not in blocks.said("backward") and "∇" not in blocks.said("forward")
+    assert blocks.below[2] == "385 nodes · 12.3 k parameters · ‖∇‖ 23.66"
+    assert "parameters" not in blocks.below[1] and "∇" not in blocks.below[0]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.viz.numbers import Array, Floats
-from minigrad.viz.texts import clean
+from minigrad.viz.vector import clean
 
 from ..texts import reader
 
