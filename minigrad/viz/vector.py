@@ -88,6 +88,7 @@ class Drawing:
 
 
 def escaped(text: Any) -> str:
+    """Text as XML holds it."""
     return html.escape(_NO_XML.sub("�", str(text)))
 
 
@@ -112,9 +113,6 @@ def cut(text: str, most: int) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-
-
-# The size of SVG files -------------------------------------------------------------------------------------
 
 
 def size(svg: str) -> tuple[float, float]:

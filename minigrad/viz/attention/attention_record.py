@@ -223,9 +223,6 @@ def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Id
     return ids[0], next((one for one in ids[1:] if one is not None), first)
 
 
-# Weights that the caller has already ----------------------------------------------------------------------
-
-
 def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
     """The attentions in some weights; see ``viz.attention``."""
     named: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}

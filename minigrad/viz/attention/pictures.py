@@ -26,6 +26,8 @@ _SLANT = 0.71  # how high, and how wide, a text of length 1 is at 45°
 
 
 class Chosen(NamedTuple):
+    """What is drawn."""
+
     weights: Array  # (H, T, S) of some heads
     heads: tuple[int, ...]  # their numbers
     title: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -19,9 +20,10 @@ from .graph_data import Edge, Graph, Kind, Saved
 from .graph_names import Modules, Named, expression, function_text, input_name, readable
 from .graph_values import outline, value_of
 from .observe import Arrays, Observation, Shown, by_kind, place_in
-from .replay import computed_again, kept_arguments, other_arguments
+from .replay import Replay, computed_again, kept_arguments, other_arguments
 from .rules import op_info
 
+MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
 _GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."
 _OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # where there is no name at all
@@ -60,6 +62,14 @@ class Builder:
 
     def is_released(self) -> bool:
         return any(node.saved is None for node in self.tape)
+
+    def replay(self, graph: Graph) -> Replay | None:
+        """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
+        shapes = [edge[2] for node in self.tape for edge in node.edges]
+        shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
+        if sum(map(math.prod, shapes)) > MOST:
+            return None
+        return Replay(graph, self.tape, self.root, self.number, self.leaf_of, self.edges)
 
     def graph(self, gradients: Shown) -> Graph:
         """The whole, with the gradients of a backward pass, if one has run."""

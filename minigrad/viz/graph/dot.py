@@ -177,6 +177,7 @@ class Dot:
 
 
 def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
+    """Text as Graphviz's labels have it."""
     family = f' face="{face}"' if face else ""
     return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
 

@@ -246,9 +246,6 @@ def _info(path: str, module: Module | None) -> ModuleInfo:
     return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
 
 
-# Arguments of ops -----------------------------------------------------------------------------------------
-
-
 def input_name(node: Node, i: int) -> str:
     """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a Function as its ``forward`` does."""
     op = node.op
@@ -261,6 +258,7 @@ def input_name(node: Node, i: int) -> str:
 
 
 def is_array(value: Any) -> bool:
+    """Whether it is a tensor or an array."""
     return hasattr(value, "dtype") and (isinstance(value, Variable) or hasattr(value, "strides"))
 
 

@@ -11,13 +11,14 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
+from .build import MOST
 from .dot import Colour, Dot, library
 from .fold import BUDGET, Tree, total, tree
 from .graph_data import Graph
 from .graph_record import recorded
 from .graph_values import Stored
 from .labels import Direction, key_of, label_of, labels
-from .replay import MOST, Change, Replay, replay_of
+from .replay import Change, Replay
 
 _SCRIPTS = tuple(
     f"graph{part}.js"
@@ -66,7 +67,7 @@ def graph(
         drawn, replay = what, None
     else:
         drawn, nodes = recorded(what, inputs, named, backward, modules)
-        replay = replay_of(nodes, drawn)
+        replay = nodes.replay(drawn)
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
         if value not in known:

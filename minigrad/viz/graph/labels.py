@@ -21,6 +21,8 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, 
 
 @dataclass(frozen=True)
 class Label:
+    """What a box says."""
+
     line: tuple[tuple[str, Look], ...]  # its first line, in parts
     below: tuple[str, str, str]  # the second one, for each of DIRECTIONS; "" for none
     docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: node, and what it says

@@ -186,6 +186,7 @@ def clock() -> Callable[[], int]:
 
 
 def target_of(target: Node | Variable, slot: int) -> Target:
+    """The key of a node's result, or of a leaf."""
     return target if isinstance(target, Node) else id(target), slot
 
 

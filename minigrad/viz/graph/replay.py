@@ -8,10 +8,9 @@ computed from stays, and its gradient goes back by the same rules.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,20 +21,15 @@ from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...ops.op import Op
-from .graph_data import Graph
+from .graph_data import Edge, Graph
 from .graph_values import value_of
 from .observe import Shown, place_in, watch_backward
-
-if TYPE_CHECKING:
-    from .build import Builder
 
 BUDGET = 4_000_000  # numbers that are read and written for it at most: no large model is computed a second time
 CHANGED = "what it was computed from has changed since"
 GONE = "what it was computed from is gone"
-LARGE = "the graph is too large to compute it again"
 _APART = 100  # times the dtype's rounding, by which two computations may differ, as a part of the largest number
 Results = dict[Any, Array]  # by node and slot
-MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
 Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
 
@@ -120,7 +114,7 @@ def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
     if op.backward is not None or not op.builtin:
         raise UnknownError(f"{op.name} is the program's own, and does not run a second time unasked")
     if left < 0:
-        raise UnknownError(LARGE)
+        raise UnknownError("the graph is too large to compute it again")
     try:
         out = op.compute(args)[0]
     except Exception as error:  # of what a program has replaced
@@ -144,20 +138,16 @@ def _is_close(a: Array, b: Array) -> bool:
 # A graph with other numbers --------------------------------------------------------------------------------
 
 
-def replay_of(nodes: Builder, graph: Graph) -> Replay | None:
-    """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
-    shapes = [edge[2] for node in nodes.tape for edge in node.edges]
-    shapes += [getattr(leaf, "array", leaf).shape for leaf in nodes.leaf_of.values()]
-    return Replay(nodes, graph) if sum(map(math.prod, shapes)) <= MOST else None
-
-
+@dataclass(eq=False, repr=False)
 class Replay:
     """A tape that can run again, and the graph that was drawn of it, with the program's own numbers."""
 
-    def __init__(self, nodes: Builder, graph: Graph) -> None:
-        self.graph = graph
-        self._tape, self._root = nodes.tape, nodes.root  # what else the nodes were made from need not live on
-        self._number, self._leaf_of, self._edges = nodes.number, nodes.leaf_of, nodes.edges
+    graph: Graph
+    tape: list[Node]
+    root: Variable
+    number: Mapping[Node | int, int]  # in the graph, by node or by a leaf's id
+    leaf_of: Mapping[int, Any]  # by number: what no recorded op made
+    edges: Mapping[tuple[Node, int], Edge]  # those that a gradient goes back on, by node and position
 
     def changed(self, changes: Changes) -> Graph:
         """The same graph with other numbers of some nodes.
@@ -165,13 +155,13 @@ class Replay:
         Raises:
             UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
         """
-        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self._leaf_of.items()}
+        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self.leaf_of.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 
         def read(source: Any, slot: int = 0) -> Any:
             if isinstance(source, Node):
                 return results[source][slot]
-            number = place_in(self._number, source)
+            number = place_in(self.number, source)
             if number not in leaves:  # it is a result itself
                 node, slot = source._source()
                 return wrap(results[node][slot].array)
@@ -186,25 +176,25 @@ class Replay:
             if isinstance(value, Faint):
                 raise UnknownError(GONE)
             known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
-            return read(value) if known and place_in(self._number, value) is not None else value
+            return read(value) if known and place_in(self.number, value) is not None else value
 
         with enable_grad():
-            for node in self._tape:
-                results[node] = _run(node, arguments(node, read, other), changes.get(self._number[node], ()))
-        gradients = Shown([_recorded(results[node]) for node in self._tape])
+            for node in self.tape:
+                results[node] = _run(node, arguments(node, read, other), changes.get(self.number[node], ()))
+        gradients = Shown([_recorded(results[node]) for node in self.tape])
         if self.graph.backward == "done":
-            watch_backward(read(*self._root._source()), gradients)
+            watch_backward(read(*self.root._source()), gradients)
         return self._drawn(results, leaves, gradients)
 
     def _drawn(self, results: dict[Node, tuple[Any, ...]], leaves: dict[int, Any], gradients: Shown) -> Graph:
-        numbers = self._number
+        numbers = self.number
         values = {numbers[node]: value_of(result[0].array) for node, result in results.items()}
         values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
         arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in results.items()}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
         nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
         nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {id(edge): gradients.edges.get((_recorded(results[node]), i)) for (node, i), edge in self._edges.items()}
+        back = {id(edge): gradients.edges.get((_recorded(results[node]), i)) for (node, i), edge in self.edges.items()}
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)
 
