@@ -9,7 +9,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import viz
-from minigrad.viz.graph import GraphView
+from minigrad.viz.graph import GraphView, build
 from minigrad.viz.graph.replay import UnknownError
 from tests.support.cases import raises
 from tests.support.functions import Cube
