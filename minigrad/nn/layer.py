@@ -73,7 +73,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one.
+    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one; one
+    without a docstring gets the beginning of the function's.
 
     Args:
         function: what ``forward`` calls.
@@ -102,6 +103,8 @@ class FunctionLayer(Layer):
         if cls._fields:
             cls.__init__ = border(_constructor(cls._fields))  # type: ignore[method-assign]
         if function is not None:
+            about = (function.__doc__ or "").partition("\n\n")[0]
+            cls.__doc__ = cls.__doc__ or f"{about}\n\n    See ``functional.{function.__name__}``."
             taken = inspect.signature(function).parameters
             cls._function = staticmethod(function)
             cls._settings = tuple(name for name in (*cls._fields, "training") if name in taken)

@@ -9,8 +9,7 @@ from .optimizer import Optimizer
 from .sgd import SGD
 
 if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
-    from ..compat.optim.adafactor import Adafactor
-    from ..compat.optim.adagrad import Adadelta, Adagrad, RMSprop
+    from ..compat.optim.adagrad import Adadelta, Adafactor, Adagrad, RMSprop
     from ..compat.optim.adam import Adamax, NAdam, RAdam, SparseAdam
     from ..compat.optim.lbfgs import LBFGS
     from ..compat.optim.sgd import ASGD, Rprop
