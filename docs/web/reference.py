@@ -42,7 +42,10 @@ BELOW = {
     "minigrad_models.translation": (
         *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "r_drop", "seq2seq", "transformer"),
     ),
-    "minigrad_models.viz": ("piano_roll", "piano_roll.piano_roll_view", "training", "training.training_view"),
+    "minigrad_models.viz": (
+        *("embedding", "logit_lens", "piano_roll", "piano_roll.piano_roll_view", "positional_encoding"),
+        *("training", "training.training_view"),
+    ),
     "minigrad.nn": ("attention", "parallel"),
     "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn"),
     "minigrad.ops": ("op",),

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.host import host
-from .numbers import Array, checked_texts, coded, similar
-from .page import Page
-from .texts import reader, tokenizer_reader
-from .vector import INK, PLUS, QUIET, Drawing, label
-from .view import Picture
+from minigrad.backend.host import host
+from minigrad.viz.attention.tokens import tokenizer_reader
+from minigrad.viz.numbers import Array, coded, similar
+from minigrad.viz.page import Page
+from minigrad.viz.vector import INK, PLUS, QUIET, Drawing
+from minigrad.viz.view import Picture
+
+from .texts import checked_texts, label, reader
 
 MOST = 100_000  # words in a page
 CELLS = 1 << 23  # cosines that are held at a time

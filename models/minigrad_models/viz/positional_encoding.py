@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import math
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..nn.positional import sinusoids
-from .numbers import Array, cell_means, checked_texts, coded, equal_parts
-from .page import Page
-from .vector import INK, LINE, QUIET, SERIES, Drawing, diverging, label
-from .view import Picture
+from minigrad.nn.positional import sinusoids
+from minigrad.viz.numbers import Array, cell_means, coded, equal_parts
+from minigrad.viz.page import Page
+from minigrad.viz.palette import rgb
+from minigrad.viz.vector import INK, LINE, MINUS, PLUS, QUIET, SERIES, Drawing
+from minigrad.viz.view import Picture
+
+from .texts import checked_texts, label
 
 MOST = 2_000_000  # numbers in a page
 NAMED = 48  # positions up to which the picture has a name at each
@@ -59,11 +65,11 @@ class PositionalEncoding(Picture):
         drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
         # Where there are more rows than pixels, means of neighbours: some of the rows would look like other waves.
         means = cell_means(self.values, equal_parts(length, int(high)), range(width + 1))
-        drawing.image(left, 30, wide, high, diverging(means))
+        draw_image(drawing, left, 30, wide, high, diverging(means))
         drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
         self._axes(drawing, left, wide, high)
         scale, tall = left + wide + 20, min(high, 160.0)  # what the colours mean
-        drawing.image(scale, 30, 10, tall, diverging(np.linspace(1, -1, 64)[:, None]))
+        draw_image(drawing, scale, 30, 10, tall, diverging(np.linspace(1, -1, 64)[:, None]))
         for text, y in (("1", 39), ("0", 34 + tall / 2), ("−1", 30 + tall)):
             drawing.text(scale + 16, y, text, size=11, colour=QUIET)
         self._curves(drawing, left, high + 90, wide, 120)
@@ -141,6 +147,33 @@ def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None 
     if tokens is not None and len(named) != length:
         raise ValueError(f"{len(named)} tokens for a length of {length}: there must be one a position")
     return PositionalEncoding(sinusoids(length, d_model).numpy(), named)
+
+
+def diverging(values: Array, most: float = 1.0) -> Array:
+    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
+    amount = np.clip(values / most, -1, 1)[..., None]
+    ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
+    return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
+
+
+def draw_image(drawing: Drawing, x: float, y: float, width: float, height: float, pixels: Array) -> None:
+    """Draw pixels (rows, columns, 3), uint8, each as a sharp rectangle."""
+    href = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
+    look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
+    drawing.add("image", x=x, y=y, width=width, height=height, **look)
+
+
+def png(pixels: Array) -> bytes:
+    """Pixels (rows, columns, 3), uint8, as a PNG file (W3C 2003)."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], 1)  # 0: no filter
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    packed = zlib.compress(rows.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
 
 
 def ticks(count: int) -> list[int]:

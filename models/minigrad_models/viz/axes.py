@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .numbers import Floats
+from minigrad.viz.numbers import Floats
 
 ENDS = (-1.0, 0.0, 1.0, 100.0)  # of what many quantities can be: margins do not pass them
 

@@ -13,12 +13,12 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.viz.logit_lens import LogitLens, Numbers, logit_lens
 from minigrad_models.bert.bert import BertForMaskedLM
 from minigrad_models.bert.bert import Config as BertConfig
 from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad_models.gpt.transformer_xl import Config as XLConfig
 from minigrad_models.gpt.transformer_xl import TransformerXL
+from minigrad_models.viz.logit_lens import LogitLens, Numbers, logit_lens
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 
@@ -60,7 +60,7 @@ def by_definition(model: GPT2, row: int) -> list[np.ndarray[Any, Any]]:
 
 
 def test_all_numbers_by_their_definitions(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["minigrad.viz.logit_lens"], "CELLS", 2 * 23)  # a part of the positions at a time
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "CELLS", 2 * 23)  # not all at once
     model = gpt2(device)
     model.layers = nn.ModuleList([*model.layers[:2], model.layers[0]])  # a shared layer is a row each time
     view = logit_lens(model, mg.tensor(TOKENS, device=device), WORDS, sentence=1, top=5)
@@ -187,7 +187,7 @@ def test_bad_arguments() -> None:
 
 def test_numbers_that_are_none_and_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     model = gpt2()
-    monkeypatch.setattr(sys.modules["minigrad.viz.logit_lens"], "MOST", 100)
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "MOST", 100)
     with pytest.raises(ValueError, match=r"4 rows of 3 tokens, 10 likeliest each, are too many .* holds 100"):
         logit_lens(model, [1, 2, 3])
     monkeypatch.undo()

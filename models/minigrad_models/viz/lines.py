@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minigrad.viz.numbers import Floats
+from minigrad.viz.palette import LIGHT
+from minigrad.viz.vector import LINE, QUIET, Drawing, cut
+
 from .axes import Axis, on_axis
-from .numbers import Floats
-from .palette import LIGHT
-from .vector import LINE, QUIET, Drawing, cut
 
 SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, Charter, Georgia, 'DejaVu Serif', serif"
 LETTER = 5.3  # the width of one, about, in small type

@@ -12,7 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.viz.embedding import embedding
+from minigrad_models.viz.embedding import embedding
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 
@@ -33,7 +33,9 @@ def test_neighbours_are_those_of_the_largest_cosine(monkeypatch: pytest.MonkeyPa
     assert [name for name, _ in near] == [NAMES[i] for i in indices[3]]
     np.testing.assert_allclose([value for _, value in near], values[3], atol=1e-6)
     assert view.nearest(3, 2) == near[:2]
-    monkeypatch.setattr(sys.modules["minigrad.viz.embedding"], "CELLS", 7 * 40)  # more than are compared at a time
+    monkeypatch.setattr(
+        sys.modules["minigrad_models.viz.embedding"], "CELLS", 7 * 40
+    )  # more than are compared at a time
     np.testing.assert_allclose(embedding(WEIGHTS, NAMES, neighbours=5).neighbours[1], values, atol=1e-6)
     assert repr(view) == "<embedding of 40 words, 6 wide; .save('x.html'), .svg() or .nearest(word)>"
 

@@ -12,21 +12,20 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..autograd import no_grad
-from ..backend.host import host
-from ..functions.names import tensor, where
-from ..nn.containers import ModuleList
-from ..nn.module import Module
-from ..tensor import Tensor
-from ..utils.bar import bar
-from .attention.attention_record import in_evaluation
-from .attention.drawing import shortened
-from .numbers import Array, checked_number, coded
-from .page import Page
-from .palette import LIGHT
-from .texts import Reader, clean, reader
-from .vector import INK, LINE, QUIET, Drawing
-from .view import Picture
+import minigrad as mg
+from minigrad import Tensor, no_grad, where
+from minigrad.backend.host import host
+from minigrad.nn import Module, ModuleList
+from minigrad.utils.bar import bar
+from minigrad.viz.attention.attention_record import in_evaluation
+from minigrad.viz.attention.tokens import Reader
+from minigrad.viz.numbers import Array, checked_number, coded
+from minigrad.viz.page import Page
+from minigrad.viz.palette import LIGHT
+from minigrad.viz.vector import INK, LINE, QUIET, Drawing, clean, shortened
+from minigrad.viz.view import Picture
+
+from .texts import reader
 
 MOST = 4_000_000  # tokens with their probabilities in a page
 CELLS = 1 << 22  # logits that are held at a time
@@ -37,7 +36,7 @@ UNKNOWN = -1  # for a token that nobody knows
 
 @runtime_checkable
 class LayeredModel(Protocol):
-    """The parts of a model that the lens uses; ``models.continuation.LanguageModel`` has them, too."""
+    """The parts of a model that the lens uses; ``generation.continuation.LanguageModel`` has them, too."""
 
     @property
     def layers(self) -> ModuleList:
@@ -190,7 +189,7 @@ def logit_lens(
     """
     if not isinstance(model, Module) or not isinstance(model, LayeredModel):
         raise TypeError(
-            f"logit_lens takes a model with layers (a ModuleList) and logits(states), as models.gpt2.GPT2 is, and not "
+            f"logit_lens takes a model with layers (a ModuleList) and logits(states), as GPT2 is, and not "
             f"a {type(model).__name__}"
         )
     if top < 1:
@@ -256,7 +255,7 @@ def _looks_ahead(model: Any, ids: Array) -> bool:
     first = int(ids[0, 0])
     pairs = [first, first], [first, first - 1 if first else 1]
     # Alone, each in the same place: so that rounding, too, is the same.
-    one, other = (_logits(model(tensor([pair], device=_device(model))))[0, 0] for pair in pairs)
+    one, other = (_logits(model(mg.tensor([pair], device=_device(model))))[0, 0] for pair in pairs)
     return bool((one != other).any())
 
 
@@ -279,11 +278,11 @@ def _run(model: Any, ids: Array, sentence: int, kept: Array, named: Mapping[str,
     with ExitStack() as hooks:
         for layer in dict.fromkeys(model.layers):  # one that stands there twice is called twice
             hooks.callback(layer.register_forward_pre_hook(lambda _, args: states.append(args[0])).remove)
-        logits = _logits(model(tensor(ids, device=_device(model)), **named))
+        logits = _logits(model(mg.tensor(ids, device=_device(model)), **named))
     for name, one in (("a layer's states", states[0] if states else logits), ("the logits", logits)):
         if one.ndim != 3 or tuple(one.shape[:2]) != ids.shape:
             raise ValueError(f"{name} have the shape {tuple(one.shape)}, and not (B, T, …) for tokens {ids.shape}")
-    places = tensor(kept, device=logits.device)
+    places = mg.tensor(kept, device=logits.device)
     return [state[sentence, places] for state in states], logits[sentence, places]
 
 
@@ -298,7 +297,7 @@ def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, t
         )
     if targets.max(initial=UNKNOWN) >= vocabulary:
         raise ValueError(f"token {targets.max()} is not in the vocabulary of {vocabulary:,}")
-    right, shape = tensor(targets, device=output.device), (rows, positions)
+    right, shape = mg.tensor(targets, device=output.device), (rows, positions)
     kept = Numbers(
         ids=np.zeros((*shape, top), np.int64),
         probabilities=np.zeros((*shape, top), np.float32),

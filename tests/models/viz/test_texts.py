@@ -1,11 +1,12 @@
-"""Texts of ids, by lists, functions and tokenizers; and texts that can be drawn."""
+"""Texts of ids, by lists, functions and tokenizers."""
 
 from functools import partial
 from typing import Any
 
 import pytest
 
-from minigrad.viz.texts import clean, reader, tokenizer_reader
+from minigrad.viz.attention.tokens import tokenizer_reader
+from minigrad_models.viz.texts import reader
 from tests.support.cases import raises
 
 
@@ -44,12 +45,3 @@ def test_parts_of_characters_are_named_as_in_the_vocabulary_and_pieces_of_words_
     by_piece = reader(of_library("WordPiece", "WordPiece", "[CLS]", vocab=pieces, unk_token="[UNK]"))
     assert [by_byte(i) for i in range(4)] == [" cat", "Ã", "©", "<|endoftext|>"]
     assert [by_piece(i) for i in range(4)] == ["[UNK]", "[CLS]", "play", "##ing"]
-
-
-def test_texts_can_be_drawn() -> None:
-    assert clean(" the") == "·the" and clean("New York  ") == "New York··" and clean("  ") == "␣␣"
-    assert clean("") == "∅" and clean("a\nb\x00\ud800\uffff") == "a↵b���" and clean("\t\n") == "⇥↵"
-    assert clean("می‌خواهم") == "می‌خواهم" and clean("<b>&\"'") == "<b>&\"'"
-    blanks = ["", " ", "  ", "\n", "\r", "\t", "\u00a0", "\u3000", "\u200b", "\x0b", " \n", "\n "]
-    assert len({clean(text) for text in blanks}) == len(blanks) and clean("\r\n") == "␍↵" and clean("\xa0") == "U+00A0"
-    assert clean("\u202eabc\u2069") == "�abc�" and clean("\ufeff\u200b") == "U+FEFF U+200B"

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from minigrad.viz.axes import Axis
-from minigrad.viz.lines import Curve, apart, draw
 from minigrad.viz.palette import LIGHT
+from minigrad_models.viz.axes import Axis
+from minigrad_models.viz.lines import Curve, apart, draw
 from tests.support.cases import raises
 
 

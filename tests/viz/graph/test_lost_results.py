@@ -10,7 +10,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad.ops.op import op
-from minigrad.viz.graph import again
+from minigrad.viz.graph import replay
 from minigrad.viz.graph.graph_data import Graph, Node
 from minigrad.viz.graph.graph_record import record
 from tests.support.functions import Cube
@@ -111,7 +111,7 @@ def test_ops_of_the_program_do_not_run_again() -> None:
 
 
 def test_a_large_graph_is_not_computed_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(again, "BUDGET", 50)
+    monkeypatch.setattr(replay, "BUDGET", 50)
     x = minigrad.ones(10, requires_grad=True)
     loss = (x + 1 + 2 + 3 + 4).sum()
     known = ["too large" not in node.missing for node in record(loss, backward=False).nodes]

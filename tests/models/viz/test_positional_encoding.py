@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from minigrad import nn
-from minigrad.viz.positional_encoding import positional_encoding, ticks
-from minigrad.viz.vector import diverging
+from minigrad_models.viz.positional_encoding import diverging, positional_encoding, ticks
 from tests.support.browser import texts
 from tests.support.cases import raises
 
@@ -31,6 +30,11 @@ def test_the_numbers_are_the_layers() -> None:
     assert positional_encoding(1, 8).wavelength(6) == pytest.approx(2 * np.pi * 1000)
     raises(IndexError, "no dimension 12", lambda: view.wavelength(12))
     assert repr(view) == "<positional encoding of 30 positions, 12 wide; .save('x.html') or .svg()>"
+
+
+def test_colours_go_from_minus_over_white_to_plus() -> None:
+    colours = diverging(np.array([-1.0, 0.0, 1.0, 7.0]))
+    assert colours.tolist() == [[0xB3, 0x40, 0x2A], [255] * 3, [0x24, 0x58, 0xB3], [0x24, 0x58, 0xB3]]
 
 
 def test_bad_arguments() -> None:
