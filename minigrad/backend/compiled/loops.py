@@ -26,16 +26,14 @@ from ..dtype import Array
 from ..order import back, memory_order
 from ..parallel import get_num_threads, launch
 from . import store
-
-# What annotations say. All are C-contiguous but Strided, which comes as an address; None comes as no elements.
-Flat = Any  # float32 of any shape, as one row
-Rows = Any  # float32 (..., n), as (rows, n)
-Cube = Any  # float32 (..., m, n), as (count, m, n)
-Flags = Any  # bool of any shape, as one row of uint8
-Indices = Any  # int64 of any shape, as one row
-Words = Any  # uint64 of any shape, as one row
-Doubles = Any  # float64 of any shape, as one row
-Strided = Any  # float32 with any steps: the address of its object, for ``at``, ``step`` and ``length``
+from .native import Cube as Cube
+from .native import Doubles as Doubles
+from .native import Flags as Flags
+from .native import Flat as Flat
+from .native import Indices as Indices
+from .native import Rows as Rows
+from .native import Strided as Strided
+from .native import Words as Words
 
 _DTYPES: dict[str, type] = {
     "Flat": np.float32,
@@ -157,8 +155,8 @@ def fits(first: Array, *more: Array | None) -> bool:
 
 
 def laid(array: Array) -> Array:
-    """The array, or a copy, as contiguous loops take it."""
-    if array.dtype is FLOAT32 and array.flags.c_contiguous:
+    """The array, or a copy, as contiguous loops take it; None as it is."""
+    if array is None or (array.dtype is FLOAT32 and array.flags.c_contiguous):
         return array
     return array.astype(FLOAT32, order="C")  # np.array keeps the dtype object that an array from a pickle has
 
@@ -179,11 +177,6 @@ def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return call
-
-
-def laid_or_none(array: Array | None) -> Array | None:
-    """``laid``, but for None."""
-    return None if array is None else laid(array)
 
 
 def scratch(count: int) -> Array:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
-import json
 import os
+import pickle
 import platform
 import subprocess
 import sys
@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,26 +33,13 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 CREW = "crew"  # the unit that is no file of kernels
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
-_FIRST = "adam clip_grad_norm cross_entropy dropout gelu keep_mask layer_norm linear_cross_entropy many muon products"
-_FIRST += " relu relu_dropout rms_norm scaled_dot_product_attention scatter_add_rows softmax"
+_FIRST = "adam clip_grad_norm cross_entropy dropout elementwise keep_mask layer_norm many muon products relu_dropout"
+_FIRST += " scaled_dot_product_attention scatter_add_rows softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
 MOST_PROCESSES = 4  # that compile side by side
 KEPT = 8  # files of a unit: of several versions, of processors that share a home
-_C_NAMES = (
-    "memset",
-    "memcpy",
-    "memmove",
-    "expf",
-    "logf",
-    "powf",
-    "sqrtf",
-    "exp",
-    "log",
-    "pow",
-    "sqrt",
-    "log1p",
-    "log1pf",
-)
+_C_NAMES: tuple[str, ...] = ("memset", "memcpy", "memmove", "exp", "expf", "log", "logf", "log1p", "log1pf")
+_C_NAMES += ("pow", "powf", "sqrt", "sqrtf")
 # Numba's functions for errors, which loops do not have. While one is missing, memset and memcpy are not found either.
 _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_release", "unpickle"))
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
@@ -146,11 +133,22 @@ def prepare() -> None:
 def _ask(units: tuple[str, ...]) -> None:
     """Load units, unless the first could not be."""
     global _library
-    if CREW in units and is_wanted():
-        _library = _loaded(None, units)
-    elif _library is not None:
-        _loaded(_library, units)
-    _asked.update(units)
+    try:
+        if is_wanted() if CREW in units else _library:
+            code = _code(units)
+            library = _library or Library()
+            library.add(units, code)
+            _library = library
+    except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        warnings.warn(
+            f"minigrad's compiled kernels cannot be used here, and NumPy's are: {reason[-1]} "
+            f"(MINIGRAD_FAST=0 in the environment says so without this warning)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    finally:
+        _asked.update(units)  # the last thing: until then others wait
 
 
 def is_wanted() -> bool:
@@ -172,24 +170,6 @@ def _has_known_layout() -> bool:
     where = fields[0] == at and fields[1] & 0xFFFF == 2 and tuple(shape) == (3, 3) and tuple(steps) == (20, 8)
     dtype = fields[5] == id(probe.dtype) and (fields[6] & 1) == 0
     return where and dtype and sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
-
-
-def _loaded(library: Library | None, units: tuple[str, ...]) -> Library | None:
-    """The library, or a new one, with these units; None if it could not be made, or not they."""
-    try:
-        code = _code(units)
-        library = library or Library()
-        library.add(units, code)
-        return library
-    except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        warnings.warn(
-            f"minigrad's compiled kernels cannot be used here, and NumPy's are: {reason[-1]} "
-            f"(MINIGRAD_FAST=0 in the environment says so without this warning)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
 
 
 def _code(units: Iterable[str] | None = None) -> Code:
@@ -275,7 +255,8 @@ def _keys() -> dict[str, str]:
 def _sources() -> dict[str, Path]:
     """The file of each unit. A kernel that has only loops of others is none."""
     files = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
-    loops = {path.stem: path for path in sorted(files) if "\n@loop\n" in path.read_text(encoding="utf-8")}
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(files)}
+    loops = {path.stem: path for path, text in texts.items() if "\n@loop\n" in text or " loop(" in text}
     return {CREW: Path(__file__).with_name("crew.py"), **loops}
 
 
@@ -289,12 +270,12 @@ def _read(path: Path) -> Code | None:
     except OSError:
         return None
     seal, body = data[:32], data[32:]
-    return _parsed(body) if hashlib.sha256(body).digest() == seal else None
+    return pickle.loads(body) if hashlib.sha256(body).digest() == seal else None  # it is as trusted as machine code is
 
 
 def _write(folder: Path, unit: str, name: str, code: Code) -> bool:
     """Put a unit's file in its place at once, and remove its oldest; False where that cannot be done."""
-    body = packed(code)
+    body = pickle.dumps(code)
     try:
         handle, new = tempfile.mkstemp(dir=folder, prefix=f"{unit}-", suffix=".bin")
         with os.fdopen(handle, "wb") as file:
@@ -307,39 +288,21 @@ def _write(folder: Path, unit: str, name: str, code: Code) -> bool:
     return True
 
 
-def packed(code: Code) -> bytes:
-    """A table of names, symbols and lengths as JSON, behind its length, and then the machine code."""
-    table = json.dumps([(name, symbol, len(machine_code)) for name, (symbol, machine_code) in code.items()]).encode()
-    return len(table).to_bytes(8, "little") + table + b"".join(machine_code for _, machine_code in code.values())
-
-
-def _parsed(body: bytes) -> Code:
-    end = 8 + int.from_bytes(body[:8], "little")
-    code, place = {}, end
-    for name, symbol, length in json.loads(body[8:end]):
-        code[name] = symbol, body[place : place + length]
-        place += length
-    return code
-
-
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            _lock_file(stack.enter_context(path.open("a+b")))
+            file = stack.enter_context(path.open("a+b"))
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds: then both compile
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _lock_file(file: IO[bytes]) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds: then both compile
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _compiled(units: list[str]) -> dict[str, Code]:
@@ -351,29 +314,21 @@ def _compiled(units: list[str]) -> dict[str, Code]:
     if not units:
         return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    shares = _shares(units, min(cpus, MOST_PROCESSES))
+    sources, count = _sources(), min(cpus, MOST_PROCESSES, len(units))
+    longest_first = sorted(units, key=lambda unit: sources[unit].stat().st_size, reverse=True)
     begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
     what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
     _say(f"minigrad: compiling {what} for this machine, once ...", "" if same_line else "\n")
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
-        processes = [_start(folder, share) for share in shares]
+        processes = [_start(folder, longest_first[i::count]) for i in range(count)]
         errors = [process.communicate()[1] for process in processes]
         for process, error in zip(processes, errors, strict=True):
             if process.returncode:
                 lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
                 raise RuntimeError(f"compiling them failed: {lines[-1]}")
-        code = {unit: _parsed((Path(folder) / unit).read_bytes()) for unit in units}
+        code = {unit: pickle.loads((Path(folder) / unit).read_bytes()) for unit in units}
     _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
     return code
-
-
-def _shares(units: list[str], count: int) -> list[list[str]]:
-    """At most ``count`` parts of the units, of about as many bytes of source."""
-    sizes = {unit: path.stat().st_size for unit, path in _sources().items()}
-    shares: list[list[str]] = [[] for _ in range(count)]
-    for unit in sorted(units, key=sizes.__getitem__, reverse=True):
-        min(shares, key=lambda share: sum(sizes[other] for other in share)).append(unit)
-    return [share for share in shares if share]
 
 
 def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:

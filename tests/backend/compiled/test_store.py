@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -236,7 +237,7 @@ def test_a_line_says_that_it_takes_time(
     sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write = (
-        f"import sys, pathlib\nfor u in sys.argv[2:]: pathlib.Path(sys.argv[1], u).write_bytes({store.packed({})!r})"
+        f"import sys, pathlib\nfor u in sys.argv[2:]: pathlib.Path(sys.argv[1], u).write_bytes({pickle.dumps({})!r})"
     )
     monkeypatch.setattr(store, "_start", stands_in(write))
     assert store._compiled(list(sources)) == {unit: {} for unit in sources}
@@ -292,11 +293,17 @@ def test_a_kernel_of_others_loops_is_no_unit(cache: Path) -> None:
     assert store.library("convolve_back_numba") is store.library()
 
 
+def empty_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded."""
+    monkeypatch.setattr(store, "is_wanted", lambda: True)
+    monkeypatch.setattr(store, "Library", lambda: SimpleNamespace(units=(), add=lambda units, code: None))
+
+
 def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "is_wanted", lambda: True)
-    monkeypatch.setattr(store, "_loaded", lambda library, units: names.append(current_thread().name))
+    empty_library(monkeypatch)
+    monkeypatch.setattr(store, "_code", lambda units: names.append(current_thread().name))
     store.prepare()
     assert store.library() is None  # waits
     store.prepare()
@@ -306,8 +313,8 @@ def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> No
 def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[None] = []
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "is_wanted", lambda: True)
-    monkeypatch.setattr(store, "_loaded", lambda library, units: asked.append(None))
+    empty_library(monkeypatch)
+    monkeypatch.setattr(store, "_code", lambda units: asked.append(None))
     threads = [Thread(target=store.library) for _ in range(8)]
     for thread in threads:
         thread.start()
