@@ -26,14 +26,16 @@ from ..dtype import Array
 from ..order import back, memory_order
 from ..parallel import get_num_threads, launch
 from . import store
-from .native import Cube as Cube
-from .native import Doubles as Doubles
-from .native import Flags as Flags
-from .native import Flat as Flat
-from .native import Indices as Indices
-from .native import Rows as Rows
-from .native import Strided as Strided
-from .native import Words as Words
+
+# What annotations say. All are C-contiguous but Strided, which comes as an address; None comes as no elements.
+Flat = Any  # float32 of any shape, as one row
+Rows = Any  # float32 (..., n), as (rows, n)
+Cube = Any  # float32 (..., m, n), as (count, m, n)
+Flags = Any  # bool of any shape, as one row of uint8
+Indices = Any  # int64 of any shape, as one row
+Words = Any  # uint64 of any shape, as one row
+Doubles = Any  # float64 of any shape, as one row
+Strided = Any  # float32 with any steps: the address of its object, for ``at``, ``step`` and ``length``
 
 _DTYPES: dict[str, type] = {
     "Flat": np.float32,

@@ -11,15 +11,7 @@ from typing import Any
 
 from ..deferred import Deferred
 
-# What annotations say. The arrays of loops are C-contiguous but Strided, which comes as an address.
-Flat = Any  # float32 of any shape, as one row
-Rows = Any  # float32 (..., n), as (rows, n)
-Cube = Any  # float32 (..., m, n), as (count, m, n)
-Flags = Any  # bool of any shape, as one row of uint8
-Indices = Any  # int64 of any shape, as one row
-Words = Any  # uint64 of any shape, as one row
-Doubles = Any  # float64 of any shape, as one row
-Strided = Any  # float32 with any steps: the address of its object, for ``at``, ``step`` and ``length``
+Flat = Any  # float32 as one row: see loops.py
 Single = Any  # a float32
 Bits = Any  # an int32
 Lanes = Any  # sixteen float32 side by side, in registers: see tiles.py

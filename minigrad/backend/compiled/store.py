@@ -178,29 +178,25 @@ def _code(units: Iterable[str] | None = None) -> Code:
     names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
     made: dict[str, Code] = {}
     for folder in _folders():
-        code, missing = _read_all(folder, names)
-        if missing and _is_ours(folder):
+        found = _read_all(folder, names)
+        if len(found) < len(names) and _is_ours(folder):
             with _locked(folder / "lock"):
-                code, missing = _read_all(folder, names)  # somebody may have made them meanwhile
+                found = _read_all(folder, names)  # somebody may have made them meanwhile
+                missing = [unit for unit in names if unit not in found]
                 made |= _compiled([unit for unit in missing if unit not in made])
-                missing = [unit for unit in missing if not _write(folder, unit, names[unit], made[unit])]
-                code, _ = _read_all(folder, names)
-        if not missing:
-            return code
+                for unit in missing:
+                    _write(folder, unit, names[unit], made[unit])
+                found = _read_all(folder, names)
+        if len(found) == len(names):
+            made = found
+            break
     made |= _compiled([unit for unit in names if unit not in made])
     return {name: function for unit in names for name, function in made[unit].items()}
 
 
-def _read_all(folder: Path, names: dict[str, str]) -> tuple[Code, list[str]]:
-    """What is in a folder, and which units are missing there."""
-    code: Code = {}
-    missing = []
-    for unit, name in names.items():
-        if (found := _read(folder / name)) is None:
-            missing.append(unit)
-        else:
-            code |= found
-    return code, missing
+def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
+    """The units that are in a folder."""
+    return {unit: code for unit, name in names.items() if (code := _read(folder / name)) is not None}
 
 
 def _folders() -> Iterator[Path]:
@@ -273,19 +269,16 @@ def _read(path: Path) -> Code | None:
     return pickle.loads(body) if hashlib.sha256(body).digest() == seal else None  # it is as trusted as machine code is
 
 
-def _write(folder: Path, unit: str, name: str, code: Code) -> bool:
-    """Put a unit's file in its place at once, and remove its oldest; False where that cannot be done."""
+def _write(folder: Path, unit: str, name: str, code: Code) -> None:
+    """Put a unit's file in its place at once, and remove its oldest, where that can be done."""
     body = pickle.dumps(code)
-    try:
+    with contextlib.suppress(OSError):
         handle, new = tempfile.mkstemp(dir=folder, prefix=f"{unit}-", suffix=".bin")
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(body).digest() + body)
         os.replace(new, folder / name)
         for old in sorted(folder.glob(f"{unit}-*.bin"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
             old.unlink()
-    except OSError:
-        return _read(folder / name) is not None
-    return True
 
 
 @contextlib.contextmanager
