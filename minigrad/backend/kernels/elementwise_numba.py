@@ -125,7 +125,7 @@ def gelu(x: F) -> F:
 
 @inline
 def gelu_slope(g: F, x: F) -> F:
-    """g (Φ(x) + x φ(x)): computed again from x, so that nothing more is kept"""
+    """g (Φ(x) + x φ(x))"""
     share, bell = normal_and_bell(x)
     return g * (share + x * _BELL * bell)
 
@@ -152,20 +152,21 @@ def gelu_by_tanh_slope(g: F, x: F) -> F:
     return g * (h + F(2.0) * c * h * (F(1.0) - h) * _ROOT * (F(1.0) + F(3.0) * _CUBE * square))
 
 
-_GELU = {"none": _kernel(gelu, gelu_slope, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_slope, least=1)}
+class Gelu:
+    """The kernel ``gelu``: one of two kinds, whose slope is computed again from x, so that nothing more is kept."""
 
+    kinds = {"none": _kernel(gelu, gelu_slope, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_slope, least=1)}
 
-def _gelu_forward(needs: Needs, x: Array, approximate: str) -> Any:
-    return _GELU[approximate].forward(needs, x)
+    def forward(self, needs: Needs, x: Array, approximate: str) -> Any:
+        return self.kinds[approximate].forward(needs, x)
 
-
-def _gelu_backward(needs: Needs, saved: None, g: Array, x: Array, approximate: str) -> Gradients:
-    return *_GELU[approximate].backward(needs, None, g, x), None
+    def backward(self, needs: Needs, saved: None, g: Array, x: Array, approximate: str) -> Gradients:
+        return *self.kinds[approximate].backward(needs, None, g, x), None
 
 
 KERNELS = {
     "exp": _kernel(exp, exp_slope, from_result=True),
-    "gelu": SimpleNamespace(forward=_gelu_forward, backward=_gelu_backward),
+    "gelu": Gelu(),
     "relu": _kernel(relu, relu_slope, from_result=True),
     "sigmoid": _kernel(sigmoid, sigmoid_slope),
     "silu": _kernel(silu, silu_slope),
