@@ -17,7 +17,7 @@ from ..backend import dtype as dt
 from ..backend import of, xp
 from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast
-from ..ops.op import REGISTRY, bare, watch
+from ..ops.op import REGISTRY, Arguments, bare, watch
 from ..ops.reduction import sum_to
 from .hooks import AROUND, accumulate, errors, nested, run_hooks
 from .mode import at_end, back_to, state
@@ -375,11 +375,11 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
         saved = [bare(a) for a in saved]
     elif out is not None:
         out = result_of(node)
-    gradients = []
+    gradients, arguments = [], Arguments(saved)
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
         if useful is None or edge[0] in useful:
-            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, saved, *saved)
+            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, arguments, *saved)
             gradients.append(rule(*pick(values)))
         else:
             gradients.append(None)

@@ -6,9 +6,10 @@ import math
 
 from ..backend import xp
 from ..backend.dtype import Array
+from ..backend.special import normal_share
 from .elementwise import abs as absolute
 from .elementwise import erfc, exp, sigmoid, softplus, tanh, tanh_slope, where
-from .op import op
+from .op import bare, op
 
 
 @op(
@@ -25,7 +26,7 @@ def _normal_cdf(x: Array, approximate: str) -> Array:
     """Φ(x), or (1 + tanh u) / 2 with u = √(2/π) (x + 0.044715 x³)."""
     if approximate == "tanh":
         return sigmoid(_twice_inner(x))
-    return 0.5 * erfc(x * -math.sqrt(0.5))
+    return normal_share(x) if x is bare(x) else 0.5 * erfc(x * -math.sqrt(0.5))
 
 
 def _twice_inner(x: Array) -> Array:

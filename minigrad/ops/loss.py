@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
 from .elementwise import log, logsigmoid, maximum, sigmoid, where
 from .indexing import gather
 from .linear import linear, matmul
-from .op import bare, op
+from .op import Arguments, bare, op
 from .reduction import sum as sum_over
 from .shape import reshape, transpose, unsqueeze
 from .softmax import log_softmax, softmax
@@ -67,9 +65,9 @@ def _logit_slope(
 
 @op(
     "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
-    x=lambda g, weight, arguments: matmul(_head_slope(g, arguments), weight),
-    weight=lambda g, x, arguments: matmul(transpose(_head_slope(g, arguments), 0, 1), x),
-    bias=lambda g, arguments: _head_slope(g, arguments),
+    x=lambda g, weight, arguments: matmul(arguments.once(_head_slope, g), weight),
+    weight=lambda g, x, arguments: matmul(transpose(arguments.once(_head_slope, g), 0, 1), x),
+    bias=lambda g, arguments: arguments.once(_head_slope, g),
 )
 def linear_cross_entropy(
     x: Array,
@@ -94,7 +92,7 @@ def count_targets(target: Array, ignore_index: int) -> int:
     return int((bare(target) != ignore_index).sum())
 
 
-def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
+def _head_slope(g: Array, arguments: Arguments) -> Array:
     """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
     x, weight, bias, target, ignore_index, label_smoothing, reduction = arguments
     rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))

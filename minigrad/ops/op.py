@@ -60,6 +60,17 @@ def bare(value: Any) -> Any:
     return value.array if isinstance(value, Traced) else value
 
 
+class Arguments(list[Any]):
+    """All arguments of an op, as the walk gives them to the rules of one node."""
+
+    def once(self, function: Callable[..., Any], *args: Any) -> Any:
+        """``function(*args, self)``, for several rules of which each asks for it: the first one computes it."""
+        known = vars(self)
+        if function.__name__ not in known:
+            known[function.__name__] = function(*args, self)
+        return known[function.__name__]
+
+
 class Plan:
     """What the backward pass of an op needs, given which of its inputs want a gradient.
 

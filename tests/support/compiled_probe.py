@@ -3,6 +3,7 @@
 from __future__ import annotations  # compiled loops read them as text
 
 import os
+import pickle
 import subprocess
 import sys
 from functools import cache
@@ -93,7 +94,7 @@ def compiled() -> Path:
         )
         subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
     library = store.Library()
-    library.add([NAME], store._parsed(path.read_bytes()))
+    library.add([NAME], pickle.loads(path.read_bytes()))
     for each in (mark, add_up, see, work):
         each.address = library.addresses[each.name]
     return path

@@ -9,7 +9,8 @@ import numpy as np
 from ..dtype import Array
 from ..parallel import over_rows
 from . import Gradients, Needs, wanted
-from ._rows import row_max, row_sum
+
+_LONG = 4096  # up to this many elements are added one after the other
 
 
 def forward(
@@ -35,6 +36,21 @@ def forward(
         over_rows(work, len(rows), 2 * rows.itemsize * rows.shape[1])
     loss[target == ignore_index] = 0
     return loss, (tops, totals, misses)
+
+
+def row_max(block: Array) -> Array:
+    """The largest of each row, (rows,); 0 for a row that is all -inf (then x - max stays -inf, not NaN)."""
+    top = block.max(axis=1)
+    return np.where(np.isneginf(top), top.dtype.type(0), top)
+
+
+def row_sum(block: Array) -> Array:
+    """The sum of each row, (rows,): of short rows a product, as BLAS is faster than ``sum``, which keeps more digits of
+    long ones."""
+    if block.shape[1] <= _LONG:
+        return block @ np.ones(block.shape[1], block.dtype)
+    total: Array = block.sum(axis=1)
+    return total
 
 
 def without_target(powers: Array, at: Any, depth: Array) -> tuple[Array, Array, Array]:

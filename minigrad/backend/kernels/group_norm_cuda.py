@@ -1,18 +1,17 @@
-"""Group norm: layer norm's kernel on the rows of groups, then each channel's weight and bias. CuPy runs it, too."""
+"""Group norm: layer norm's kernel on the rows of groups, then each channel's weight and bias."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..dtype import Array
-from ..registry import of
-from . import Gradients, Needs, wanted
+from . import Gradients, Needs, layer_norm_cuda, wanted
 
 
 def forward(
     needs: Needs, x: Array, weight: Array | None, bias: Array | None, groups: int, eps: float
 ) -> tuple[Array, Any]:
-    normal, kept = _layer_norm(x).forward(needs, _grouped(x, groups), None, None, eps)
+    normal, kept = layer_norm_cuda.forward(needs, _grouped(x, groups), None, None, eps)
     out = normal.reshape(x.shape)
     if weight is not None:
         out *= _by_channel(weight, x)
@@ -28,17 +27,13 @@ def backward(
     if needs[0]:
         slope = g if weight is None else g * _by_channel(weight, x)
         grouped = _grouped(slope, groups), _grouped(x, groups)
-        dx = _layer_norm(x).backward((True, False, False, False), saved, *grouped, None, None, eps)[0].reshape(x.shape)
+        of_rows: Any = layer_norm_cuda.backward((True, False, False, False), saved, *grouped, None, None, eps)[0]
+        dx = of_rows.reshape(x.shape)
     if needs[1]:
         product = forward((), x, None, None, groups, eps)[0]
         product *= g
         dweight = _channel_sums(product)
     return wanted(needs, dx, dweight, _channel_sums(g) if needs[2] else None)
-
-
-def _layer_norm(x: Array) -> Any:
-    """The kernel of the backend that takes any dtype."""
-    return of(x).kernels("layer_norm")[-1]
 
 
 def _grouped(x: Array, groups: int) -> Array:
