@@ -52,7 +52,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
             if kind is np.ndarray and (ufunc := _UFUNCS.get(op.name)):
                 ufunc(*operands, out=array)
             else:
-                result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+                result = op.compute(operands)[0]
                 if result.dtype is not dtype or result.shape != array.shape:
                     return False
                 array[...] = result
@@ -194,9 +194,8 @@ def check_fits(target: Viewing, result: Array, name: str) -> None:
     """Refuse to write a result of another shape, or of a category of dtype that the target cannot hold."""
     if result.shape != target.array.shape:
         raise RuntimeError(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
-            f"without the underscore"
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
+            f"{name}_ cannot change a tensor's shape in place; use {name} without the underscore"
         )
     source, goal = dt.of(result), dt.of(target.array)
     if not dt.can_cast(source, goal):

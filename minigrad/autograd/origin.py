@@ -68,8 +68,8 @@ def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
 
 def there(value: Any) -> Any:
     """What a Faint stands for, as long as the program has it; anything else as it is."""
-    found = value() if value.__class__ is Faint else None
-    return value if found is None else found
+    alive = value() if value.__class__ is Faint else None
+    return value if alive is None else alive
 
 
 def let_go(node: Any, tensor: Any) -> None:

@@ -59,15 +59,15 @@ def shorten(error: BaseException) -> None:
         _shorten(error, {})
 
 
-def _shorten(error: BaseException, seen: dict[int, bool]) -> None:
-    """``shorten``; ``seen`` holds, by id, whether an error of the chain is the user's as well."""
+def _shorten(error: BaseException, known: dict[int, bool]) -> None:
+    """``shorten``; ``known`` holds, by id, whether an error of the chain is the user's as well."""
     before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
-    seen[id(error)] = before is None or error.__traceback__ is not None
+    known[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
         link = getattr(error, name)
-        if link is not None and id(link) not in seen:
-            _shorten(link, seen)
-        if link is not None and not seen[id(link)]:
+        if link is not None and id(link) not in known:
+            _shorten(link, known)
+        if link is not None and not known[id(link)]:
             setattr(error, name, None)  # of a cause this suppresses the context as well, as ``raise ... from`` did
 
 
@@ -178,10 +178,10 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         return ""
     try:
         parameters = signature(function).parameters
-        given = signature(function).bind(*args, **kwargs).arguments
+        bound = signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):  # an argument is missing or unknown, as the error says
         return ""
-    for i, (name, value) in enumerate(given.items()):
+    for i, (name, value) in enumerate(bound.items()):
         wrong = _wrong_value(parameters[name], value)
         if wrong is not None:  # of a method's arguments but the first, the position is another
             which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
@@ -202,8 +202,8 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
     for each in value if several and isinstance(value, (list, tuple)) else (value,):
         known = hasattr(each, "array") or (each is None and "None" in kinds)
         if not known and not (numbers and hasattr(each, "__float__")):
-            wanted = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
-            return f"{wanted}, not {type(each).__name__}"
+            right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
+            return f"{right}, not {type(each).__name__}"
     return None
 
 

@@ -15,12 +15,14 @@ from ..autograd.tracebacks import wrapping
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 from ..ops.half_precision import is_half
+from ..ops.op import bare
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
 Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # beside a tensor
 Maybe = Any  # a dtype or a device, however it is written, or None
+raw = bare  # the array of a tensor; anything else as it is
 
 
 def axis(dim: int, ndim: int) -> int:
@@ -76,11 +78,6 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         text = " and ".join(str(list(shape)) for shape in shapes)
         raise RuntimeError(f"tensors of shapes {text} cannot be broadcast to one shape") from None
-
-
-def raw(value: Any) -> Any:
-    """The array of a tensor; anything else as it is."""
-    return value.array if isinstance(value, Variable) else value
 
 
 def operand(other: Any, like: Variable) -> Any:
@@ -148,8 +145,8 @@ def _unequal(data: Any, depth: int = 0) -> str:
     lengths = [len(part) if isinstance(part, (list, tuple)) else None for part in data]
     other = next((n for n in lengths if n != lengths[0]), lengths[0])
     if other != lengths[0]:
-        found = ["a number" if n is None else f"a list of length {n}" for n in (lengths[0], other)]
-        return f"at dim {depth + 1} there are {found[0]} and {found[1]}"
+        kinds = ["a number" if n is None else f"a list of length {n}" for n in (lengths[0], other)]
+        return f"at dim {depth + 1} there are {kinds[0]} and {kinds[1]}"
     parts = (_unequal(part, depth + 1) for part in data if isinstance(part, (list, tuple)))
     return next((text for text in parts if text), "") or (f"those at dim {depth} differ" if depth == 0 else "")
 

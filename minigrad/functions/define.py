@@ -120,17 +120,12 @@ def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dic
             if places.free:
                 free[name] = function
             if places.method:
-                setattr(Methods, name, _bare(function))
+                setattr(Methods, name, getattr(function, "bare", function))  # a method has nothing to spell
             if places.attribute:
                 setattr(Methods, name, _property(name, function))
             if places.in_place is not None:
                 setattr(Methods, f"{name}_", places.in_place(function))
     return free
-
-
-def _bare(function: Any) -> Any:
-    """The function of an op of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
-    return getattr(function, "bare", function)
 
 
 def _property(name: str, function: Any) -> property:

@@ -407,11 +407,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 @method(in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
-    return pow(*(_wide(v) if hasattr(v, "array") else v for v in (input, exponent)))
-
-
-def _wide(x: Tensor) -> Tensor:
-    return x.to(complex128 if x.is_complex() else float64)
+    pair = (input, exponent)
+    return pow(*(v.to(complex128 if v.is_complex() else float64) if hasattr(v, "array") else v for v in pair))
 
 
 @method(in_place=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .dropout import dropout
+from .activation import dropout
 from .elementwise import where
 from .linear import matmul
 from .op import bare, op

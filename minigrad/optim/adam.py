@@ -13,37 +13,26 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, advance, argument
 
 
 def plain_step(
-    param: Array,
-    grad: Array,
-    exp_avg: Array,
-    exp_avg_sq: Array,
-    max_exp_avg_sq: Array | None,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
-    decoupled: bool,
-    step: int,
-    maximize: bool,
+    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, largest: Array | None, options: Values, step: int
 ) -> None:
     """Adam's step number ``step`` (from 1), in place; the kernels "adam" compute the same.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m / (1 - β₁ᵗ),  v̂ = v /
     (1 - β₂ᵗ)
     """
-    g = -grad if maximize else grad
-    if decoupled:
-        param *= 1 - lr * weight_decay
-    elif weight_decay:
-        g = g + weight_decay * param
-    update_means(exp_avg, exp_avg_sq, g, (beta1, beta2))
-    largest = exp_avg_sq
-    if max_exp_avg_sq is not None:  # AMSGrad: the largest v so far (Reddi et al. 2018)
-        xp(param).maximum(max_exp_avg_sq, exp_avg_sq, out=max_exp_avg_sq)
-        largest = max_exp_avg_sq
-    root = xp(param).sqrt(largest) / math.sqrt(1 - beta2**step) + eps
-    param -= lr / (1 - beta1**step) * exp_avg / root
+    (beta1, beta2), decay = options.betas, options.weight_decay
+    g = -grad if options.maximize else grad
+    if options.decoupled_weight_decay:
+        param *= 1 - options.lr * decay
+    elif decay:
+        g = g + decay * param
+    update_means(exp_avg, exp_avg_sq, g, options.betas)
+    if largest is None:
+        largest = exp_avg_sq
+    else:  # AMSGrad: the largest v so far (Reddi et al. 2018)
+        xp(param).maximum(largest, exp_avg_sq, out=largest)
+    root = xp(param).sqrt(largest) / math.sqrt(1 - beta2**step) + options.eps
+    param -= options.lr / (1 - beta1**step) * exp_avg / root
 
 
 def numbers(steps: Sequence[int], options: Values) -> tuple[Any, ...]:
@@ -126,9 +115,8 @@ class Adam(Optimizer):
         return [p for p, fits in zip(params, many.fits, strict=True) if not fits]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
-        arrays = param, grad, state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
-        (beta1, beta2), decay = options.betas, (options.weight_decay, options.decoupled_weight_decay)
-        plain_step(*arrays, options.lr, beta1, beta2, options.eps, *decay, state.step, options.maximize)
+        largest = state.max_exp_avg_sq if options.amsgrad else None
+        plain_step(param, grad, state.exp_avg, state.exp_avg_sq, largest, options, state.step)
 
 
 class AdamW(Adam):
