@@ -8,8 +8,8 @@ from ..backend import dtype as dt
 from ..backend import of
 from ..backend.size import Size
 from ..ops.op import Traced
-from .places import spelled
 from .tape import Node
+from .tracebacks import spelled
 
 
 def no_start(i: int, root: Any, gradient: Any) -> Exception | None:

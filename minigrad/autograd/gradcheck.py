@@ -15,9 +15,8 @@ from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
 from .gradients import grad, rows
 from .mode import at_end
-from .places import spelled
 from .tape import Node, Variable, wrap
-from .tracebacks import warn
+from .tracebacks import spelled, warn
 from .walk import paths
 
 Function = Callable[..., Any]

@@ -18,8 +18,8 @@ from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
 from .origin import let_go, note_change, order
-from .places import caller
 from .tape import Array, Node, Variable, record_observed, wanted, wrap
+from .tracebacks import caller
 from .views import Viewing, move_retained
 
 
@@ -105,17 +105,14 @@ _alone = _count(wrap(np.zeros(1)), "")
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
-    """Change ``target`` in place to what ``op`` makes of ``args``, and give it that op's history.
+    """Change ``target``, usually ``args[0]``, in place to what ``op`` makes of ``args``, and give it that op's history.
 
     Args:
-        target: the Variable to change; usually ``args[0]`` as well.
-        op, args: the op without the change in place.
         out: where the memory has been changed already, after ``check_mutable``, the array that shows it (``x[i] = v``
             does that).
 
     Raises:
-        RuntimeError: a leaf that wants a gradient, while gradients are recorded; a result of another shape or
-            of a category of dtype that the target cannot hold.
+        RuntimeError: see ``check_mutable`` and ``check_fits``.
     """
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:

@@ -24,14 +24,8 @@ Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManage
 
 
 class Region(Observer):
-    """One call of a function whose nodes keep nothing.
-
-    Args:
-        function, args, kwargs: what to run, and again.
-        preserve_rng_state: whether dropout draws the same masks the second time.
-        contexts: gives two contexts, for the first run and for the second.
-        check: refuse a second run that records other ops than the first.
-    """
+    """One call of a function whose nodes keep nothing. ``contexts`` gives two contexts, for the first run and for the
+    second; ``check`` refuses a second run that records other ops than the first."""
 
     def __init__(
         self,
@@ -70,11 +64,7 @@ class Region(Observer):
             self.remaining += 1
 
     def twin(self, number: int) -> Node:
-        """A node of the second run, which the first that asks for one begins.
-
-        Raises:
-            RuntimeError: the second run recorded other ops than the first.
-        """
+        """A node of the second run, which the first that asks for one begins."""
         if not self.again:
             self._run_again()
         node, kept = self.again[number]

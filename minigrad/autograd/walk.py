@@ -66,11 +66,7 @@ def backward(
 
 
 def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = True) -> None:
-    """Walk back from a tensor and touch no ``.grad``: observers see the gradients.
-
-    Args:
-        gradient: at the tensor; None stands for 1. retain: keep what the graph holds.
-    """
+    """Walk back from a tensor, with a gradient there (None: 1), and touch no ``.grad``: observers see the gradients."""
     Walk((root,), starts((root,), gradient)).run(retain)
 
 

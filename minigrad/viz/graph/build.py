@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.tracebacks import at
 from ...autograd.walk import nodes_behind
 from ...backend.storage import owner
 from ...utils._pytree import tree_leaves

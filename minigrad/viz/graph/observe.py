@@ -16,8 +16,8 @@ from weakref import ref
 from ... import cuda
 from ...autograd.mode import at_end
 from ...autograd.observer import Observer, attach, detach, observed
-from ...autograd.places import user_frame
 from ...autograd.tape import RETAINED, Node, Variable, wrap
+from ...autograd.tracebacks import user_frame
 from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...nn.parameter import Parameter
