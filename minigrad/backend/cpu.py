@@ -43,14 +43,14 @@ class NumpyBackend:
         return lambda: copy
 
     def kernels(self, name: str) -> tuple[Any, ...]:
-        found = self._kernels.get(name)
-        if found is None:
-            compiled = f"{name}_numba"
-            files = [compiled] if name in kernels.COMPILED_NAMES and store.library(compiled) else []
-            files += [name] if name in kernels.NUMPY_NAMES else []
-            modules = (importlib.import_module(f"{__package__}.kernels.{file}") for file in files)
-            found = self._kernels[name] = tuple(modules)
-        return found
+        return self._kernels[name] if name in self._kernels else self._load(name)
+
+    def _load(self, name: str) -> tuple[Any, ...]:
+        compiled = f"{name}_numba"
+        files = [compiled] if name in kernels.COMPILED_NAMES and store.library(compiled) else []
+        files += [name] if name in kernels.NUMPY_NAMES else []
+        self._kernels[name] = tuple(importlib.import_module(f"{__package__}.kernels.{file}") for file in files)
+        return self._kernels[name]
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.cpu_keep_mask(shape, p)

@@ -115,13 +115,8 @@ class Module(Stateful):
 
     def _has_hooks(self) -> bool:
         """Whether hooks see its calls, its own or those of all modules."""
-        return bool(
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or any(hooks.AROUND_CALLS)
-        )
+        forward, backward = self._forward_hooks or self._forward_pre_hooks, self._backward_hooks
+        return bool(forward or backward or self._backward_pre_hooks or any(hooks.AROUND_CALLS))
 
     # Attributes ---------------------------------------------------------------------------------------------
 

@@ -132,6 +132,7 @@ class Optimizer:
     # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
     # option that asks for such a tensor.
     _state: ClassVar[Mapping[str, float | str]] = {}
+    _kernel: ClassVar[str] = ""  # changes many parameters at once, where the backend has it
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -281,7 +282,8 @@ class Optimizer:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
         options = plain_options(group)
         names = self._names(options)
-        rest = self._update_together(params, options)
+        has_kernel = self._kernel and together(self._kernel, params) is not None
+        rest = self._update_together(params, options) if has_kernel else params
         with self._in_float32(rest):
             for p in rest:
                 grad, state = self._gradient(p, options), self._rule_state(p, options, names)
