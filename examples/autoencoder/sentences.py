@@ -22,6 +22,7 @@ from minigrad_models.translation import english_italian
 from minigrad_models.translation.encoder_decoder import pad
 from minigrad_models.translation.seq2seq import Config, Seq2Seq
 
+from ..english_italian.corpus import draw
 from ..lesson.blocks import Array, Chart, Checked, Matrix, Section, Series, Steps, Text
 from .learning import train
 
@@ -96,10 +97,10 @@ class Copied(NamedTuple):
 
 
 def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int = HELD_OUT) -> Copied:
-    """Train both models on the shipped corpus's English, and let them repeat held-out sentences. Raises as
+    """Train both models on the grammar's English, and let them repeat held-out sentences. Raises as
     ``learning.train``."""
-    known = [pair.source for pair in english_italian.load("train", size=sentences, seed=seed)]
-    unseen = [pair.source for pair in english_italian.load("test", size=held_out, seed=seed)]
+    known = [pair.source for pair in draw("train", sentences, seed)]
+    unseen = [pair.source for pair in draw("test", held_out, seed)]
     words = WordTokenizer.train(known, scheme=english_italian.SCHEME)
     batches = SentenceBatches(words.encode_batch(known), seed)
     models, written = {}, {}

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad_models.translation.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Noun, Verb
-from minigrad_models.translation.english_italian.morphology import contract, indefinite
-from minigrad_models.translation.english_italian.phrases import POSSESSIVES
-
+from ..english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Noun, Verb
+from ..english_italian.morphology import contract, indefinite
+from ..english_italian.phrases import POSSESSIVES
 from .text import Language
 from .vectors import Vectors
 

@@ -1,4 +1,4 @@
-"""Words of the shipped corpus or of a file, as numbers.
+"""Words of the corpus that ``examples.english_italian`` writes, or of a file, as numbers.
 
 A corpus is read twice: words are counted, then written as numbers into a temporary file, of which training reads a
 piece at a time. So memory holds the vocabulary, not the text.
@@ -23,6 +23,8 @@ import numpy as np
 
 from minigrad.utils.bar import bar, watched
 from minigrad_models.translation import english_italian
+
+from ..english_italian.corpus import draw
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Texts = Iterable[list[str]]  # the words of one text after the other
@@ -65,10 +67,11 @@ class Corpus:
         return f"{total:08x}"
 
 
-def shipped(language: Language, size: int | None = None) -> Corpus:
-    """One side of the English-Italian corpus, without punctuation. ``size``: of its sentences; None: 100,000."""
+def shipped(language: Language, size: int = 100_000) -> Corpus:
+    """One side of the English-Italian corpus, without punctuation. ``size``: of its sentences, more of the grammar's
+    than minigrad ships."""
     print("the grammar writes the corpus: that takes some seconds", file=sys.stderr)
-    pairs = english_italian.load("train", size=size)
+    pairs = draw("train", size)
     side = "source" if language == "english" else "target"
 
     def texts() -> Iterator[list[str]]:

@@ -1,7 +1,7 @@
 """Hooks: functions of the program that see gradients on their way back, and may replace them.
 
 Hooks on a tensor belong to one result of a node, or to a leaf. Those on a node itself, and on the accumulation of a
-leaf's gradient, are objects of ``compat/around.py``.
+leaf's gradient, are objects of ``compat/nodes.py``.
 """
 
 from __future__ import annotations

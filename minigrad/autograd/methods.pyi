@@ -348,11 +348,8 @@ class Methods(Viewing, Generic[Tensor]):
         """As int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
-
-        Raises:
-            LinAlgError: a matrix is not positive definite.
-        """
+        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+        definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
@@ -437,8 +434,7 @@ class Methods(Viewing, Generic[Tensor]):
             fweights: (N,) integers, how often each observation was made.
             aweights: (N,) floats, how much each observation counts.
 
-        Raises:
-            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        Raises RuntimeError: more than two axes, or weights of another shape, dtype or sign.
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
@@ -447,8 +443,7 @@ class Methods(Viewing, Generic[Tensor]):
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-        Raises:
-            RuntimeError: the axis has another length. IndexError: there is no such axis.
+        Raises RuntimeError: the axis has another length. IndexError: there is no such axis.
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
@@ -898,8 +893,7 @@ class Methods(Viewing, Generic[Tensor]):
             length: cut the signal to this length, or fill it up to it with zeros.
             return_complex: the signal is complex.
 
-        Raises:
-            RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+        Raises RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
         """
 
     @property
@@ -1197,18 +1191,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension ``p``.
-
-        Raises:
-            RuntimeError: p is below 1.
-        """
+        """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
 
     def mvlgamma_(self, p: builtins.int) -> Tensor:
-        """In place: The logarithm of the multivariate gamma function of dimension ``p``.
-
-        Raises:
-            RuntimeError: p is below 1.
-        """
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is
+        below 1."""
 
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
@@ -1410,11 +1397,7 @@ class Methods(Viewing, Generic[Tensor]):
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
         """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
-        (input2).
-
-        Raises:
-            RuntimeError: shapes that do not go together.
-        """
+        (input2). Raises RuntimeError: shapes that do not go together."""
 
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
@@ -1774,8 +1757,7 @@ class Methods(Viewing, Generic[Tensor]):
                 no default.
             align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
 
-        Raises:
-            RuntimeError: lengths that do not go together, or that are not positive.
+        Raises RuntimeError: lengths that do not go together, or that are not positive.
         """
 
     def storage(self) -> TypedStorage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from math import prod
 from typing import Any
 
@@ -44,7 +43,9 @@ class InParts:
         """In another shape: still in parts, if the last axis stays as it is."""
         if tuple(size[-1:]) != self.shape[-1:] or prod(size) != prod(self.shape):
             return self.array().reshape(size)
-        other = copy.copy(self)
+        from copy import copy  # here, as few programs need it
+
+        other = copy(self)
         other.shape = tuple(size)
         return other
 

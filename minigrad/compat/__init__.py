@@ -8,9 +8,8 @@ the one table of names and paths that are another spelling of something, ``no_op
 from __future__ import annotations
 
 from .alias import as_torch
-from .around import inputs_of
 from .names import add_methods, find, has_module, load, missing, others
-from .nodes import node_name, of_node
+from .nodes import inputs_of, node_name, of_node
 from .overrides import asking, default, disabled, met
 
 __all__ = ["as_torch"]

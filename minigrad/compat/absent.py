@@ -51,8 +51,7 @@ there is no C++ library behind minigrad; use the public functions | _C.* PyTorch
 there is no mobile runtime | utils.mobile_optimizer
 there is no such device; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
     xpu.*_rng_state* xpu.Stream xpu.current_device xpu.current_stream xpu.device xpu.get_device_*
-    xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats
-    xpu.set_device
+    xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
 each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by
     distributed.optim.ZeroRedundancyOptimizer | distributed._composable distributed.fsdp
 each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or distributed.all_gather |
@@ -95,11 +94,15 @@ write an autograd.Function; a CUDA kernel by cupy.RawKernel | utils.cpp_extensio
 write if | cond
 write while | while_loop
 """
-ABSENT = {
-    name: reason.strip()
-    for reason, _, names in (row.partition("|") for row in _TABLE.replace("\n    ", " ").splitlines())
-    for name in names.split()
-}
+
+
+def rows(table: str) -> list[list[str]]:
+    """The rows of a table, cut into columns by "|"; a row's further lines are indented."""
+    whole = table.strip().replace("\n    ", " ")
+    return [[column.strip() for column in row.split("|")] for row in whole.splitlines()]
+
+
+ABSENT = {name: reason for reason, names in rows(_TABLE) for name in names.split()}
 
 
 @cache
@@ -110,39 +113,36 @@ def instead(path: str) -> str:
     return ABSENT.get(max(fitting, key=len, default=""), "")
 
 
-class _Absent(type):
-    """The class of classes that refuse to be called, as their subclasses do. Nothing is an instance of one."""
+class _Refusing:
+    """What refuses to be called. All that is asked of it is absent, too."""
 
     _path: str
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(refusal(cls._path))
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return absent(f"{cls._path}.{name}")
-
-    def __getitem__(cls, parameters: Any) -> _Absent:
-        return cls
-
-    def __repr__(cls) -> str:
-        return f"<{refusal(cls._path)}>"
-
-
-class AbsentModule(ModuleWithoutFile):
-    """A module, or a function, that is absent: all that is asked of it is absent, too."""
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(refusal(self._path))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return absent(f"{self.__name__.removeprefix(PACKAGE).removeprefix('.')}.{name}")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(refusal(self.__name__.removeprefix(PACKAGE).removeprefix(".")))
+        return absent(f"{self._path}.{name}")
 
     def __repr__(self) -> str:
-        return f"<{self.__doc__}>"
+        return f"<{refusal(self._path)}>"
+
+
+class _Absent(_Refusing, type):
+    """The class of classes that are absent, and of their subclasses. Nothing is an instance of one."""
+
+    def __getitem__(cls, parameters: Any) -> _Absent:
+        return cls
+
+
+class AbsentModule(_Refusing, ModuleWithoutFile):
+    """A module, or a function, that is absent, at PyTorch's path for it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{PACKAGE}.{path}", refusal(path))
+        self._path = path
 
 
 @cache
@@ -150,13 +150,13 @@ def absent(path: str) -> Any:
     """What stands for a path: a class where its name has a capital, and else a module, which may be a function, too."""
     name = path.rpartition(".")[2]
     if name.lower() == name:
-        return AbsentModule(f"{PACKAGE}.{path}", refusal(path))
+        return AbsentModule(path)
     return _Absent(name, (), {"__doc__": refusal(path), "_path": path, "__module__": PACKAGE})
 
 
 def is_absent(value: Any) -> bool:
     """Whether a value only stands for something that is absent."""
-    return isinstance(value, (_Absent, AbsentModule))
+    return isinstance(value, _Refusing)
 
 
 def refusal(path: str) -> str:

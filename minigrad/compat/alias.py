@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 from ..backend import dtype, random
 from ..backend.version import __version__
 from ..extension import PACKAGE, Alias
-from . import children, formats
+from . import channels_last
 
 minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
@@ -43,14 +43,14 @@ class _Installed(DistributionFinder):
     def find_spec(self, fullname: str, *args: Any) -> ModuleSpec | None:
         """The module's spec for a keeper. (While ``sys.modules`` has torch, nobody comes to ask.)"""
         global _aside
-        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs it beside torch
-            functorch: Any = Alias(f"{PACKAGE}.functorch")
-            return ModuleSpec(fullname, functorch)
-        if fullname != "torch" or not _asked_by_a_keeper():
-            return None
         alias: Any = Alias(PACKAGE)
-        _aside = {}
-        return ModuleSpec("torch", alias)
+        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs it beside torch
+            alias = Alias(f"{PACKAGE}.functorch")
+        elif fullname == "torch" and _asked_by_a_keeper():
+            _aside = {}
+        else:
+            return None
+        return ModuleSpec(fullname, alias)
 
     def find_distributions(self, context: Any = None) -> list[_Torch]:
         there = sys.modules.get("torch") is minigrad or _asked_by_a_keeper()
@@ -160,8 +160,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
         from .distributed import tell_rank
 
         tell_rank()
-    children.install()
-    formats.install()
+    _reach_processes()
+    channels_last.install()
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
@@ -179,3 +179,33 @@ def _put(modules: Modules) -> None:
     for name in _now():
         del sys.modules[name]
     sys.modules.update(modules)
+
+
+# Processes that ``multiprocessing`` starts afresh, by "spawn" or "forkserver" -----------------------------------
+
+# Such a process begins with Python alone, reads from a pipe how it has to prepare itself, and imports the program. What
+# it reads is a pickle, which can also call a function: here ``as_torch``, before the program is imported.
+
+
+class _AsTorch:
+    """An object whose unpickling calls ``as_torch``, with this process's ``sys.path``, which is not there yet."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return exec, (f"import sys; sys.path[:] = {sys.path!r}; from {PACKAGE}.compat import as_torch; as_torch()",)
+
+
+def _reach_processes() -> None:
+    """Add to what such processes read. Again, it does nothing."""
+    with suppress(ImportError):  # in a browser there are no processes
+        from multiprocessing import spawn
+
+        module: Any = spawn
+        original = module.get_preparation_data
+        if original.__module__ == __name__:
+            return
+
+        def get_preparation_data(name: str) -> dict[str, Any]:
+            data = original(name)
+            return {**data, PACKAGE: _AsTorch()} if sys.modules.get("torch") is minigrad else data
+
+        module.get_preparation_data = get_preparation_data

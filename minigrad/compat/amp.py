@@ -61,11 +61,8 @@ class GradScaler:
             raise AssertionError("The growth factor must be > 1.0.")
         if enabled and not backoff_factor < 1:
             raise AssertionError("The backoff factor must be < 1.0.")
-        self._scale = float(init_scale)
-        self._growth_factor = growth_factor
-        self._backoff_factor = backoff_factor
-        self._growth_interval = growth_interval
-        self._growth_tracker = 0
+        self._scale, self._growth_factor, self._backoff_factor = float(init_scale), growth_factor, backoff_factor
+        self._growth_interval, self._growth_tracker = growth_interval, 0
         self._scaled = False  # whether ``scale`` was called
         # By optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient is;
         # once somebody has looked, whether one is.
@@ -99,10 +96,8 @@ class GradScaler:
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say).
 
-        Raises:
-            AssertionError: ``scale`` was never called, so that the gradients are not scaled.
-            RuntimeError: a second call in one iteration, or a call after ``step``.
-            ValueError: gradients of float16, which only a float32 copy of the parameters can be updated by.
+        Raises AssertionError if ``scale`` was never called, RuntimeError for a second call in one iteration or one
+        after ``step``, and ValueError for gradients of float16: such parameters need a copy in float32.
         """
         if not self._enabled:
             return
@@ -131,9 +126,8 @@ class GradScaler:
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step(...)``, but not where a gradient is Inf or NaN.
 
-        Raises:
-            RuntimeError: a second step without ``update``; a closure.
-            AssertionError: no parameter has a gradient, or ``scale`` was never called.
+        Raises RuntimeError for a second step without ``update`` and for a closure, and AssertionError if no parameter
+        has a gradient or ``scale`` was never called.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -149,11 +143,7 @@ class GradScaler:
         return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Grow or reduce the scale after the steps of an iteration, or set it.
-
-        Raises:
-            AssertionError: no gradients were unscaled before.
-        """
+        """Grow or reduce the scale after the steps of an iteration (AssertionError if there were none), or set it."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -178,11 +168,7 @@ class GradScaler:
         return {name: getattr(self, f"_{name.removeprefix('_')}") for name in _STATE}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a ``state_dict``.
-
-        Raises:
-            RuntimeError: an empty one, of a disabled scaler.
-        """
+        """Go on from a ``state_dict``. Raises RuntimeError for an empty one, of a disabled scaler."""
         if not self._enabled:
             return
         if not state_dict:
@@ -192,14 +178,9 @@ class GradScaler:
         self._scale = float(self._scale)
 
 
-def _add_setting(name: str) -> None:
-    """``get_NAME()`` and ``set_NAME(new)`` of a scaler."""
-    setattr(GradScaler, f"get_{name}", lambda self: getattr(self, f"_{name}"))
-    setattr(GradScaler, f"set_{name}", lambda self, new: setattr(self, f"_{name}", new))
-
-
 for _name in ("growth_factor", "backoff_factor", "growth_interval"):
-    _add_setting(_name)
+    setattr(GradScaler, f"get_{_name}", functools.partialmethod(getattr, f"_{_name}"))
+    setattr(GradScaler, f"set_{_name}", functools.partialmethod(setattr, f"_{_name}"))
 
 
 def _sums(arrays: list[Array]) -> list[Array]:

@@ -88,9 +88,10 @@ _state = _State()
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 
 
-def _lower(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """In 16 bits."""
-    return run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
+# In 16 bits
+_lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
+# Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op
+_as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 
 def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
@@ -105,11 +106,6 @@ def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str,
     operands = [x for x in _tensors((*args, *kwargs.values())) if _converts(x, place)]
     widest = reduce(dt.promote_types, (x.dtype for x in operands), dtype)
     return run(*_in(args, place, widest), **_in(kwargs, place, widest))
-
-
-def _as_is(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op."""
-    return run(*args, **kwargs)
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
@@ -225,7 +221,7 @@ def _install() -> None:
                     policies.setdefault(function, {})[place] = policy
     converting = {f: functools.partial(_converting, p.get("cpu"), p.get("gpu")) for f, p in policies.items()}
     overrides.interpose(converting)
-    mode.carried.append(_carried)
+    mode.carried.append(lambda: functools.partial(_run_of_a_checkpoint, _state.enabled, _state.chosen, _state.caches))
 
 
 def _converting(on_cpu: Policy | None, on_gpu: Policy | None, run: Any) -> Any:
@@ -305,9 +301,7 @@ class autocast:
         enabled: False for a part of an autocast in which nothing is converted.
         cache_enabled: whether a parameter that is used several times is converted once.
 
-    Raises:
-        RuntimeError: ``device_type`` is the name of no device.
-        ValueError: it is no text.
+    Raises RuntimeError if ``device_type`` is the name of no device, and ValueError if it is no text.
 
     >>> layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
     >>> with mg.autocast("cpu", dtype=mg.float16):
@@ -381,10 +375,6 @@ def _run_of_a_checkpoint(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Itera
     with mode.at_end(_state.leave_to, len(_state.before)) as end, end:
         _state.enter(enabled, chosen, caches, {})
         yield
-
-
-def _carried() -> Callable[[], Any]:
-    return functools.partial(_run_of_a_checkpoint, _state.enabled, _state.chosen, _state.caches)
 
 
 # Settings ------------------------------------------------------------------------------------------------

@@ -106,8 +106,8 @@ opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 # Precision and repeatability ------------------------------------------------------------------------------
 
 # What programs set; no_ops.py has the functions that return it.
-settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "warn": False, "interop": 1}
-settings["fp32_precision"] = "none"
+settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}
+settings |= {"deterministic": False, "warn": False, "interop": 1}
 
 
 def set_float32_matmul_precision(precision: str) -> None:

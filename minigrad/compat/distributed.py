@@ -46,13 +46,10 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Group, list[Group]]:
-    """Cut a group into groups of so many ranks, one after another. All ranks of the world call it.
+    """Cut a group into groups of so many ranks, one after another; gives this rank's and all. All ranks call it.
 
     Args:
         group_size: None for the ranks of a machine. group: None for all ranks.
-
-    Returns:
-        This rank's group, and all of them.
 
     Raises:
         ValueError: the ranks cannot be cut into such groups.
@@ -72,30 +69,14 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Group, list[Group]]:
-    """Make a group of each list of ranks. All ranks of the world call it.
-
-    Returns:
-        This rank's group, and all of them.
-
-    Raises:
-        ValueError: there are no lists, or one rank is in two.
-    """
-    named = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
-    if not named or len(set(named)) < len(named):
-        raise ValueError(f"groups need different ranks, not {[list(ranks) for ranks in ranks_per_subgroup_list]}")
-    groups = [new_group(ranks, timeout, backend, pg_options) for ranks in ranks_per_subgroup_list]
-    own = (made for made in groups if not is_outside(made))
+    """Make a group of each list of ranks; gives this rank's group, and all of them. All ranks of the world call it.
+    Raises ValueError: there are no lists, or one rank is in two."""
+    ranks = [rank for each in ranks_per_subgroup_list for rank in each]
+    if not ranks or len(set(ranks)) < len(ranks):
+        raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")
+    groups = [new_group(each, timeout, backend, pg_options) for each in ranks_per_subgroup_list]
+    own = (group for group in groups if not is_outside(group))
     return next(own, GroupMember.NON_GROUP_MEMBER), groups
-
-
-def _get_default_group() -> ProcessGroup:
-    """The group of all ranks. Raises ValueError: ``init_process_group`` was not called."""
-    return the_group()
-
-
-def _rank_not_in_group(group: Group | None) -> bool:
-    """Whether this is what ``new_group`` gave to a rank that is not in the group."""
-    return is_outside(group)
 
 
 def _broadcast_coalesced(
@@ -104,9 +85,8 @@ def _broadcast_coalesced(
     """Give all ranks the tensors of one, whose number in the group is ``src``. ``buffer_size`` has no effect."""
     with no_grad():
         works = [broadcast(t, group=process_group, group_src=src, async_op=True) for t in tensors]
-        for work in works:
-            if work is not None:
-                work.wait()
+        for work in filter(None, works):
+            work.wait()
 
 
 def _sync_module_states(

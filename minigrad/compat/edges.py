@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -47,13 +48,12 @@ def get_gradient_edge(tensor: Variable) -> GradientEdge:
     if not tensor._wanted():
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     module, array = xp(tensor.array), tensor.array
-    shape = module.broadcast_to(module.zeros((), array.dtype), array.shape)
-    return GradientEdge(end_of(tensor if node is None else node), slot, shape)
+    token = module.broadcast_to(module.zeros((), array.dtype), array.shape)
+    return GradientEdge(end_of(tensor if node is None else node), slot, token)
 
 
 def increment_version(tensor: Variable | Iterable[Variable]) -> None:
-    """Note that tensors have been changed by something that autograd does not see, so that a backward pass which needs
-    the old values raises an error."""
+    """Note a change that autograd does not see, so that a backward pass which needs the old values raises an error."""
     for one in (tensor,) if isinstance(tensor, Variable) else tensor:
         note_change(one._changes, "increment_version", "increment_version()")
 
@@ -98,21 +98,18 @@ def register_multi_grad_hook(
     sources = [tensor if (node := tensor._source()[0]) is None else node for tensor in tensors]
     walks: WeakKeyDictionary[Any, tuple[dict[int, Any], int]] = WeakKeyDictionary()
 
-    def hook_of(place: int) -> Callable[[Any], None]:
-        def hook(gradient: Any) -> None:
-            if state.walk not in walks:
-                reached = _reached(state.walk) if mode == "all" else ()
-                walks[state.walk] = {}, sum(source in reached for source in sources)
-                if mode == "any":
-                    fn(gradient)
-            gradients, count = walks[state.walk]
-            gradients[place] = gradient
-            if mode == "all" and len(gradients) == count:
-                fn([gradients.get(i) for i in range(len(sources))])
-
-        return hook
+    def hook(place: int, gradient: Any) -> None:
+        if state.walk not in walks:
+            reached = _reached(state.walk) if mode == "all" else ()
+            walks[state.walk] = {}, sum(source in reached for source in sources)
+            if mode == "any":
+                fn(gradient)
+        gradients, count = walks[state.walk]
+        gradients[place] = gradient
+        if mode == "all" and len(gradients) == count:
+            fn([gradients.get(i) for i in range(len(sources))])
 
     handles = _Handles()
     for i, tensor in enumerate(tensors):
-        handles.callback(tensor.register_hook(hook_of(i)).remove)
+        handles.callback(tensor.register_hook(partial(hook, i)).remove)
     return handles

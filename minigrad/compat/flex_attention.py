@@ -16,7 +16,7 @@ from ..backend.dtype import float32, float64
 from ..functions import names as mg
 from ..nn import functional as F
 from ..tensor import Tensor
-from .core import current_accelerator
+from .internal import current_accelerator
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
@@ -125,8 +125,7 @@ def flex_attention(
         enable_gqa: several queries' heads may share one of keys and values.
         return_lse, return_aux: return log Σ exp(score), (B, H, T), or what is requested, too.
 
-    Raises:
-        ValueError: heads, or the sizes of the mask, do not fit.
+    Raises ValueError if heads, or the sizes of the mask, do not fit.
     """
     heads, shared = query.shape[1], key.shape[1]
     if heads % shared or (heads != shared and not enable_gqa):

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..tensor import Tensor
 
-PREFIX = "_foreach_"
 Groups = dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]
 _KEYWORDS = {"scalars": "value", "ord": "p", "weights": "weight"}
 _SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all mean the method's first argument
@@ -17,7 +16,7 @@ _SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all m
 @cache
 def find(name: str) -> Callable[..., Any] | None:
     """The function of that name, if Tensor has its method, or one that differs by the underscore at the end."""
-    method = name.removeprefix(PREFIX)
+    method = name.removeprefix("_foreach_")
     if method == name or not (hasattr(Tensor, method) or hasattr(Tensor, method.removesuffix("_"))):
         return None
 
@@ -43,11 +42,7 @@ def find(name: str) -> Callable[..., Any] | None:
 
 
 def _count(name: str, *values: Any) -> int:
-    """The length of the lists among arguments.
-
-    Raises:
-        RuntimeError: they are empty, or have several lengths.
-    """
+    """The length of the lists among arguments. Raises RuntimeError: they are empty, or have several lengths."""
     first, *others = (len(value) for value in values if isinstance(value, (list, tuple)))
     if not first:
         raise RuntimeError("Tensor list must have at least one tensor.")

@@ -13,18 +13,6 @@ Maybe = Tensor | None
 Pair = tuple[Parameter, Parameter]
 
 
-def fuse_linear_bn_weights(
-    linear_w: Tensor, linear_b: Maybe, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Maybe, bn_b: Maybe
-) -> Pair:
-    """Weight (out, in) and bias (out) of a linear layer and the batch norm of (out) channels after it.
-
-    Args:
-        bn_rm, bn_rv: the running mean and variance. bn_eps: added to the variance.
-        bn_w, bn_b: weight and bias of the batch norm; None for 1 and 0.
-    """
-    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
-
-
 def fuse_conv_bn_weights(
     conv_w: Tensor,
     conv_b: Maybe,
@@ -35,16 +23,27 @@ def fuse_conv_bn_weights(
     bn_b: Maybe,
     transpose: bool = False,
 ) -> Pair:
-    """The same for a convolution (O, C, ...) or, with ``transpose``, a transposed one (C, O, ...)."""
-    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, int(transpose))
+    """Weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it.
+
+    Args:
+        bn_rm, bn_rv: the running mean and variance. bn_eps: added to the variance.
+        bn_w, bn_b: weight and bias of the batch norm; None for 1 and 0.
+        transpose: the weight is that of a transposed convolution, (C, O, ...).
+    """
+    bias = zeros_like(bn_rm) if conv_b is None else conv_b
+    factor = (bn_rv + bn_eps).rsqrt() * (ones_like(bn_rm) if bn_w is None else bn_w)
+    weight = conv_w * factor.reshape([-1 if axis == int(transpose) else 1 for axis in range(conv_w.ndim)])
+    shifted = (bias - bn_rm) * factor + (0.0 if bn_b is None else bn_b)
+    return Parameter(weight.to(conv_w.dtype), conv_w.requires_grad), Parameter(
+        shifted.to(bias.dtype), bias.requires_grad
+    )
 
 
-def _fused(w: Tensor, b: Maybe, mean: Tensor, var: Tensor, eps: float, scale: Maybe, shift: Maybe, axis: int) -> Pair:
-    bias = zeros_like(mean) if b is None else b
-    factor = (var + eps).rsqrt() * (ones_like(mean) if scale is None else scale)
-    weight = w * factor.reshape([-1 if i == axis else 1 for i in range(w.ndim)])
-    moved = (bias - mean) * factor + (0.0 if shift is None else shift)
-    return Parameter(weight.to(w.dtype), w.requires_grad), Parameter(moved.to(bias.dtype), bias.requires_grad)
+def fuse_linear_bn_weights(
+    linear_w: Tensor, linear_b: Maybe, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Maybe, bn_b: Maybe
+) -> Pair:
+    """The same for a linear layer: weight (out, in) and bias (out)."""
+    return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -58,7 +57,11 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     >>> mg.allclose(mg.nn.utils.fusion.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6)
     True
     """
-    return _fused_copy(conv, bn, int(transpose))
+    if conv.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    fused, norm = copy.deepcopy(conv), (bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+    fused.weight, fused.bias = fuse_conv_bn_weights(conv.weight, conv.bias, *norm, transpose)
+    return fused
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
@@ -68,13 +71,4 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         raise AssertionError(
             f"To fuse, the batch norm must have {expected} channels, not bn.num_features={bn.num_features}"
         )
-    return _fused_copy(linear, bn, 0)
-
-
-def _fused_copy(layer: Any, bn: Any, axis: int) -> Any:
-    if layer.training or bn.training:
-        raise AssertionError("Fusion only for eval!")
-    fused = copy.deepcopy(layer)
-    norm = (bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
-    fused.weight, fused.bias = _fused(layer.weight, layer.bias, *norm, axis)
-    return fused
+    return fuse_conv_bn_eval(linear, bn)

@@ -55,17 +55,13 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Save what a URL holds; ``dst`` is only replaced when all of it has come.
+    """Save what a URL holds in the file ``dst``, which is only replaced when all of it has come.
 
     Args:
-        url: an address.
-        dst: a path.
-        hash_prefix: the beginning of its SHA-256, in hexadecimal digits.
+        hash_prefix: the beginning of its SHA-256, in hexadecimal digits; RuntimeError if it begins otherwise.
         progress: not used.
 
-    Raises:
-        RuntimeError: its SHA-256 begins otherwise.
-        OSError: it cannot be had.
+    Raises OSError for what cannot be had.
     """
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
@@ -85,19 +81,14 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """What ``load`` reads from a URL, downloaded once.
+    """What ``load`` reads from a URL, downloaded once. Raises OSError for what cannot be had.
 
     Args:
-        url: an address.
         model_dir: the folder to keep it in; by default "checkpoints" below ``get_dir()``.
         map_location, weights_only: see ``load``. In PyTorch, ``weights_only`` is False here by default.
         progress: not used.
-        check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth".
+        check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError for another.
         file_name: its name; by default the URL's.
-
-    Raises:
-        RuntimeError: the file is not what its name says.
-        OSError: it cannot be had.
     """
     folder = Path(os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir)
     folder.mkdir(parents=True, exist_ok=True)

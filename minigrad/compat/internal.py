@@ -1,17 +1,20 @@
-"""Functions that PyTorch keeps for itself and libraries call nevertheless, and arrays handed on by DLPack."""
+"""Functions and classes that PyTorch keeps for itself and libraries call nevertheless, and arrays by DLPack."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import wraps
+import weakref
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import suppress
+from functools import partial, wraps
 from importlib import import_module
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..backend import Device
-from ..backend.dtype import int64
+from ..backend.dtype import bool_, int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
 from ..functions.conversion import target_of
@@ -21,13 +24,60 @@ from ..tensor import Tensor
 from .func.stateless import swap
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+Message = Callable[[], Any] | None
+
+# Devices ----------------------------------------------------------------------------------------------------
 
 
-class TracerWarning(Warning):
-    """What PyTorch's recorder of programs warns with; here nothing does."""
+class OutOfMemoryError(RuntimeError):
+    """A GPU's memory does not suffice: CuPy's error of that name, where there is CuPy."""
 
 
-# torch._utils -----------------------------------------------------------------------------------------------
+with suppress(ImportError):
+    OutOfMemoryError = import_module("cupy").cuda.memory.OutOfMemoryError  # type: ignore[misc]
+
+
+def current_accelerator(check_available: bool = False) -> Device | None:
+    """The device "cuda", or None where there is none."""
+    return Device("cuda") if is_available() else None
+
+
+def _get_available_device_type() -> str | None:
+    """ "cuda", or None where there is none."""
+    return "cuda" if is_available() else None
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; with ``optional``, the current one's for a device without a number. Raises ValueError: it
+    has none."""
+    if isinstance(device, int):
+        return device
+    device = Device("cuda" if device is None else device)
+    if device.type == "cpu":
+        if allow_cpu:
+            return -1
+        raise ValueError(f"Expected a non cpu device, but got: {device}")
+    if device.index is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
+    return current_device() if device.index is None else int(device.index)
+
+
+def get_device_module(device: Any = "cpu") -> ModuleType:
+    """``torch.cuda`` for "cuda", and so on."""
+    return import_module(f"{PACKAGE}.{Device(device).type}")
+
+
+_get_device_module = get_device_module
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
+    """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``."""
+    dtype, device, blocking, _ = target_of(args, kwargs.get("dtype"), kwargs.get("device"))
+    blocking = kwargs.get("non_blocking", blocking)
+    return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
+
+
+# Tensors ----------------------------------------------------------------------------------------------------
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
@@ -41,92 +91,12 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     return tuple(piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True))
 
 
-def _get_available_device_type() -> str | None:
-    """ "cuda", or None where there is none."""
-    return "cuda" if is_available() else None
-
-
-def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with ``optional``, the current one's for a device without a number.
-
-    Raises:
-        ValueError: it has none.
-    """
-    if isinstance(device, int):
-        return device
-    found = Device(device) if device is not None else Device("cuda")
-    if found.type == "cpu":
-        if allow_cpu:
-            return -1
-        raise ValueError(f"Expected a non cpu device, but got: {device}")
-    if found.index is None and not optional:
-        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
-    return current_device() if found.index is None else found.index
-
-
-def get_device_module(device: Any = "cpu") -> ModuleType:
-    """``torch.cuda`` for "cuda", and so on."""
-    return import_module(f"{PACKAGE}.{Device(device).type}")
-
-
-_get_device_module = get_device_module
-
-
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """The shape as int64."""
     return tensor(list(input.shape), dtype=int64)
 
 
-def _element_size(dtype: Any) -> int:
-    """Bytes an element."""
-    return int(dtype.itemsize)
-
-
-# torch._C ---------------------------------------------------------------------------------------------------
-
-
-def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
-    """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``: ``torch._C._nn._parse_to``."""
-    dtype, device, blocking, _ = target_of(args, kwargs.get("dtype"), kwargs.get("device"))
-    blocking = kwargs.get("non_blocking", blocking)
-    return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
-
-
-# torch.nn.modules.utils -------------------------------------------------------------------------------------
-
-
-def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix, such as DataParallel's "module.", from the names of a state dict and of its metadata, in place."""
-    for names in (state_dict, getattr(state_dict, "_metadata", {})):
-        for name in [name for name in names if name.startswith(prefix) or name == prefix.rstrip(".")]:
-            if names is state_dict and not name.startswith(prefix):
-                continue
-            names[name[len(prefix) :]] = names.pop(name)
-
-
-# torch.nn._reduction -----------------------------------------------------------------------------------------
-
-_REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
-
-
-def get_enum(reduction: str) -> int:
-    """The number of a loss's reduction. Raises ValueError if there is none of that name."""
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return _REDUCTIONS[reduction]
-
-
-def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that the two arguments before it meant."""
-    return "none" if reduce is False else "sum" if size_average is False else "mean"
-
-
-def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """The number of ``legacy_get_string``."""
-    return get_enum(legacy_get_string(size_average, reduce))
-
-
-# torch.utils.dlpack -----------------------------------------------------------------------------------------
+_element_size = attrgetter("itemsize")  # of a dtype
 
 
 class _Capsule:
@@ -139,18 +109,62 @@ class _Capsule:
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor in the memory of another library's array, or of a capsule."""
-    if not hasattr(ext_tensor, "__dlpack__"):
-        ext_tensor = _Capsule(ext_tensor)
-    made = from_numpy(np.from_dlpack(ext_tensor)).to(device)
-    return made.clone() if copy else made
+    array: Any = np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor))
+    result = from_numpy(array).to(device)
+    return result.clone() if copy else result
 
 
-def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule of a tensor's memory."""
-    return tensor.__dlpack__()
+to_dlpack = Tensor.__dlpack__
 
 
-# torch.utils._contextlib ------------------------------------------------------------------------------------
+class WeakIdKeyDictionary(MutableMapping[Any, Any]):
+    """A mapping whose items go when their keys do. Two keys are one where they are one object.
+
+    Args:
+        dict: a mapping to begin with. ref_type: not used.
+    """
+
+    def __init__(self, dict: Any = None, ref_type: Any = None) -> None:
+        self._items: Any = {}
+        self.update(dict or {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        items, number = self._items, id(key)
+        self._items[number] = weakref.ref(key, lambda _: items.pop(number, None)), value
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._items[id(key)][1]
+
+    def __delitem__(self, key: Any) -> None:
+        del self._items[id(key)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([key for reference, _ in self._items.values() if (key := reference()) is not None])
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+WeakTensorKeyDictionary = WeakIdKeyDictionary
+TensorWeakRef = weakref.ref
+
+# Modules ----------------------------------------------------------------------------------------------------
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix, such as DataParallel's "module.", from the names of a state dict and of its metadata, in place."""
+    for names in (state_dict, getattr(state_dict, "_metadata", {})):
+        for name in list(names):
+            if name.startswith(prefix) or (names is not state_dict and name == prefix.rstrip(".")):
+                names[name[len(prefix) :]] = names.pop(name)
+
+
+def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Put another tensor in a module's place for a parameter or buffer, whatever its class. Returns the one before.
+    Raises AttributeError: the module has no such attribute, and ``allow_missing`` is False."""
+    before = getattr(module, name, None) if allow_missing else getattr(module, name)
+    swap(module, name, tensor)
+    return before
 
 
 class _DecoratorContextManager:
@@ -175,15 +189,45 @@ class _DecoratorContextManager:
         return type(self)()
 
 
-# torch.nn.utils._named_member_accessor ----------------------------------------------------------------------
+# Checks, whose texts are written only where they are needed -------------------------------------------------
 
 
-def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Put another tensor in a module's place for a parameter or buffer, whatever its class. Returns the one before.
+def _assert(condition: Any, message: Any) -> None:
+    """``assert``, as a function, which stays under ``python -O``, too. Raises AssertionError."""
+    if not condition:
+        raise AssertionError(message)
 
-    Raises:
-        AttributeError: the module has no such attribute, and ``allow_missing`` is False.
-    """
-    before = getattr(module, name, None) if allow_missing else getattr(module, name)
-    swap(module, name, tensor)
-    return before
+
+def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
+    """Raise an error where a condition is False. ``message``, a function without arguments, returns its text. Raises
+    TypeError: ``cond`` is no bool, or ``message`` no function."""
+    if not isinstance(cond, bool):
+        hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""
+        raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")
+    if cond:
+        return
+    if message is not None and not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(str(message()) if message else "Expected cond to be True, but got False.")
+
+
+def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
+    """The same for a tensor of bools, all of which must be True."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond.all().item()), message)
+
+
+def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -> None:
+    """A size is not negative, and at most ``max``."""
+    _check(i >= 0 and (max is None or i <= max), message)
+
+
+_check = partial(_check_with, RuntimeError)
+_check_index = partial(_check_with, IndexError)
+_check_not_implemented = partial(_check_with, NotImplementedError)
+_check_tensor_all = partial(_check_tensor_all_with, RuntimeError)
+_check_type = partial(_check_with, TypeError)
+_check_value = partial(_check_with, ValueError)

@@ -75,8 +75,7 @@ class Join:
         throw_on_early_termination: raise RuntimeError on all ranks as soon as one is at its end.
         kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.
 
-    Raises:
-        ValueError: there is no object, or they are of different groups.
+    Raises ValueError for no object, and for objects of different groups.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Join:
     def __enter__(self) -> None:
         if self._enable:
             for hook in self._join_hooks:
-                if isinstance(hook, _Ours):
+                if isinstance(hook, (_Model, _Optimizer)):
                     hook.begin()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -106,7 +105,7 @@ class Join:
         finally:
             for each, hook in zip(self._joinables, self._join_hooks, strict=True):
                 each._join_config = _JoinConfig()
-                if isinstance(hook, _Ours) and self._enable:
+                if isinstance(hook, (_Model, _Optimizer)) and self._enable:
                     hook.end()
 
     def _follow(self) -> None:
@@ -128,8 +127,7 @@ class Join:
     def notify_join_context(joinable: Any) -> Any:
         """Say that this rank begins a step; only the first object of a context does. Gives None: the sum is complete.
 
-        Raises:
-            RuntimeError: a rank is at its end, and the context is to throw.
+        Raises RuntimeError if a rank is at its end, and the context is to throw.
         """
         config = getattr(joinable, "_join_config", _JoinConfig())
         if not (config.is_first_joinable and config.enable):
@@ -163,16 +161,6 @@ def _hook(joinable: Any, options: dict[str, Any]) -> Any:
     return joinable.join_hook(**options)
 
 
-class _Ours(JoinHook):
-    """The hook of an object that is no Joinable by itself."""
-
-    def begin(self) -> None:
-        """The context begins."""
-
-    def end(self) -> None:
-        """The context has ended."""
-
-
 class _Steps(Joining):
     """DistributedDataParallel's own words before a step, after the context's."""
 
@@ -181,7 +169,7 @@ class _Steps(Joining):
         return super().begin_step(grad)
 
 
-class _Model(_Ours):
+class _Model(JoinHook):
     def __init__(self, model: DistributedDataParallel, divides_by_all: bool) -> None:
         self.model, self.steps = model, _Steps(model, divides_by_all, throws=False)
 
@@ -203,7 +191,7 @@ class _Model(_Ours):
         self.model._reducer.factor = self.model._reducer.usual_factor
 
 
-class _Optimizer(_Ours):
+class _Optimizer(JoinHook):
     def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
         self.optimizer = optimizer
         self.main_hook = optimizer.step  # type: ignore[method-assign]

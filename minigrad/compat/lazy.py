@@ -156,17 +156,18 @@ class _Lazy(LazyModuleMixin, Layer):
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument
+    _usual: ClassVar[dict[str, Any]] = {}  # arguments' defaults, where the layer has others
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__(**constants)
         cls.cls_to_become = cls._becomes
-        if cls.__init__ is _Lazy.__init__:
-            arguments = list(inspect.signature(cls._becomes).parameters.values())
-            cls.__signature__ = inspect.Signature(arguments[1:])  # type: ignore[attr-defined]
+        _, *arguments = inspect.signature(cls._becomes).parameters.values()
+        arguments = [x.replace(default=cls._usual.get(x.name, x.default)) for x in arguments]
+        cls.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(0, *args, **kwargs)
-        named = inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        named = self._usual | inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        super().__init__(0, **named)
         self._arguments = {name: value for name, value in named.items() if name not in ("device", "dtype")}
         for name, buffer in self._buffers.items():
             if buffer is not None and buffer.array.shape == (0,):
@@ -199,8 +200,7 @@ class _Lazy(LazyModuleMixin, Layer):
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features"):
     """``Linear(in_features, ...)`` with the width of its first input's last axis."""
 
-    def _width_of(self, input: Tensor) -> int:
-        return int(input.shape[-1])
+    _width_of = lambda self, input: int(input.shape[-1])
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
@@ -212,23 +212,6 @@ class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
             expected = f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}"
             raise RuntimeError(f"{expected}, but got input of size: {list(input.shape)}")
         return int(input.shape[-n - 1])
-
-
-class _LazyInstanceNorm(_Lazy, becomes=InstanceNorm1d, width="num_features"):
-    """Weight, bias and running statistics are usual here, as in PyTorch."""
-
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
 
 def _lazy(base: Any, layer: Any, **constants: Any) -> Any:
@@ -246,5 +229,6 @@ LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _lazy(_Lazy, layer, width="num_features") for layer in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _lazy(_LazyInstanceNorm, layer) for layer in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+    _lazy(_Lazy, layer, width="num_features", usual={"affine": True, "track_running_stats": True})
+    for layer in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 )

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 from ..autograd import Function
 from ..extension import PACKAGE, MissingName
+from ..functions import names
 from ..nn import functional as F
 from ..tensor import Tensor
 
@@ -29,18 +31,13 @@ class CustomOpDef:
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None = None) -> None:
         self._namespace, self._opname = namespace, name
-        self._qualname = f"{namespace}::{name}"
-        self.__name__ = name
+        self.__name__, self._qualname = name, f"{namespace}::{name}"
         self._function = function
         self._fake: Callable[..., Any] | None = None
         self._autograd: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute it.
-
-        Raises:
-            NotImplementedError: no implementation is registered.
-        """
+        """Compute it. Raises NotImplementedError: no implementation is registered."""
         flat = (*args, *kwargs.values())
         if self._fake is not None and any(isinstance(value, Tensor) and value.is_meta for value in flat):
             return self._fake(*args, **kwargs)
@@ -63,27 +60,27 @@ class CustomOpDef:
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op={self._namespace!r}.{self._opname!r})>"
 
-    def register_fake(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Keep a function that knows shapes alone, for tensors on "meta"."""
-        self._fake = fn
-        return fn
+    def register_fake(self, func: Any = None, **options: Any) -> Any:
+        """Keep a function that knows shapes alone, for tensors on "meta"; without it, a decorator."""
+        return self._keep("_fake", func)
 
-    register_meta = register_fake
+    def register_kernel(self, device_types: Any = None, func: Any = None) -> Any:
+        """Set what the operator computes, on all devices; without ``func``, a decorator."""
+        return self._keep("_function", func)
 
-    def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None) -> Any:
-        """Replace the implementation, for all devices."""
-        if fn is None:
-            return lambda function: self.register_kernel(device_types, function)
-        self._function = fn
-        return fn
+    def _keep(self, attribute: str, func: Any) -> Any:
+        if func is None:
+            return partial(self._keep, attribute)
+        setattr(self, attribute, func)
+        return func
 
     def register_autograd(self, backward: Callable[..., Any], *, setup_context: Any = None) -> None:
         """Set ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that prepares it."""
         self._autograd = (backward, setup_context)
 
-    def register_vmap(self, fn: Any = None) -> Any:
+    def register_vmap(self, func: Any = None) -> Any:
         """Without effect: ``func.vmap`` calls the function itself."""
-        return fn
+        return (lambda function: function) if func is None else func
 
 
 def _differentiable(function: Any, rule: Any, prepare: Any) -> type[Function]:
@@ -116,61 +113,38 @@ class Namespace:
         self.name = name
 
     def __getattr__(self, name: str) -> CustomOpDef:
-        op = _OPS.get(f"{self.name}::{name}") or _of_pytorch(self.name, name)
-        if op is None:
-            raise MissingName(f"{PACKAGE}.ops.{self.name}", name)
-        return op
+        key = f"{self.name}::{name}"
+        if key not in _OPS:
+            if self.name not in ("aten", "prims"):
+                raise MissingName(f"{PACKAGE}.ops.{self.name}", name)
+            # An op of PyTorch's core: the function or method of that name
+            holders: tuple[Any, ...] = (names, F, Tensor)
+            function = next((getattr(holder, name) for holder in holders if hasattr(holder, name)), None)
+            _OPS[key] = CustomOpDef(self.name, name, function)
+        return _OPS[key]
 
     def __dir__(self) -> list[str]:
         return [key.partition("::")[2] for key in _OPS if key.startswith(f"{self.name}::")]
 
 
-def _of_pytorch(namespace: str, name: str) -> CustomOpDef | None:
-    """An op of PyTorch's core, by the function or method of that name."""
-    if namespace not in ("aten", "prims"):
-        return None
-    from ..functions import names
-
-    holders: tuple[Any, ...] = (names, F, Tensor)
-    function = next((getattr(holder, name) for holder in holders if hasattr(holder, name)), None)
-    return _OPS.setdefault(f"{namespace}::{name}", CustomOpDef(namespace, name, function))
-
-
-def namespace(name: str) -> Namespace:
-    """``torch.ops.NAME``."""
-    return Namespace(name)
-
-
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, which loads operators that are written in C++.
-
-    Raises:
-        OSError: always, as PyTorch for a library that was built for another version.
-    """
+    """``torch.ops.load_library``, which loads operators that are written in C++. Raises OSError: always, as PyTorch for
+    a library that was built for another version."""
     raise OSError(f"{os.fspath(path)}: a library of operators for PyTorch's C++ library, which is not behind minigrad")
 
 
 # Registration ---------------------------------------------------------------------------------------------
 
 
-def _parts(qualname: str) -> tuple[str, str]:
-    """ "NAMESPACE::NAME.OVERLOAD(...)" -> its namespace and name.
-
-    Raises:
-        ValueError: it has no namespace.
-    """
-    match = re.match(r"([\w.]+)::(\w+)", qualname)
+def _op(name: Any) -> CustomOpDef:
+    """The operator of a name, "NAMESPACE::NAME.OVERLOAD(...)", made when it is first named. Raises ValueError: the name
+    has no namespace."""
+    if isinstance(name, CustomOpDef):
+        return name
+    match = re.match(r"([\w.]+)::(\w+)", name)
     if not match:
-        raise ValueError(f"{qualname!r} is no operator's name: expected 'namespace::name'")
-    return match[1], match[2]
-
-
-def _op(qualname: Any) -> CustomOpDef:
-    """The operator of a name, made when it is first named."""
-    if isinstance(qualname, CustomOpDef):
-        return qualname
-    space, name = _parts(qualname)
-    return _OPS.setdefault(f"{space}::{name}", CustomOpDef(space, name))
+        raise ValueError(f"{name!r} is no operator's name: expected 'namespace::name'")
+    return _OPS.setdefault(match[0], CustomOpDef(match[1], match[2]))
 
 
 def custom_op(
@@ -204,39 +178,31 @@ def custom_op(
 triton_op = custom_op
 
 
-def register_fake(
-    op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: Any = None
-) -> Any:
-    """Keep a function that knows shapes alone, for tensors on "meta"; without ``func``, a decorator."""
-    return _op(op).register_fake if func is None else _op(op).register_fake(func)
+def _by_name(method: str) -> Callable[..., Any]:
+    """A method of operators, as a function of an operator, or of its name."""
+
+    def register(op: Any, /, *args: Any, lib: Any = None, **options: Any) -> Any:
+        return getattr(_op(op), method)(*args, **options)
+
+    register.__name__ = register.__qualname__ = method
+    register.__doc__ = getattr(CustomOpDef, method).__doc__
+    return register
 
 
-impl_abstract = register_fake
+register_fake = impl_abstract = _by_name("register_fake")
+register_kernel = _by_name("register_kernel")
+register_autograd = _by_name("register_autograd")
+register_vmap = _by_name("register_vmap")
 
 
-def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
-    """Set an operator's gradient rule."""
-    _op(op).register_autograd(backward, setup_context=setup_context)
-
-
-def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Set what an operator computes; without ``func``, a decorator."""
-    return _op(op).register_kernel(device_types, func)
-
-
-def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Without effect: ``func.vmap`` calls the function itself."""
-    return (lambda function: function) if func is None else func
+def impl(qualname: str, types: Any = None, func: Any = None, *, lib: Any = None) -> Any:
+    """``register_kernel`` for an operator's name."""
+    return register_kernel(qualname, types, func)
 
 
 def define(qualname: str, schema: str = "", *, lib: Any = None, tags: Any = ()) -> None:
     """Name an operator."""
     _op(qualname)
-
-
-def impl(qualname: str, types: Any = None, func: Any = None, *, lib: Any = None) -> Any:
-    """Set what an operator computes; without ``func``, a decorator."""
-    return _op(qualname).register_kernel(types, func)
 
 
 class Library:

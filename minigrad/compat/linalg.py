@@ -48,10 +48,7 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices: "fro"; "nuc", 2, -2, the sum, the largest, the smallest of the singular values; 1, -1, inf,
     -inf, the largest or smallest sum of |x| in a column or row. The largest of none is 0.
-
-    Raises:
-        IndexError: the smallest of none. ValueError: another order.
-    """
+    Raises IndexError: the smallest of none. ValueError: another order."""
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
         return _norm(A, ord, tuple(dim), keepdim)
@@ -78,22 +75,16 @@ def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
 @spelled
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """``vector_norm``, or ``matrix_norm`` for an order of two axes."""
-    if ord is not None and (isinstance(ord, str) or _names_two(dim) or (dim is None and A.array.ndim == 2)):
+    is_matrix = A.array.ndim == 2 if dim is None else isinstance(dim, (tuple, list)) and len(dim) == 2
+    if ord is not None and (isinstance(ord, str) or is_matrix):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
-
-
-def _names_two(dim: Any) -> bool:
-    return isinstance(dim, (tuple, list)) and len(dim) == 2
 
 
 @spelled
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number ‖A‖ ‖A⁻¹‖, of the singular values for p None, 2 or -2; inf of a singular matrix.
-
-    Raises:
-        RuntimeError: another p of matrices that are not square.
-    """
+    Raises RuntimeError: another p of matrices that are not square."""
     if p in (None, 2, -2):
         values = svdvals(A)
         if not values.array.shape[-1]:

@@ -16,42 +16,19 @@ from ..tensor import Tensor
 from . import linalg
 from .functions import statistics
 
-__all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "cumprod",
-    "cumsum",
-    "log_softmax",
-    "logaddexp",
-    "logsumexp",
-    "mean",
-    "median",
-    "norm",
-    "normalize",
-    "prod",
-    "softmax",
-    "softmin",
-    "std",
-    "sum",
-    "var",
-]
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean"]
+__all__ += ["median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
 
 Mask = Tensor | None
 
 
 def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
-    """The input with a value where the mask (which broadcasts to its shape) is False.
-
-    Raises:
-        ValueError: the mask has more axes, or a longer one.
-        RuntimeError: it does not broadcast.
-    """
+    """The input with a value where the mask is False."""
     return input if mask is None else pointwise.where(_spread(input, mask), input, value)
 
 
 def _spread(input: Tensor, mask: Tensor) -> Tensor:
+    """The mask in the input's shape. Raises ValueError for one with more or longer axes."""
     shape = input.array.shape
     if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
         raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
@@ -90,27 +67,30 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
     return _as(reduction.cumprod(_filled(input, mask, 1), dim), dtype, input)
 
 
-def _of_extreme(function: Callable[..., Tensor], outside: str, doc: str) -> Callable[..., Tensor]:
-    """The extreme, or its index, of the elements under the mask; those outside are the dtype's other extreme."""
+def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc: str) -> Callable[..., Tensor]:
+    """A function over ``dim`` of the elements under the mask; ``outside`` says what the others count as."""
 
     def over(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-        return _as(function(_filled(input, mask, extreme(input, outside)), dim, keepdim), dtype, input)
+        return _as(function(_filled(input, mask, outside(input)), dim, keepdim), dtype, input)
 
     return named(over, function.__name__, doc)
 
 
-amax = _of_extreme(reduction.amax, "min", "The largest over ``dim``; the dtype's least where the mask leaves nothing.")
-amin = _of_extreme(reduction.amin, "max", "The smallest over ``dim``; the dtype's greatest where nothing is left.")
-argmax = _of_extreme(reduction.argmax, "min", "The index of the largest along ``dim``, in the input's dtype.")
-argmin = _of_extreme(reduction.argmin, "max", "The index of the smallest along ``dim``, in the input's dtype.")
+def _least(x: Tensor) -> Any:
+    """The least number of a dtype; -inf of complex ones."""
+    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
+
+
+_greatest = lambda x: extreme(x, "max")
+amax = _over(reduction.amax, _least, "The largest over ``dim``; the dtype's least where the mask leaves nothing.")
+amin = _over(reduction.amin, _greatest, "The smallest over ``dim``; the dtype's greatest where nothing is left.")
+argmax = _over(reduction.argmax, _least, "The index of the largest along ``dim``, in the input's dtype.")
+argmin = _over(reduction.argmin, _greatest, "The index of the smallest along ``dim``, in the input's dtype.")
+logsumexp = _over(reduction.logsumexp, _least, "ln Σ eˣ over ``dim``; -inf where the mask leaves nothing.")
 
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The mean over ``dim``; NaN where the mask leaves nothing.
-
-    Raises:
-        ValueError: integers, without a ``dtype`` for the mean.
-    """
+    """The mean over ``dim``; NaN where the mask leaves nothing. Raises ValueError for integers without a ``dtype``."""
     if kind_of(input.array) not in "fc" and dtype is None:
         raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: say which, with dtype=")
     total = sum(in_float32(input), dim, keepdim=keepdim, dtype=dtype, mask=mask)
@@ -124,36 +104,21 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim`` of the elements other than NaN; NaN where nothing is left.
-
-    Raises:
-        ValueError: nothing is left of integers.
-    """
-    if input.is_floating_point():
-        return statistics.nanmedian(_filled(input, mask, math.nan), dim, keepdim).values
-    result = statistics.nanmedian(_filled(input.float(), mask, math.nan), dim, keepdim).values
+    """The lower median along ``dim`` of the elements other than NaN; NaN (of integers ValueError) if none are left."""
+    floats = input if input.is_floating_point() else input.float()
+    result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
+    if floats is input:
+        return result
     if bool(result.isnan().any()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     return _as(result, dtype, input)
-
-
-def logsumexp(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
-) -> Tensor:
-    """ln Σ eˣ over ``dim``; -inf where the mask leaves nothing."""
-    return _as(reduction.logsumexp(_filled(input, mask, _log_of_zero(input)), dim, keepdim), dtype, input)
-
-
-def _log_of_zero(x: Tensor) -> Any:
-    """-inf, also of complex numbers; of integers the least."""
-    return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
 
 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Mask = None, other_mask: Mask = None
 ) -> Tensor:
     """ln(eᵃ + eᵇ), elementwise, a masked-out operand counting as -inf."""
-    operands = (_filled(x, mask, _log_of_zero(x)) for x, mask in ((input, input_mask), (other, other_mask)))
+    operands = (_filled(x, mask, _least(x)) for x, mask in ((input, input_mask), (other, other_mask)))
     return _as(pointwise.logaddexp(*operands), dtype, input)
 
 
@@ -177,8 +142,7 @@ def var(
 ) -> Tensor:
     """The variance over ``dim``: Σ (x - mean)² / (n - correction), of the n elements under the mask.
 
-    Raises:
-        ValueError: both ``unbiased`` and ``correction``.
+    ``unbiased`` is a correction of 1 or 0; with both arguments it raises ValueError.
     """
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
@@ -196,20 +160,18 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options
     return var(input, dim, unbiased, **options).sqrt()
 
 
-def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN where it leaves nothing."""
-    return _nan_of_nothing(pointwise.softmax, input, dim, dtype, mask)
-
-
-def _nan_of_nothing(function: Callable[..., Tensor], input: Tensor, dim: int, dtype: Any, mask: Mask) -> Tensor:
+def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
     """A function along ``dim`` of the elements under the mask, NaN where all count as e⁻∞."""
-    filled = _filled(input, mask, extreme(input, "min"))
-    return function(filled, dim, dtype).masked_fill((filled.detach() == -math.inf).all(dim, True), math.nan)
+
+    def over(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
+        filled = _filled(input, mask, extreme(input, "min"))
+        return function(filled, dim, dtype).masked_fill((filled.detach() == -math.inf).all(dim, True), math.nan)
+
+    return named(over, function.__name__, doc)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The logarithm of ``softmax``, -inf outside of the mask."""
-    return _nan_of_nothing(pointwise.log_softmax, input, dim, dtype, mask)
+softmax = _nan_of_nothing(pointwise.softmax, "eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN if nothing is left.")
+log_softmax = _nan_of_nothing(pointwise.log_softmax, "The logarithm of ``softmax``, -inf outside of the mask.")
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:

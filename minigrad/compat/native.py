@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..backend.dtype import bool_
-from ..functions.arguments import rounded_once
+from ..backend.dtype import bool_, float32
+from ..functions.arguments import in_float32, rounded_once
 from ..functions.creation import empty, ones_like
 from ..functions.shaping import cat, stack
 from ..nn import functional as F
@@ -20,6 +20,12 @@ Maybe = Tensor | None
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """``F.pad`` with a constant."""
     return F.pad(input, pad, "constant", value)
+
+
+@rounded_once
+def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The mean, and 1 / √(variance + eps)."""
+    return input.mean(dim, keepdim), (input.var(dim, correction=0, keepdim=keepdim) + eps).rsqrt()
 
 
 def native_layer_norm(
@@ -58,11 +64,7 @@ def batch_norm_update_stats(
     input: Tensor, running_mean: Maybe, running_var: Maybe, momentum: float
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance of each channel, (C), of (N, C, ...); running ones move towards them, in place, the
-    variance towards the unbiased one.
-
-    Raises:
-        RuntimeError: the input is empty.
-    """
+    variance towards the unbiased one. Raises RuntimeError: the input is empty."""
     if not input.numel():
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     axes = (0, *range(2, input.ndim))
@@ -84,24 +86,9 @@ def grid_sampler(
     return F.grid_sample(input, grid, *names, align_corners)
 
 
-def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """``F.affine_grid``."""
-    return F.affine_grid(theta, size, align_corners)
-
-
-@rounded_once
-def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """The mean, and 1 / √(variance + eps)."""
-    return input.mean(dim, keepdim), (input.var(dim, correction=0, keepdim=keepdim) + eps).rsqrt()
-
-
-def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Each tensor cut along ``dim`` into ``num_chunks``, the last ones filled up with zeros; then all n-th pieces,
-    flattened from ``dim`` on, in row n: ``torch._chunk_cat``.
-
-    Raises:
-        RuntimeError: no tensors, or fewer than one chunk.
-    """
+    flattened from ``dim`` on, in row n. Raises RuntimeError: no tensors, or fewer than one chunk."""
     if not tensors or num_chunks < 1:
         raise RuntimeError(f"_chunk_cat expects tensors and at least one chunk, got {len(tensors)} and {num_chunks}")
     if any(not tensor.numel() for tensor in tensors):
@@ -109,9 +96,8 @@ def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     rows = []
     for tensor in tensors:
         place = dim % tensor.ndim
-        length = -(-tensor.shape[place] // num_chunks)
-        margin = num_chunks * length - tensor.shape[place]
-        filled = F.pad(tensor, (0, 0) * (tensor.ndim - place - 1) + (0, margin)) if margin else tensor
+        margin = -tensor.shape[place] % num_chunks
+        filled = F.pad(tensor, (0, 0) * (tensor.ndim - place - 1) + (0, margin))
         rows.append(filled.reshape(*tensor.shape[:place], num_chunks, -1))
     return cat(rows, -1)
 
@@ -156,17 +142,6 @@ def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False)
     return channels(input, p, train, inplace)
 
 
-feature_dropout_ = partial(feature_dropout, inplace=True)
-
-
-def _in_place(name: str) -> Callable[..., Tensor]:
-    """``F.NAME(input, p, train)`` in place."""
-    return lambda input, p, train: getattr(F, name)(input, p, train, inplace=True)
-
-
-globals().update({f"{name}_": _in_place(name) for name in ("dropout", "alpha_dropout", "feature_alpha_dropout")})
-
-
 # Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
 
 ORDERS = {
@@ -203,3 +178,51 @@ def _native(name: str, order: str) -> Callable[..., Tensor]:
 
 
 globals().update({name: _native(name, order) for names, order in ORDERS.items() for name in names.split()})
+dropout_, alpha_dropout_, feature_dropout_, feature_alpha_dropout_ = (
+    partial(globals()[f"{kind}dropout"], inplace=True) for kind in ("", "alpha_", "feature_", "feature_alpha_")
+)
+
+# softmax ------------------------------------------------------------------------------------------------------
+
+
+def _of_core(function: Any) -> Any:
+    """``F.softmax`` or the like, as PyTorch's core has it: of float16 in float32 with ``half_to_float``."""
+    return lambda input, dim, half_to_float=False: function(input, dim, dtype=float32 if half_to_float else None)
+
+
+_softmax, _log_softmax = _of_core(F.softmax), _of_core(F.log_softmax)
+
+
+def _masked_softmax(x: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+    """softmax of the elements that a mask leaves; the others are 0, also in rows where it leaves none (PyTorch: NaN).
+
+    Args:
+        x: (B, H, T, S), or of any shape with a mask of that shape.
+        mask: bool, True where an element is left out.
+        dim: None for the last axis.
+        mask_type: 0 for a mask (T, S) of attention, 1 for one (B, S) of padding; ignored for one of the shape of ``x``.
+
+    Raises:
+        RuntimeError: the mask is not of bools, or its shape does not fit its type.
+    """
+    if mask.dtype is not bool_:
+        raise RuntimeError("Mask should be a boolean tensor")
+    if mask.shape != x.shape:
+        if mask_type is None:
+            raise RuntimeError("Mask Type should be defined")
+        if mask.shape != {0: x.shape[-2:], 1: (x.shape[0], x.shape[-1])}.get(mask_type):
+            raise RuntimeError(f"mask_type == {mask_type} does not take a mask of shape {list(mask.shape)}")
+        mask = mask[:, None, None] if mask_type == 1 else mask
+    return F.softmax(x.masked_fill(mask, float("-inf")), -1 if dim is None else dim)
+
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of ``output = softmax(x, dim)`` for x, in a dtype."""
+    g, y = in_float32(grad_output), in_float32(output)
+    return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)
+
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of ``output = log_softmax(x, dim)`` for x, in a dtype."""
+    g, y = in_float32(grad_output), in_float32(output)
+    return (g - y.exp() * g.sum(dim, keepdim=True)).to(input_dtype)

@@ -12,11 +12,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autograd import graph
-from ..autograd.hooks import AROUND, RemovableHandle, errors
+from ..autograd.hooks import AROUND, RemovableHandle, check_like, errors, shown
 from ..autograd.origin import there
-from ..autograd.tape import Lost, Node
+from ..autograd.tape import Lost, Node, Variable
 from ..autograd.walk import intact, result_of
-from .around import Around
+from ..functions.creation import zeros_like
 from .saved import SavedTensor
 
 # Names ----------------------------------------------------------------------------------------------------
@@ -27,10 +27,10 @@ def _others(node: Node) -> dict[int, Any]:
     return dict(zip(node.plan.others, node.others, strict=False))
 
 
-def _argument(node: Node, name: str) -> Any:
-    """Such an argument of a node's op by its name; None where it is unknown."""
+def _has_dim(node: Node) -> bool:
+    """Whether a node's op has an argument ``dim``, and it is not None."""
     params = node.op.params
-    return _others(node).get(params.index(name) if name in params else -1)
+    return "dim" in params and _others(node).get(params.index("dim")) is not None
 
 
 def _ndim(node: Node, place: int) -> int:
@@ -70,22 +70,18 @@ def _linear(node: Node) -> str:
     return "View" if has_bias else "UnsafeView"
 
 
-def _numbered(name: str, *parameters: str) -> Callable[[Node], str]:
-    """A name with 1 where one of these arguments is there, else 0."""
-    return lambda node: f"{name}Backward{int(any(_argument(node, p) is not None for p in parameters))}"
-
-
-def _of_tensor(name: str, place: int) -> Callable[[Node], str]:
-    """A name with 1 where an argument is a tensor, else 0."""
-    return lambda node: f"{name}Backward{int(_is_tensor(node, place))}"
-
-
 def _pow(node: Node) -> str:
     return f"PowBackward{0 if not _is_tensor(node, 1) else 1 if _is_tensor(node, 0) else 2}"
 
 
-def _fourier(node: Node) -> str:
-    return "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C"
+def _by_dim(name: str) -> Callable[[Node], str]:
+    """A name with 1 where ``dim`` is there, else 0."""
+    return lambda node: f"{name}Backward{int(_has_dim(node))}"
+
+
+def _by_tensor(name: str, place: int) -> Callable[[Node], str]:
+    """A name with 1 where an argument is a tensor, else 0."""
+    return lambda node: f"{name}Backward{int(_is_tensor(node, place))}"
 
 
 _PLAIN = """
@@ -101,24 +97,24 @@ _PLAIN = """
 """
 _NAMES: dict[str, str | Callable[[Node], str]] = {
     **dict(pair.split("=") for pair in _PLAIN.split()),
-    "amax": lambda node: "Amax" if _argument(node, "dim") is not None else "MaxBackward1",
-    "amin": lambda node: "Amin" if _argument(node, "dim") is not None else "MinBackward1",
+    "amax": lambda node: "Amax" if _has_dim(node) else "MaxBackward1",
+    "amin": lambda node: "Amin" if _has_dim(node) else "MinBackward1",
     "clamp": lambda node: f"ClampBackward{int(not (_is_tensor(node, 1) or _is_tensor(node, 2)))}",
     "div": lambda node: "Div" if _is_tensor(node, 0) else "Mul",
-    "fft": _fourier,
-    "fmod": _of_tensor("Fmod", 1),
+    "fft": lambda node: "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C",
+    "fmod": _by_tensor("Fmod", 1),
     "getitem": _getitem,
-    "lerp": _of_tensor("Lerp", 2),
+    "lerp": _by_tensor("Lerp", 2),
     "linear": _linear,
     "matmul": _matmul,
-    "mean": _numbered("Mean", "dim"),
+    "mean": _by_dim("Mean"),
     "pick": lambda node: {4: "MaxPool2DWithIndices", 5: "MaxPool3DWithIndices"}.get(_ndim(node, 0), "Squeeze"),
     "pow": _pow,
-    "prod": _numbered("Prod", "dim"),
-    "remainder": _of_tensor("Remainder", 1),
-    "squeeze": _numbered("Squeeze", "dim"),
+    "prod": _by_dim("Prod"),
+    "remainder": _by_tensor("Remainder", 1),
+    "squeeze": _by_dim("Squeeze"),
     "sub": lambda node: "Sub" if _is_tensor(node, 0) else "RsubBackward1",
-    "sum": _numbered("Sum", "dim"),
+    "sum": _by_dim("Sum"),
 }
 
 
@@ -135,8 +131,8 @@ def node_name(node: Node) -> str:
 
 _metadata: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 _FIRST = ("self", "input", "mat1", "tensor1")
-RESULT = -1  # the place of a node's result, beside those of the arguments that it keeps
 _SECOND = ("other", "exponent", "mat2", "tensor2", "vec")
+_RESULTS = ("result", "output", "result0", "result1", "result2")
 
 
 def of_node(node: Any, name: str) -> Any:
@@ -162,6 +158,118 @@ def of_node(node: Any, name: str) -> Any:
     raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}", name=name, obj=node)
 
 
+def _saved(node: Node, name: str) -> Any:
+    """A value that a node keeps, by PyTorch's name for it."""
+    place, value = _place(node, name)
+    if place is None:
+        return value
+    packed: Any = node.saved
+    saved = intact(node)
+    kept = result_of(node) if place == -1 else saved[place]
+    if isinstance(packed, Lost):
+        packed.used(node)
+    return kept[0] if place == -1 and isinstance(kept, tuple) else kept
+
+
+def _place(node: Node, name: str) -> tuple[int | None, Any]:
+    """The place of a tensor among the values that a node keeps, -1 for its result, by PyTorch's name; or None and
+    another value. Raises AttributeError: nothing has that name."""
+    op, plan = node.op, node.plan
+    if name in _RESULTS and plan.keeps_out:
+        return -1, None
+    params = (*op.params, *[op.variadic] * (len(plan.needs) - op.arity))
+    at = 0 if name in _FIRST else 1 if name in _SECOND else params.index(name) if name in params else -1
+    if at in plan.keep:
+        return plan.keep.index(at), None
+    if at in (others := _others(node)):
+        return None, there(others[at])
+    if name == "self_sym_sizes":
+        return None, tuple(node.edges[0][2])
+    raise AttributeError(f"{node!r} keeps no {name!r}", name=f"_saved_{name}", obj=node)
+
+
+# Hooks ----------------------------------------------------------------------------------------------------
+
+_OF_NUMBERS = ("add", "div", "mul", "sub", "where")
+
+
+class Around:
+    """Hooks on a node, or on the accumulation of a leaf's gradient.
+
+    Attributes:
+        first: called with the gradients that have arrived, before the node's rules run.
+        last: called with the gradients of the inputs and with those that had arrived, when they have run.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[int, Callable[..., Any]] = {}
+        self.last: dict[int, Callable[..., Any]] = {}
+
+    def before(self, node: Node, sums: dict[int, list[Any]]) -> None:
+        """Let the first hooks see and replace the gradients that have arrived at a node."""
+        arrived = _arrived(node, sums)
+        for slot, gradient in enumerate(self.run_first(arrived)):
+            if gradient is not arrived[slot]:
+                gradient = zeros_like(arrived[slot]) if gradient is None else gradient
+                sums[slot] = [_like(gradient, next(iter(sums.values()))[0]), False]
+
+    def run_first(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The gradients that have arrived, as the first hooks change them."""
+        for hook in list(self.first.values()):
+            arrived = _replaced(hook(arrived), arrived)
+        return arrived
+
+    def after(self, node: Node, sums: dict[int, list[Any]], gradients: Any) -> list[Any]:
+        """Let the last hooks see and replace the gradients of a node's inputs."""
+        places = inputs_of(node)
+        arrived, like = _arrived(node, sums), next(iter(sums.values()))[0]
+        passed = tuple(None if i is None or gradients[i] is None else shown(gradients[i]) for i in places)
+        for hook in list(self.last.values()):
+            passed = _replaced(hook(passed, arrived), passed)
+        by_edge = {i: g for i, g in zip(places, passed, strict=True) if i is not None}
+        return [None if g is None else _like(g, like) for _, g in sorted(by_edge.items())]
+
+
+def inputs_of(node: Node) -> list[int | None]:
+    """For each input that may have a gradient the number of its edge, None where it wants none. (PyTorch makes tensors
+    of numbers in some ops, and has another op for numbers in the rest.)"""
+    op, edges, others = node.op, iter(range(len(node.edges))), _others(node)
+    kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
+    places = [
+        next(edges) if needs else None
+        for i, needs in enumerate(node.plan.needs)
+        if needs or (op.differentiable >> i & 1 and (hasattr(x := others.get(i), "shape") or isinstance(x, kinds)))
+    ]
+    if op.name in _OF_NUMBERS[:4] and isinstance(others.get(0), kinds):  # 2 * x is x * 2; 1 - x is an op of x
+        return [0] if op.name == "sub" else [0, None]
+    return places
+
+
+def _arrived(node: Node, sums: dict[int, list[Any]]) -> tuple[Any, ...]:
+    return tuple(shown(sums[i][0]) if i in sums else None for i in range(len(node.results or (0,))))
+
+
+def _like(gradient: Any, other: Any) -> Any:
+    """A gradient in the form that the walk goes on with: an array, or a tensor where the walk is recorded."""
+    return gradient if gradient is None or isinstance(other, Variable) else gradient.array
+
+
+def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The gradients after a hook on a node, whose result may be None for no change."""
+    if result is None:
+        return before
+    if not isinstance(result, tuple):
+        raise TypeError(f"a hook on a node must return a tuple or None, not {type(result).__name__}")
+    if len(result) != len(before):
+        raise RuntimeError(
+            f"a hook on a node returned an incorrect number of gradients: {len(result)}, not {len(before)}"
+        )
+    for new, old in zip(result, before, strict=True):
+        if new is not None:
+            check_like(new, new if old is None else old)
+    return result
+
+
 def _around(node: Any) -> Around:
     if isinstance(node, graph.AccumulateGrad):
         node.variable._around = node.variable._around or Around()
@@ -181,42 +289,3 @@ def _register_prehook(node: Any, fn: Callable[..., Any]) -> RemovableHandle:
 
 
 _METHODS: dict[str, Callable[..., Any]] = {"register_hook": _register_hook, "register_prehook": _register_prehook}
-
-
-def _saved(node: Node, name: str) -> Any:
-    """A value that a node keeps, by PyTorch's name for it."""
-    place, value = _place(node, name)
-    if place is None:
-        return value
-    packed: Any = node.saved
-    saved = intact(node)
-    kept = _outcome(node) if place == RESULT else saved[place]
-    if isinstance(packed, Lost):
-        packed.used(node)
-    return kept
-
-
-def _place(node: Node, name: str) -> tuple[int | None, Any]:
-    """The place of a tensor among the values that a node keeps, by PyTorch's name; or None and another value.
-
-    Raises:
-        AttributeError: nothing has that name.
-    """
-    op, plan = node.op, node.plan
-    if name in ("result", "output", *(f"result{i}" for i in range(3))) and plan.keeps_out:
-        return RESULT, None
-    params = (*op.params, *[op.variadic] * (len(plan.needs) - op.arity))
-    at = 0 if name in _FIRST else 1 if name in _SECOND else params.index(name) if name in params else -1
-    if at in plan.keep:
-        return plan.keep.index(at), None
-    if at in (others := _others(node)):
-        return None, there(others[at])
-    if name == "self_sym_sizes":
-        return None, tuple(node.edges[0][2])
-    raise AttributeError(f"{node!r} keeps no {name!r}", name=f"_saved_{name}", obj=node)
-
-
-def _outcome(node: Node) -> Any:
-    """The result of an op, or the first of several, with its history."""
-    results = result_of(node)
-    return results[0] if isinstance(results, tuple) else results

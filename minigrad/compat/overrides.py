@@ -225,28 +225,22 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 # The functions --------------------------------------------------------------------------------------------
 
-_PLACES = dict.fromkeys(("", "linalg", "fft", "special", "nn.functional", "nn.init"), "") | {
-    "autograd": "backward grad"
-}
+_PLACES = ("", "linalg", "fft", "special", "nn.functional", "nn.init", "autograd")
 # They take no tensors, or are asked of tensors as they are.
 _IGNORED = set(
     """
-    broadcast_shapes from_numpy frombuffer get_rng_state initial_seed is_storage is_tensor seed set_default_tensor_type
-    set_printoptions set_rng_state typename as_subclass __new__ __init__ __iter__ __hash__ __getattr__ __reduce__
-    __dir__ __init_subclass__ __class_getitem__
+    broadcast_shapes from_numpy frombuffer get_rng_state gradcheck gradgradcheck initial_seed is_grad_enabled is_storage
+    is_tensor seed set_default_tensor_type set_printoptions set_rng_state typename as_subclass __new__ __init__ __iter__
+    __hash__ __getattr__ __reduce__ __dir__ __init_subclass__ __class_getitem__
     """.split()  # noqa: SIM905 (a table)
 )
-# The special methods that PyTorch treats as another method. All others are called as they are.
 _AS = """
-add:add,radd add_:iadd sub:sub sub_:isub mul:mul,rmul mul_:imul div:truediv,div div_:itruediv,idiv
-floor_divide_:ifloordiv remainder:mod remainder_:imod bitwise_and:rand bitwise_or:ror bitwise_xor:rxor
-positive:pos matmul:matmul ne:ne lt:lt le:le gt:gt ge:ge neg:neg abs:abs
+abs add div ge gt iadd=add_ idiv=div_ ifloordiv=floor_divide_ imod=remainder_ imul=mul_ isub=sub_ itruediv=div_ le lt
+matmul mod=remainder mul ne neg pos=positive radd=add rand=bitwise_and rmul=mul ror=bitwise_or rxor=bitwise_xor sub
+truediv=div
 """
-_OPERATORS = {
-    f"__{operator}__": name
-    for name, _, operators in (row.partition(":") for row in _AS.split())
-    for operator in operators.split(",")
-}
+# The special methods that PyTorch treats as another method. All others are called as they are.
+_OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partition("=") for pair in _AS.split())}
 
 
 def modules(place: str) -> list[Any]:
@@ -271,9 +265,9 @@ def _attributes() -> dict[Any, list[tuple[type, str]]]:
 def _table() -> dict[Any, tuple[str, Any]]:
     """The public functions that ask: for each, PyTorch's name and the function that runs."""
     table: dict[Any, tuple[str, Any]] = {}
-    for place, public in _PLACES.items():
+    for place in _PLACES:
         for module in modules(place):
-            for name in public.split() or getattr(module, "__all__", vars(module)):
+            for name in getattr(module, "__all__", vars(module)):
                 value = getattr(module, name)
                 if name[0] != "_" and name not in _IGNORED and hasattr(value, "is_border"):
                     table.setdefault(value, (".".join(filter(None, ("torch", place, name))), value))
@@ -304,15 +298,13 @@ class _Asking:
     def __init__(self, public: Any) -> None:
         name, function = _table()[public]
         self.attribute = name.rpartition(".")[2]
-        is_special = public is function and self.attribute.endswith("__")
-        if is_special:
+        self.is_operator = public is function and self.attribute.endswith("__")
+        if self.is_operator:
             function.__name__ = {"__pow__": "pow", "__ipow__": "pow_"}.get(self.attribute, self.attribute)
         functools.update_wrapper(self, function)
-        self.is_operator = is_special
         self.switch, self.own, self.run = _switch(public, function)
-        self.public = self if self.own is public else public
-        self.func = self.public
-        if is_special and self.attribute in _OPERATORS:
+        self.func = self.public = self if self.own is public else public
+        if self.is_operator and self.attribute in _OPERATORS:
             self.func = asking(getattr(Tensor, _OPERATORS[self.attribute])).public
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -31,12 +31,11 @@ M = TypeVar("M", bound=Module)
 class BasePruningMethod(ABC):
     """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``.
 
-    Attributes:
-        PRUNING_TYPE: where a second pruning looks for more: "unstructured" at the elements that are left,
-            "structured" at the slices of ``dim`` that are left, "global" at all elements.
+    ``PRUNING_TYPE`` says where a second pruning looks for more: "unstructured" at the elements that are left,
+    "structured" at the slices of ``dim`` that are left, "global" at all elements.
     """
 
-    PRUNING_TYPE: ClassVar[str]
+    PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
 
     def __call__(self, module: Module, inputs: Any) -> None:
@@ -56,10 +55,9 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter, by a method made of the arguments. Gives the hook: of the second pruning on a container.
+        """Prune a parameter, by a method of the arguments; ``importance_scores``, of its shape, take its place there.
 
-        Args:
-            importance_scores: a tensor of the parameter's shape, in whose place the mask is computed.
+        Returns the hook: from the second pruning on a container.
         """
         earlier = _hook(module, name)
         value = getattr(module, name)
@@ -105,8 +103,6 @@ class BasePruningMethod(ABC):
 
 class PruningContainer(BasePruningMethod):
     """Prunings of one parameter, one after another: the last one looks at the elements that the others left."""
-
-    PRUNING_TYPE = "unstructured"
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -156,15 +152,10 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """A mask of ones, for parameters that are to have a mask without being pruned."""
 
-    PRUNING_TYPE = "unstructured"
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far."""
-        return default_mask
+    compute_mask = lambda self, t, default_mask: default_mask
 
 
 class _ByAmount(BasePruningMethod):
-    PRUNING_TYPE = "unstructured"
     _scores: Any  # of elements or slices: the lowest are pruned
 
     def __init__(self, amount: float) -> None:
@@ -181,7 +172,6 @@ class _Elements(_ByAmount):
     """Prunes the elements with the lowest scores."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, with zeros for ``amount`` elements of ``t``."""
         number = self._number(t.nelement())
         mask = default_mask.clone(memory_format=contiguous_format)
         if number:
@@ -192,15 +182,13 @@ class _Elements(_ByAmount):
 class RandomUnstructured(_Elements):
     """Prunes elements at random."""
 
-    def _scores(self, t: Tensor) -> Tensor:
-        return -rand_like(t)  # the largest numbers go, as in PyTorch
+    _scores = lambda self, t: -rand_like(t)  # the largest numbers go, as in PyTorch
 
 
 class L1Unstructured(_Elements):
     """Prunes the elements of the smallest absolute values."""
 
-    def _scores(self, t: Tensor) -> Tensor:
-        return t.detach().abs()
+    _scores = lambda self, t: t.detach().abs()
 
 
 class _Slices(_ByAmount):
@@ -213,7 +201,6 @@ class _Slices(_ByAmount):
         self.dim = dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, with zeros for ``amount`` slices of ``t``."""
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         length = t.shape[self.dim]
@@ -229,8 +216,7 @@ class _Slices(_ByAmount):
 class RandomStructured(_Slices):
     """Prunes slices at random."""
 
-    def _scores(self, t: Tensor) -> Tensor:
-        return rand(t.shape[self.dim])
+    _scores = lambda self, t: rand(t.shape[self.dim])
 
 
 class LnStructured(_Slices):
@@ -240,8 +226,7 @@ class LnStructured(_Slices):
         super().__init__(amount, dim)
         self.n = n
 
-    def _scores(self, t: Tensor) -> Tensor:
-        return _compute_norm(t.detach(), self.n, self.dim)
+    _scores = lambda self, t: _compute_norm(t.detach(), self.n, self.dim)
 
 
 class CustomFromMask(BasePruningMethod):
@@ -279,14 +264,11 @@ custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters together, as if they were one vector.
+    """Prune several parameters together, as if they were one vector. Raises TypeError for arguments of another kind.
 
     Args:
         parameters: pairs (module, name). pruning_method: an unstructured one; ``kwargs`` are its arguments.
         importance_scores: a tensor for a pair, in whose place scores are taken.
-
-    Raises:
-        TypeError: an argument is of another kind.
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -334,7 +316,6 @@ def _hook(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
 
 
 def _validate_pruning_amount_init(amount: Any) -> None:
-    """Raises TypeError or ValueError for an amount of no tensor."""
     if not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1):
@@ -342,13 +323,11 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 
 def _validate_pruning_amount(amount: float, tensor_size: int) -> None:
-    """Raises ValueError where fewer elements than the amount are there."""
     if isinstance(amount, int) and amount > tensor_size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
 
 
 def _validate_structured_pruning(t: Tensor) -> None:
-    """Raises ValueError for a vector."""
     if t.ndim <= 1:
         raise ValueError(
             f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
@@ -357,16 +336,13 @@ def _validate_structured_pruning(t: Tensor) -> None:
 
 
 def _validate_pruning_dim(t: Tensor, dim: int) -> None:
-    """Raises IndexError for an axis that is not there."""
     if dim >= t.ndim:
         raise IndexError(f"Invalid index {dim} for tensor of size {tuple(t.shape)}")
 
 
 def _compute_nparams_toprune(amount: float, tensor_size: int) -> int:
-    """An amount as a number."""
     return amount if isinstance(amount, int) else round(amount * tensor_size)
 
 
 def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
-    """The norm of each slice of an axis."""
     return norm(t, n, [axis for axis in range(t.ndim) if axis != dim % t.ndim])

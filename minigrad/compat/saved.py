@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from ..autograd.function import _Result
-from ..autograd.mode import no_grad
+from ..autograd.mode import at_end, no_grad
 from ..autograd.observer import Observer, attach, detach, observed
 from ..autograd.recompute import Region
 from ..autograd.tape import Lost, Node, Variable, record, wrap
@@ -67,11 +67,7 @@ class saved_tensors_hooks(Observer):
             pack(node, self)
 
     def packed(self, tensor: Any) -> Any:
-        """The pack hook's result for a tensor.
-
-        Raises:
-            RuntimeError: the hook has changed the tensor.
-        """
+        """The pack hook's result for a tensor. Raises RuntimeError: the hook has changed the tensor."""
         before = tensor._changes[0]
         with no_grad():
             kept = self.pack_hook(tensor)
@@ -94,12 +90,18 @@ class saved_tensors_hooks(Observer):
 def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
     """Pack all that a node keeps, or one of the arguments that it keeps, by its place, or (-1) its result."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
-    counted = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
-    counted += [-1] * _results_kept(node)
-    packed.pack(hooks, chosen, node.op.backward is None)
+    whole, hand = chosen is None, partial(_Handed, hooks)
+    places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
+    places += [-1] * _results_kept(node)
+    for i, value in enumerate(packed.saved):
+        if isinstance(value, (Variable, _Result)) and chosen in (None, i):
+            packed.saved[i] = hand(value)
+    if chosen in (None, -1):
+        packed.out = _mapped(packed.out, hand)
+    if whole and node.op.backward is None:  # a Function's residual is its context, and stays as it is
+        packed.residual = _mapped(packed.residual, hand)
     packed.used(node)
-    whole = chosen is None
-    pairs = zip(counted, node.versions, strict=True)
+    pairs = zip(places, node.versions, strict=True)
     node.versions = [([0, None], 0) if whole or place == chosen else version for place, version in pairs]
 
 
@@ -110,34 +112,15 @@ class Packed(Lost):
         self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
         self.out, self.residual = node.out, node.residual
 
-    def pack(self, hooks: saved_tensors_hooks, chosen: int | None, residual: bool) -> None:
-        """Pack all of it, or one part. A Function's ``residual`` is its context, and stays as it is."""
-        for i, value in enumerate(self.saved):
-            if isinstance(value, (Variable, _Result)) and chosen in (None, i):
-                self.saved[i] = _pack(hooks, value)
-        self.out = _mapped(self.out, partial(_pack, hooks)) if chosen in (None, -1) else self.out
-        if residual and chosen is None:
-            self.residual = _mapped(self.residual, partial(_pack, hooks))
-
     def has(self, place: int) -> bool:
         """Whether a part is packed: one of the arguments that the node keeps, by its place, or (-1) its result."""
         part = self.out if place == -1 else self.saved[place]
         return isinstance(part[0] if isinstance(part, tuple) else part, _Handed)
 
-    def _unpack(self, value: Any) -> Any:
-        if not isinstance(value, _Handed):
-            return value
-        array = value.hooks.unpacked(value.kept)
-        if value.result is not None:
-            result = object.__new__(_Result)
-            result.array, result.version, result.slot = array, [0, None], value.result.slot
-            return result
-        return stand_in(array, value.history) if value.history is not None else array
-
     def restore(self, node: Node) -> None:
         """Unpack all values, or, if a hook raises, none."""
-        saved = [self._unpack(value) for value in self.saved]
-        out, residual = (_mapped(value, self._unpack, _Handed) for value in (self.out, self.residual))
+        saved = [value.unpacked() if isinstance(value, _Handed) else value for value in self.saved]
+        out, residual = (_mapped(value, _Handed.unpacked, _Handed) for value in (self.out, self.residual))
         node.saved, node.out, node.residual = saved, out, residual
 
     def used(self, node: Node) -> None:
@@ -146,18 +129,23 @@ class Packed(Lost):
 
 
 class _Handed:
-    """A pack hook's result, and how it is unpacked: as a result of the node, or as a tensor with a history."""
+    """A pack hook's result for a tensor, a result of the node or an array, and how that is unpacked."""
 
-    def __init__(self, hooks: saved_tensors_hooks, tensor: Any, result: _Result | None, history: Any) -> None:
-        self.hooks, self.kept, self.result, self.history = hooks, hooks.packed(tensor), result, history
+    def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
+        self._hooks = hooks
+        self._slot = value.slot if isinstance(value, _Result) else None
+        self._history = history_of(value) if isinstance(value, Variable) else None
+        array = value.array if isinstance(value, _Result) else value
+        self._kept = hooks.packed(value if isinstance(value, Variable) else wrap(array))
 
-
-def _pack(hooks: saved_tensors_hooks, value: Any) -> Any:
-    if isinstance(value, _Result):
-        return _Handed(hooks, wrap(value.array), value, None)
-    if isinstance(value, Variable):
-        return _Handed(hooks, value, None, history_of(value))
-    return _Handed(hooks, wrap(value), None, None)
+    def unpacked(self) -> Any:
+        """What was packed, with another array."""
+        array = self._hooks.unpacked(self._kept)
+        if self._slot is not None:
+            result = object.__new__(_Result)
+            result.array, result.version, result.slot = array, [0, None], self._slot
+            return result
+        return array if self._history is None else stand_in(array, self._history)
 
 
 def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
@@ -194,11 +182,8 @@ class SavedTensor:
         self._node, self._place = args
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Pack the tensor now; see ``saved_tensors_hooks``.
-
-        Raises:
-            RuntimeError: the tensor has been freed, or has hooks.
-        """
+        """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError: the tensor has been freed, or has
+        hooks."""
         if self._node.saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
@@ -231,11 +216,9 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Within it, ``saved_tensors_hooks`` raises a RuntimeError with this message; so does this within such hooks."""
     if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
         raise RuntimeError(error_message)
-    before, _refused.reason = _refused.reason, error_message
-    try:
+    with at_end(setattr, _refused, "reason", _refused.reason) as end, end:
+        _refused.reason = error_message
         yield
-    finally:
-        _refused.reason = before
 
 
 def _saved_tensors_hooks_is_enabled() -> bool:
@@ -268,18 +251,18 @@ class MutationContext(Observer):
         copies: dict[Any, Any] = {}
         for node in nodes:
             if isinstance(node.saved, list):
-                self._keep_copies(node, version, copies)
+                self._keep_copies(node, node.saved, version, copies)
 
-    def _keep_copies(self, node: Node, version: Any, copies: dict[Any, Any]) -> None:
-        saved: list[Any] = node.saved  # type: ignore[assignment]  # a Function's context holds this very list
+    def _keep_copies(self, node: Node, saved: list[Any], version: Any, copies: dict[Any, Any]) -> None:
+        """Exchange what a node keeps; a Function's context holds this very list ``saved``."""
         for i, value in enumerate(saved):
             if isinstance(value, _Result) and value.version is version:
                 value.array, value.version = value.array.copy(), [0, None]
             elif isinstance(value, Variable) and value._changes is version:
-                if id(value) not in copies:
-                    copies[id(value)] = value, stand_in(value.array.copy(), history_of(value))
-                    self.cloned[id(copies[id(value)])] = copies[id(value)][1]
-                saved[i] = copies[id(value)][1]
+                if value not in copies:
+                    copies[value] = stand_in(value.array.copy(), history_of(value))
+                    self.cloned[id(copies[value])] = copies[value]
+                saved[i] = copies[value]
         if any(v is version for v, _ in node.versions[len(node.versions) - _results_kept(node) :]):
             node.out = _mapped(node.out, lambda array: array.copy())
         node.versions = [([0, None], 0) if v is version else (v, at) for v, at in node.versions]

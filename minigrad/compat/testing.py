@@ -17,9 +17,13 @@ from ..tensor import Tensor
 
 __all__ = ["assert_close", "make_tensor"]
 
-_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_TOLERANCES: dict[Any, tuple[float, float]] = {
+    dt.float16: (1e-3, 1e-5),
+    dt.bfloat16: (1.6e-2, 1e-5),
+    **dict.fromkeys((dt.float32, dt.complex64), (1.3e-6, 1e-5)),
+    **dict.fromkeys((dt.float64, dt.complex128), (1e-7, 1e-7)),
+}
 _OF_NUMBERS: dict[type, Any] = {float: dt.float64, complex: dt.complex128}
-_TOLERANCES |= {"complex64": _TOLERANCES["float32"], "complex128": _TOLERANCES["float64"]}
 
 
 def assert_close(
@@ -44,9 +48,7 @@ def assert_close(
         rtol: the relative tolerance, with ``atol``; by default the looser one of the two dtypes.
         atol: the absolute tolerance.
         equal_nan: NaN equals NaN.
-        check_device: devices must be equal.
-        check_dtype: dtypes must be equal.
-        check_stride: strides must be equal.
+        check_device, check_dtype, check_stride: these must be equal, too.
         msg: another text, or a function from the text to another.
 
     Raises:
@@ -57,10 +59,9 @@ def assert_close(
         raise ValueError("rtol and atol must both be specified or both be unspecified")
     checks = {"device": check_device, "dtype": check_dtype, "stride": check_stride}
     attributes = [name for name, check in checks.items() if check]
-    compare = partial(_tensor_difference, attributes, rtol, atol, equal_nan)
-    problem = _difference(actual, expected, compare)
-    if problem:
-        raise AssertionError(msg(problem) if callable(msg) else msg or problem)
+    text = _difference(actual, expected, partial(_tensor_difference, attributes, rtol, atol, equal_nan))
+    if text:
+        raise AssertionError(msg(text) if callable(msg) else msg or text)
 
 
 def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) -> str:
@@ -69,7 +70,7 @@ def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) 
         if set(actual) != set(expected):
             return f"The keys of the mappings do not match: {sorted(map(str, set(actual) ^ set(expected)))}"
         items = ((f"[{key!r}]", _difference(actual[key], expected[key], compare)) for key in expected)
-    elif _is_sequence(expected) and _is_sequence(actual):
+    elif all(isinstance(value, Sequence) and not isinstance(value, str) for value in (actual, expected)):
         if len(actual) != len(expected):
             return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
         pairs = enumerate(zip(actual, expected, strict=True))
@@ -77,10 +78,6 @@ def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) 
     else:
         return compare(actual, expected)
     return next((f"{text}\n\nThe failure occurred for item {place}" for place, text in items if text), "")
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _tensor_difference(
@@ -91,30 +88,20 @@ def _tensor_difference(
         return "" if actual == expected else f"{actual!r} is not {expected!r}"
     both = isinstance(actual, Tensor) and isinstance(expected, Tensor)
     a, e = (as_tensor(value, dtype=_OF_NUMBERS.get(type(value))) for value in (actual, expected))
-    for name in attributes if both else ():
-        if _value(a, name) != _value(e, name):
-            return f"The values for attribute '{name}' do not match: {_value(a, name)} != {_value(e, name)}."
-    if a.shape != e.shape:
-        return f"The values for attribute 'shape' do not match: {tuple(a.shape)} != {tuple(e.shape)}."
-    default = [max(values) for values in zip(_tolerance(a), _tolerance(e), strict=True)]
-    rtol, atol = default[0] if rtol is None else rtol, default[1] if atol is None else atol
-    return _compare(_host(a), _host(e), rtol, atol, equal_nan)
-
-
-def _host(tensor: Tensor) -> Any:
-    return (tensor.float() if tensor.dtype is dt.bfloat16 else tensor).numpy(force=True)
-
-
-def _value(tensor: Tensor, attribute: str) -> Any:
-    value = getattr(tensor, attribute)
-    return value() if callable(value) else value
-
-
-def _tolerance(tensor: Tensor) -> tuple[float, float]:
-    return _TOLERANCES.get(str(tensor.dtype).rpartition(".")[2], (0.0, 0.0))
+    ours, theirs = (
+        {"device": t.device, "dtype": t.dtype, "stride": t.stride(), "shape": tuple(t.shape)} for t in (a, e)
+    )
+    for name in (*(attributes if both else ()), "shape"):
+        if ours[name] != theirs[name]:
+            return f"The values for attribute '{name}' do not match: {ours[name]} != {theirs[name]}."
+    if rtol is None or atol is None:
+        rtol, atol = map(max, zip(*(_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (a, e)), strict=True))
+    x, y = ((t.float() if t.dtype is dt.bfloat16 else t).numpy(force=True) for t in (a, e))
+    return _compare(x, y, rtol, atol, equal_nan)
 
 
 def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
+    """How many elements of two arrays differ, and where most; "" for none."""
     wrong, wide = a != e, np.result_type(a, e, np.float64)
     a, e = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):

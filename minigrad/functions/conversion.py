@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, of
 from ..backend import dtype as dt
+from ..backend.deferred import Deferred
 from ..backend.order import prefers_channels_last
 from ..ops.elementwise import cast, moved
 from ..tensor import Tensor
-from . import typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, method, named
+
+if TYPE_CHECKING:
+    from . import typed
+else:
+    typed = Deferred("minigrad.functions.typed")
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -36,8 +36,8 @@ from .spelling import spelled
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Places(NamedTuple):
-    """Where the name of a function appears.
+class Places:
+    """Where the name of a function appears. (As a NamedTuple it would take a hundredth of ``import minigrad``.)
 
     Attributes:
         free: ``minigrad.name``.
@@ -46,10 +46,10 @@ class Places(NamedTuple):
         in_place: builds ``Tensor.name_`` from the function; None for no such method.
     """
 
-    free: bool = True
-    method: bool = False
-    attribute: bool = False
-    in_place: Change | None = None
+    def __init__(
+        self, free: bool = True, method: bool = False, attribute: bool = False, in_place: Change | None = None
+    ) -> None:
+        self.free, self.method, self.attribute, self.in_place = free, method, attribute, in_place
 
 
 def function(definition: Function) -> Function:
@@ -85,7 +85,7 @@ def attached(definition: Function) -> Function:
 def attribute(definition: Function) -> Function:
     """Define a property of Tensor, which may be a free function as well."""
     places = getattr(definition, "places", Places(free=False))
-    definition.places = places._replace(attribute=True)  # type: ignore[attr-defined]
+    definition.places = Places(places.free, places.method, True, places.in_place)  # type: ignore[attr-defined]
     return definition
 
 

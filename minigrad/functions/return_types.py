@@ -12,8 +12,8 @@ T = TypeVar("T")  # Tensor, which stands above: its stub, methods.pyi, names the
 
 
 class Result(tuple[*Parts]):
-    """A tuple whose elements have the names that its class annotates. (A ``NamedTuple`` takes much longer to define,
-    and there are many.)
+    """A tuple whose elements have the names that its class or a base annotates. (A ``NamedTuple`` takes much longer to
+    define, and there are many.)
 
     Args:
         values: the elements, or, as in PyTorch, one sequence of them.
@@ -25,6 +25,7 @@ class Result(tuple[*Parts]):
     n_fields = n_sequence_fields = n_unnamed_fields = 0  # as in PyTorch
 
     def __init_subclass__(cls) -> None:
+        cls.__doc__ = cls.__doc__ or f"The result of ``{cls.__name__.replace('linalg_', 'linalg.')}``."
         if "__annotations__" in vars(cls):
             cls._fields = tuple(cls.__annotations__)
             setattr(cls, "__match_args__", cls._fields)  # noqa: B010 - mypy allows no assignment
@@ -55,24 +56,18 @@ class ValuesIndices(Result[T, T]):
     indices: T
 
 
-class max(ValuesIndices[T]):
-    """The result of ``max``."""
+class max(ValuesIndices[T]): ...
 
 
-class min(ValuesIndices[T]):
-    """The result of ``min``."""
+class min(ValuesIndices[T]): ...
 
 
-class sort(ValuesIndices[T]):
-    """The result of ``sort``."""
+class sort(ValuesIndices[T]): ...
 
 
-class topk(ValuesIndices[T]):
-    """The result of ``topk``."""
+class topk(ValuesIndices[T]): ...
 
 
 class frexp(Result[T, T]):
-    """The result of ``frexp``."""
-
     mantissa: T
     exponent: T

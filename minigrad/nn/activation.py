@@ -126,10 +126,7 @@ class PReLU(Layer):
 
     Args:
         num_parameters: 1, or the length C of axis 1: (N, C, ...).
-        init: the initial slopes.
-
-    Attributes:
-        weight: (num_parameters).
+        init: the initial slopes, of the parameter ``weight``, (num_parameters).
     """
 
     _shown = ("num_parameters",)
@@ -220,11 +217,7 @@ class Softmin(_AlongAxis, function=F.softmin):
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W).
-
-    Raises:
-        ValueError: the input has another number of axes.
-    """
+    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError: the input has another number of axes."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):

@@ -34,11 +34,8 @@ class SDPBackend(enum.IntEnum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """No effect: accepted for PyTorch's programs. Attention has one kernel for each device.
-
-    Raises:
-        AssertionError: ``backends`` is neither an SDPBackend nor a list of them.
-    """
+    """No effect: accepted for PyTorch's programs. Attention has one kernel for each device. Raises AssertionError:
+    ``backends`` is neither an SDPBackend nor a list of them."""
     listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
         raise AssertionError("backends must be an instance of SDPBackend or a list of SDPBackend instances")
@@ -60,10 +57,8 @@ class MultiheadAttention(Module):
         add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
         kdim, vdim: widths of key and value, D if None.
         batch_first: inputs are (B, T, D) instead of (T, B, D).
-        device, dtype: of the parameters.
 
-    Raises:
-        ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
+    Raises ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
 
     >>> x = mg.zeros(2, 5, 8)
     >>> out, weights = nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)
@@ -145,8 +140,7 @@ class MultiheadAttention(Module):
             The result, shaped as the query, and the weights after dropout: (B, T, S), or (B, H, T, S) by head,
             without B for inputs without a batch; None without ``need_weights``.
 
-        Raises:
-            AssertionError, RuntimeError: shapes or dtypes do not fit.
+        Raises AssertionError, RuntimeError: shapes or dtypes do not fit.
         """
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)

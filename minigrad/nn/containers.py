@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from ..tensor import Tensor
@@ -33,14 +34,10 @@ class Identity(Module):
         def __call__(self, input: Value) -> Value: ...
 
 
-# Lists -------------------------------------------------------------------------------------------------------
-
-
 class _List(Module):
     """What Sequential, ModuleList and ParameterList share: values in a row, which are attributes."""
 
     def _names(self) -> list[str]:
-        """The attributes' names, in order."""
         return list(self._modules)
 
     def _name(self, index: Any) -> str:
@@ -91,7 +88,6 @@ class _Modules(_List):
         return iter(self._modules.values())
 
     def _renew(self, modules: Iterable[Any]) -> None:
-        """Hold these modules instead, numbered from 0."""
         modules = list(modules)
         self._modules.clear()
         self.extend(modules)
@@ -131,11 +127,7 @@ class Sequential(_Modules):
         return type(self)(OrderedDict(named))
 
     def insert(self, index: int, module: Any) -> Sequential:
-        """Put a module before position ``index``.
-
-        Raises:
-            AssertionError: not a module. IndexError: no such position.
-        """
+        """Put a module before position ``index``. Raises AssertionError: not a module; IndexError: no such position."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -190,14 +182,13 @@ class ModuleList(_Modules):
 
     def _child_lines(self) -> list[str]:
         """Equal neighbours as one line: "(0-11): 12 x Block(...)"."""
-        runs: list[tuple[int, int, str]] = []
-        for i, module in enumerate(self):
-            text = repr(module)
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], i, text)
-            else:
-                runs.append((i, i, text))
-        return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        lines, first = [], 0
+        for text, equal in groupby(map(repr, self)):
+            count = len(list(equal))
+            last = first + count - 1
+            lines.append(f"({first}): {text}" if count == 1 else f"({first}-{last}): {count} x {text}")
+            first += count
+        return lines
 
 
 class ParameterList(_List):
@@ -231,16 +222,12 @@ class ParameterList(_List):
         return _described(enumerate(self), lambda value: value.dtype)
 
 
-# Dicts -------------------------------------------------------------------------------------------------------
-
-
 class _Dict(Module, MutableMapping[str, Any]):
     """What ModuleDict and ParameterDict share."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals itself alone
 
     def _names(self) -> dict[str, Any]:
-        """The keys, in order."""
         return self._modules
 
     def __len__(self) -> int:
@@ -296,10 +283,8 @@ class ParameterDict(_Dict):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
-            raise TypeError(
-                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                f"'{type(key).__name__}')"
-            )
+            problem = f"as it is not a string (type is '{type(key).__name__}')"
+            raise TypeError(f"Index given to ParameterDict cannot be used as a key {problem}")
         setattr(self, key, _as_parameter(value))
         self._keys[key] = None
 

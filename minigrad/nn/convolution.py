@@ -14,12 +14,14 @@ from .parameter import Parameter
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
-_UNUSUAL = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}  # shown by repr if they are not this
 
 
 class _ConvNd(UniformLayer):
     """What all convolutions share: over ``axes`` axes, ``function`` computes them."""
 
+    _unnamed = 2
+    _usual = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1, "bias": True, "padding_mode": "zeros"}
+    _shown = ("in_channels", "out_channels", "kernel_size", "stride", *_usual)
     _axes: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
     transposed: ClassVar[bool] = False
@@ -54,19 +56,8 @@ class _ConvNd(UniformLayer):
         shapes = {"weight": (first, second // groups, *self.kernel_size), "bias": (out_channels,) if bias else None}
         self._add_parameters(device, dtype, **shapes)
 
-    def extra_repr(self) -> str:
-        shown = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}", f"stride={self.stride}"]
-        for name, usual in _UNUSUAL.items():
-            value = getattr(self, name)
-            if value != usual and value != (usual,) * len(self.kernel_size):
-                shown.append(f"{name}={value}")
-        shown += [] if self.bias is not None else ["bias=False"]
-        shown += [] if self.padding_mode == "zeros" else [f"padding_mode={self.padding_mode}"]
-        return ", ".join(shown)
-
 
 def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, groups: int, mode: str) -> None:
-    """Refuse arguments that no convolution can have."""
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
     for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
@@ -106,13 +97,11 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
         groups: the number of groups of channels that are convolved separately.
         bias: whether there is one.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
-        device, dtype: of the parameters.
 
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
 
-    Raises:
-        ValueError: ``groups`` does not divide the channels, or the padding is unknown.
+    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown.
     """
 
 
@@ -127,10 +116,7 @@ class Conv2d(_Conv, axes=2, function=F.conv2d):
 
 
 class Conv3d(_Conv, axes=3, function=F.conv3d):
-    """Cross-correlation over three axes: (N, C, D, H, W) or (C, D, H, W) -> (N, O, *P) or (O, *P).
-
-    Args and attributes: as of ``Conv1d``, with tuples of three.
-    """
+    """Cross-correlation over three axes: (N, C, D, H, W) -> (N, O, *P), or without N. Args: as of ``Conv1d``."""
 
 
 class _ConvTransposeNd(_ConvNd):

@@ -13,20 +13,15 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 class _DropoutNd(FunctionLayer, fields=True):
     p: float = 0.5
     inplace: bool = False
+    _usual = {}
 
     def __post_init__(self) -> None:
         probability("dropout", self.p)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
-
 
 class Dropout(_DropoutNd, function=F.dropout):
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
+    2014). Raises ValueError: ``p`` is not a probability.
 
     >>> _ = mg.manual_seed(0)
     >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))

@@ -9,14 +9,17 @@ from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .functional.embedding import padding_row
-from .module import Module
+from .layer import Layer
 from .parameter import Parameter
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class _Table(Module):
+class _Table(Layer):
     """A weight (num_embeddings, embedding_dim), drawn from the standard normal distribution."""
+
+    _unnamed = 2
+    _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
 
     def _add_weight(
         self, shape: tuple[int, int], padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any
@@ -39,11 +42,6 @@ class _Table(Module):
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
 
-    def _unusual(self, **usual: Any) -> str:
-        """The attributes with another value than the usual one, for ``repr``."""
-        values = {name: getattr(self, name) for name in usual}
-        return "".join(f", {name}={value}" for name, value in values.items() if value != usual[name])
-
 
 class Embedding(_Table):
     """A vector for each of V indices: (...) integers -> (..., embedding_dim).
@@ -52,7 +50,6 @@ class Embedding(_Table):
         num_embeddings: V. embedding_dim: the length of a vector.
         padding_idx: an index whose vector is initially zero and gets no gradient.
         max_norm, norm_type, scale_grad_by_freq, sparse: see ``functional.embedding``.
-        device, dtype: of the weight.
 
     Attributes:
         weight: (num_embeddings, embedding_dim), initially standard normal.
@@ -60,6 +57,8 @@ class Embedding(_Table):
     >>> nn.Embedding(10, 4)(mg.tensor([[1, 2, 3]])).shape
     minigrad.Size([1, 3, 4])
     """
+
+    _shown = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
     def __init__(
         self,
@@ -103,16 +102,11 @@ class Embedding(_Table):
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
-    def extra_repr(self) -> str:
-        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        return f"{self.num_embeddings}, {self.embedding_dim}{self._unusual(**usual)}"
-
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).
+    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: as of ``functional.embedding_bag``."""
 
-    Args and attributes: as of ``Embedding`` and ``functional.embedding_bag``.
-    """
+    _shown = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
 
     def __init__(
         self,
@@ -160,8 +154,3 @@ class EmbeddingBag(_Table):
         names = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "include_last_offset", "padding_idx")
         options = {name: getattr(self, name) for name in names}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
-
-    def extra_repr(self) -> str:
-        scale = self._unusual(max_norm=None, norm_type=2, scale_grad_by_freq=False)
-        padding = self._unusual(padding_idx=None)
-        return f"{self.num_embeddings}, {self.embedding_dim}{scale}, mode={self.mode!r}{padding}"

@@ -131,26 +131,21 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
         return border.leave(result)
     except Exception:
         for hook in after:
-            if hook.always:
-                _call_silently(hook, module, args, kwargs, result)
+            try:
+                if hook.always:
+                    hook(module, args, kwargs, result)
+            except Exception as error:
+                problem = "raised an exception, silenced as another error came first"
+                warn(f"a forward hook with always_call=True {problem}: {error}")
         raise
 
 
-def _call_silently(hook: Hook, *arguments: Any) -> None:
-    """Call a hook after an error, which comes first."""
-    try:
-        hook(*arguments)
-    except Exception as error:
-        warn(f"a forward hook with always_call=True raised an exception, silenced as another error came first: {error}")
-
-
 class _Through(Function):
-    """The identity; ``seen`` gets the gradients that pass, and its result goes on."""
+    """The identity; ``visit`` gets the gradients that pass, and its result goes on."""
 
     @staticmethod
-    def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
-        """The same tensors."""
-        ctx.seen = seen
+    def forward(ctx: Any, visit: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
+        ctx.visit = visit
         ctx.set_materialize_grads(zeros)
         out = tuple(t.detach() for t in tensors)
         ctx.mark_non_differentiable(*(o for o, t in zip(out, tensors, strict=True) if not t.requires_grad))
@@ -158,8 +153,7 @@ class _Through(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Args:
-        """The result of ``seen``."""
-        return (None, None, *ctx.seen(grads))
+        return (None, None, *ctx.visit(grads))
 
 
 class Border:
@@ -183,16 +177,13 @@ class Border:
 
     def leave(self, result: Any) -> Any:
         """The result or results, tied to this border if there are hooks."""
-        if not self.is_watched:
-            return result
-        if isinstance(result, tuple):
+        if self.is_watched and isinstance(result, tuple):
             return _tied(result, self._passed_output, False)
-        if isinstance(result, Tensor):
+        if self.is_watched and isinstance(result, Tensor):
             return _tied((result,), self._passed_output, False)[0]
-        warn(
-            "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-            f"received {type(result)}"
-        )
+        if self.is_watched:
+            expected = "module output should be a Tensor or a tuple of Tensors"
+            warn(f"For backward hooks to be called, {expected} but received {type(result)}")
         return result
 
     def _passed_output(self, grads: Args) -> Args:
@@ -205,10 +196,8 @@ class Border:
         for hook in self.hooks:  # now: there is no gradient that they could wait for
             replacement = hook(self.module, (None,) * self.argument_count, grads)
             if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
-                raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return "
-                    "None or None for all gradients."
-                )
+                where = "for Modules where no input requires gradient"
+                raise RuntimeError(f"Backward hook {where} should always return None or None for all gradients.")
         return grads
 
     def _passed_input(self, grads: Args) -> Args:
@@ -221,19 +210,17 @@ class Border:
         return grads
 
 
-def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient.
-
-    ``seen`` gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros,
-    and not None, for a gradient that does not arrive.
-    """
+def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
+    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient. ``visit``
+    gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros, and not
+    None, for a gradient that does not arrive."""
     tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
     if not any(tensor.requires_grad for tensor in tensors.values()):
         return values
 
     def spread(grads: Args) -> Args:
         by_place = dict(zip(tensors, grads, strict=True))
-        passed = seen(tuple(by_place.get(i) for i in range(len(values))))
+        passed = visit(tuple(by_place.get(i) for i in range(len(values))))
         return tuple(passed[i] for i in tensors)
 
     through = _Through.apply(spread, zeros, *tensors.values())
@@ -250,7 +237,6 @@ def _replaced(replacement: Any, grads: Args, what: str) -> Args:
         return grads
     replacement = replacement if isinstance(replacement, tuple) else (replacement,)
     if len(replacement) != len(grads):
-        raise RuntimeError(
-            f"Backward hook returned an invalid number of {what}, got {len(replacement)}, but expected {len(grads)}"
-        )
+        numbers = f"got {len(replacement)}, but expected {len(grads)}"
+        raise RuntimeError(f"Backward hook returned an invalid number of {what}, {numbers}")
     return replacement

@@ -26,19 +26,14 @@ from .module import Module
 P = ParamSpec("P")
 T = TypeVar("T")
 M = TypeVar("M", bound=Module)
+Source = Generator | None  # of random numbers; None: the default generator
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
-
-    Args:
-        param: the slope of leaky_relu, 0.01 if None.
-
-    Raises:
-        ValueError: the nonlinearity is unknown, or the slope is not a number.
-    """
+    ``param``: the slope, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is no number."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -60,7 +55,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 @no_grad()
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source = None) -> Tensor:
     """Uniform in [a, b).
 
     >>> nn.init.uniform_(mg.empty(100), -1, 1).abs().max() <= 1
@@ -70,7 +65,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 
 @no_grad()
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Source = None) -> Tensor:
     """Normal with a mean and a standard deviation.
 
     >>> _ = mg.manual_seed(0)
@@ -82,12 +77,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 @no_grad()
 def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Generator | None = None,
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Source = None
 ) -> Tensor:
     """Normal, truncated to [a, b] (values, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
@@ -102,9 +92,7 @@ def trunc_normal_(
     return tensor
 
 
-def _draws(
-    fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-) -> tuple[Tensor, Tensor]:
+def _draws(fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Source) -> tuple[Tensor, Tensor]:
     """Numbers, and a mask of those to refuse, so that the others are normal in [a, b]."""
     below, above = (math.erf((bound - mean) / std / math.sqrt(2)) / 2 for bound in (a, b))
     if above - below > 0.3:  # most normal numbers lie in [a, b]
@@ -151,11 +139,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (out, in, ...) that returns each channel unchanged, as far as there are channels.
-
-    Raises:
-        ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels.
-    """
+    """A convolution's weight (out, in, ...) that returns each channel unchanged, as far as there are channels. Raises
+    ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -171,7 +156,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 @no_grad()
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Source = None) -> Tensor:
     """Normal numbers (rows, columns), with a fraction ``sparsity`` of zeros in each column (Martens 2010)."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
@@ -184,7 +169,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 
 @no_grad()
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
     """Uniform in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     >>> nn.init.xavier_uniform_(mg.empty(3, 3)).abs().max() <= 1
@@ -196,7 +181,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 
 @no_grad()
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
     """Normal with standard deviation gain √(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
@@ -219,11 +204,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 @no_grad()
 def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
     """Uniform in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -232,23 +213,18 @@ def kaiming_uniform_(
 
 @no_grad()
 def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
     """Normal with standard deviation gain / √fan (He et al. 2015); ``a`` is the slope of leaky_relu."""
     return tensor.normal_(0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
 
 
 @no_grad()
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Tensor:
     """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
     if tensor.ndim < 2:
-        raise ValueError(
-            f"Only tensors with 2 or more dimensions are supported, this one has shape {tuple(tensor.shape)}"
-        )
+        kinds = "tensors with 2 or more dimensions"
+        raise ValueError(f"Only {kinds} are supported, this one has shape {tuple(tensor.shape)}")
     rows = tensor.array.shape[0]
     columns = tensor.array.size // max(rows, 1)
     normal = randn(rows, columns, generator=generator, dtype=tensor.dtype)
@@ -261,11 +237,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters: load a state dict into it.
-
-    Raises:
-        RuntimeError: it is not a Module with an argument ``device``.
-    """
+    """A module with uninitialised parameters. Raises RuntimeError: it is no Module with an argument ``device``."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -26,14 +26,13 @@ from .parameter import Parameter
 
 
 class Layer(Module):
-    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``.
-
-    Keywords of a class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``.
-    """
+    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``. Keywords of a
+    class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
 
     _fields: ClassVar[dict[str, Argument]] = {}
     _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
     _unnamed: ClassVar[int] = 0  # how many of them it shows without their names
+    _usual: ClassVar[dict[str, Any]] = {"inplace": False}  # those that it shows only if they have another value
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__()
@@ -51,9 +50,12 @@ class Layer(Module):
         parts = []
         for i, name in enumerate(self._fields if self._shown is None else self._shown):
             value = getattr(self, name)
-            value = value is not None if name == "bias" else value
-            if name != "inplace" or value:
+            if name == "bias" and not isinstance(value, bool):
+                value = value is not None
+            if name not in self._usual:
                 parts.append(repr(value) if i < self._unnamed else f"{name}={value!r}")
+            elif set(value if isinstance(value, tuple) else (value,)) != {self._usual[name]}:
+                parts.append(f"{name}={value}")
         return ", ".join(parts)
 
 
@@ -73,7 +75,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one.
+    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one; one
+    without a docstring gets the beginning of the function's.
 
     Args:
         function: what ``forward`` calls.
@@ -102,6 +105,8 @@ class FunctionLayer(Layer):
         if cls._fields:
             cls.__init__ = border(_constructor(cls._fields))  # type: ignore[method-assign]
         if function is not None:
+            about = (function.__doc__ or "").partition("\n\n")[0]
+            cls.__doc__ = cls.__doc__ or f"{about}\n\n    See ``functional.{function.__name__}``."
             taken = inspect.signature(function).parameters
             cls._function = staticmethod(function)
             cls._settings = tuple(name for name in (*cls._fields, "training") if name in taken)
@@ -115,7 +120,6 @@ class FunctionLayer(Layer):
 
 
 def _constructor(fields: dict[str, Argument]) -> Callable[..., None]:
-    """An ``__init__`` that sets the fields."""
     signature = inspect.Signature([Argument("self", Argument.POSITIONAL_OR_KEYWORD), *fields.values()])
 
     def __init__(self: FunctionLayer, *args: Any, **kwargs: Any) -> None:

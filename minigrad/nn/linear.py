@@ -20,7 +20,6 @@ class Linear(UniformLayer):
     Args:
         in_features, out_features: lengths of the input's and output's last axis.
         bias: whether there is a b.
-        device, dtype: of the parameters.
 
     Attributes:
         weight: (out_features, in_features), initially uniform in ±1/√in_features.
@@ -49,12 +48,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Layer):
-    """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features).
-
-    Attributes:
-        weight: (out_features, in1_features, in2_features), initially uniform in ±1/√in1_features.
-        bias: (out_features), likewise, or None.
-    """
+    """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features). Its weight is (out_features,
+    in1_features, in2_features), its bias (out_features), or None. Both are initially uniform in ±1/√in1_features."""
 
     _shown = ("in1_features", "in2_features", "out_features", "bias")
     weight: Parameter

@@ -108,8 +108,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         bias, device, dtype: of the linear layer.
         options: ignored.
 
-    Raises:
-        RuntimeError: weight has another shape than (C,), or label_smoothing is outside [0, 1].
+    Raises RuntimeError: weight has another shape than (C,), or label_smoothing is outside [0, 1].
 
     Attributes:
         linear: Linear(D, C d1 ...).

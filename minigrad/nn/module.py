@@ -25,6 +25,7 @@ T = TypeVar("T", bound="Module")
 Arguments = ParamSpec("Arguments")
 Result_co = TypeVar("Result_co", covariant=True)
 Convert = Callable[[Tensor], Tensor]
+Members = Callable[["Module"], Any]
 _KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
 
 
@@ -93,9 +94,8 @@ class Module(Stateful):
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         """The computation. Every subclass writes its own."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function: write forward(self, ...)'
-        )
+        problem = 'is missing the required "forward" function: write forward(self, ...)'
+        raise NotImplementedError(f"Module [{type(self).__name__}] {problem}")
 
     forward: Callable[..., Any] = _no_forward
 
@@ -110,13 +110,11 @@ class Module(Stateful):
             raise
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of ``forward``, with the hooks around it."""
         return hooks.call(self, args, kwargs) if self._has_hooks() else self.forward(*args, **kwargs)
 
     def _has_hooks(self) -> bool:
-        """Whether hooks see its calls, its own or those of all modules."""
-        forward, backward = self._forward_hooks or self._forward_pre_hooks, self._backward_hooks
-        return bool(forward or backward or self._backward_pre_hooks or any(hooks.AROUND_CALLS))
+        forward = self._forward_hooks or self._forward_pre_hooks
+        return bool(forward or self._backward_hooks or self._backward_pre_hooks or any(hooks.AROUND_CALLS))
 
     # Attributes ---------------------------------------------------------------------------------------------
 
@@ -160,11 +158,9 @@ class Module(Stateful):
 
     def _check_ready(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
-            plural = "s" if kind == "parameter" else ""
-            raise AttributeError(
-                f"cannot assign {kind}{plural} before Module.__init__() call: begin {type(self).__name__}.__init__ "
-                f"with super().__init__()"
-            )
+            kinds = "parameters" if kind == "parameter" else kind
+            remedy = f"begin {type(self).__name__}.__init__ with super().__init__()"
+            raise AttributeError(f"cannot assign {kinds} before Module.__init__() call: {remedy}")
 
     def _make_room(self, name: str, kind: str) -> None:
         """Remove an attribute of that name, unless it is of this kind already."""
@@ -178,11 +174,8 @@ class Module(Stateful):
     # Registration -------------------------------------------------------------------------------------------
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name; None reserves the name.
-
-        Raises:
-            TypeError, KeyError: the name or the value cannot be registered. ValueError: the tensor is no leaf.
-        """
+        """Add a parameter under a name; None reserves the name. Raises TypeError, KeyError: the name or the value
+        cannot be registered; ValueError: the tensor is no leaf."""
         if isinstance(param, Parameter) and not param.is_leaf:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
         self._register("parameter", name, param, Parameter)
@@ -216,7 +209,6 @@ class Module(Stateful):
         self.add_module(name, module)
 
     def _register(self, kind: str, name: Any, value: Any, expected: type[Any]) -> None:
-        """Add a value, after a check of it and its name."""
         self._check_ready(kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
@@ -266,10 +258,8 @@ class Module(Stateful):
 
     def _register_backward_hook(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
-                "use only one of them."
-            )
+            both = "both regular backward hooks and full backward hooks on a single Module"
+            raise RuntimeError(f"Cannot use {both}. Please use only one of them.")
         self._is_full_backward_hook = full
         return hooks.register(self._backward_hooks, hook, prepend)
 
@@ -306,21 +296,17 @@ class Module(Stateful):
         return (module for _, module in self.named_children())
 
     def _named_members(
-        self,
-        get_members_fn: Callable[[Module], Any],
-        prefix: str = "",
-        recurse: bool = True,
-        remove_duplicate: bool = True,
+        self, get_members_fn: Members, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """(full name, value) for each (name, value) that ``get_members_fn`` returns of a module."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        seen: set[int] = set()
+        yielded: set[int] = set()
         for owner_name, owner in modules:
             for name, value in get_members_fn(owner):
-                if value is None or id(value) in seen:
+                if value is None or id(value) in yielded:
                     continue
                 if remove_duplicate:
-                    seen.add(id(value))
+                    yielded.add(id(value))
                 yield (f"{owner_name}.{name}" if owner_name else name), value
 
     def named_parameters(
@@ -352,11 +338,7 @@ class Module(Stateful):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of a full name, such as "encoder.layers.0".
-
-        Raises:
-            AttributeError: the name does not exist, or is not a module's.
-        """
+        """The submodule of a full name, such as "encoder.layers.0". Raises AttributeError: there is no module."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = getattr(module, name, None)
@@ -368,11 +350,8 @@ class Module(Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule of a full name, or add one unless ``strict``.
-
-        Raises:
-            ValueError: no name, or no module. AttributeError: see ``get_submodule``.
-        """
+        """Replace the submodule of a full name, or add one unless ``strict``. Raises ValueError: no name, or no module;
+        AttributeError: see ``get_submodule``."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -463,8 +442,9 @@ class Module(Stateful):
                 module._apply(fn)
         with no_grad():
             for parameter in self._parameters.values():
-                if parameter is not None:
-                    _convert(parameter, fn)
+                for tensor in (parameter, None if parameter is None else parameter.grad):
+                    if tensor is not None and (converted := fn(tensor)).array is not tensor.array:
+                        tensor.array, tensor._changes = converted.array, converted._changes
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)
@@ -484,8 +464,7 @@ class Module(Stateful):
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
         dtype.
 
-        Raises:
-            TypeError: the dtype is of integers or bools, or an argument is not in its place. RuntimeError: ``copy``.
+        Raises TypeError: the dtype is of integers or bools, or an argument is not in its place; RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
@@ -545,15 +524,11 @@ class Module(Stateful):
 
     def share_memory(self: T) -> T:
         """Not provided: processes do not share memory. Raises NotImplementedError."""
-        raise NotImplementedError(
-            "Module.share_memory is not provided: each process would train its own copy. Send state_dict() "
-            "through a queue instead"
-        )
+        reason = "each process would train its own copy. Send state_dict() through a queue instead"
+        raise NotImplementedError(f"Module.share_memory is not provided: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """No effect: accepted for PyTorch's programs."""
-
-    # Display ------------------------------------------------------------------------------------------------
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -563,7 +538,6 @@ class Module(Stateful):
         return ""
 
     def _child_lines(self) -> list[str]:
-        """A line "(name): repr" for each submodule."""
         return [f"({name}): {module!r}" for name, module in self._modules.items()]
 
     def __repr__(self) -> str:
@@ -599,12 +573,3 @@ def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
     """Delete a gradient, or set it to zero (without its history)."""
     if tensor.grad is not None:
         tensor.grad = None if set_to_none else tensor.grad.detach().zero_()
-
-
-def _convert(parameter: Tensor, convert: Convert) -> None:
-    """Replace the memory of a parameter and of its gradient by that of their converted values."""
-    for tensor in (parameter, parameter.grad):
-        if tensor is not None:
-            converted = convert(tensor)
-            if converted.array is not tensor.array:
-                tensor.array, tensor._changes = converted.array, converted._changes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..autograd import no_grad
 from ..autograd.tracebacks import warn
 from ..backend import dtype as dt
 from ..functions.arguments import in_float32
@@ -14,6 +13,7 @@ from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .functional._spatial import tuple_of
+from .functional.normalization import move, scaled
 from .layer import FunctionLayer, Layer
 from .module import Module
 from .parameter import Parameter
@@ -40,7 +40,6 @@ class LayerNorm(_Affine):
         normalized_shape: the length of the last axis, or the lengths of several last axes.
         eps: added to the variance.
         elementwise_affine: whether there is a weight. bias: whether there is a bias, too.
-        device, dtype: of the parameters.
 
     Attributes:
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
@@ -72,13 +71,8 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
-
-    Args: as of ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's.
-
-    Attributes:
-        weight: ``normalized_shape``, initially 1, or None.
-    """
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: as of
+    ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's."""
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
@@ -188,11 +182,9 @@ class _NormBase(_Affine):
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.array.ndim not in self._dims:
-            expected = " or ".join(f"{n}D" for n in self._dims)
-            raise ValueError(
-                f"expected {expected} input (got {input.array.ndim}D input): {self._get_name()} takes (N, C, ...), and "
-                f"this has the shape {tuple(input.array.shape)}"
-            )
+            expected = f"expected {' or '.join(f'{n}D' for n in self._dims)} input (got {input.array.ndim}D input)"
+            actual = f"takes (N, C, ...), and this has the shape {tuple(input.array.shape)}"
+            raise ValueError(f"{expected}: {self._get_name()} {actual}")
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **named: Any
@@ -232,14 +224,12 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
         momentum: the weight of a new batch in the running statistics; None: they are the mean over all batches.
         affine: whether there is a weight. bias: whether there is a bias, too.
         track_running_stats: whether there are running statistics.
-        device, dtype: of parameters and buffers.
 
     Attributes:
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises:
-        ValueError: the input has another number of axes, or, in training, one value a channel.
+    Raises ValueError: the input has another number of axes, or, in training, one value a channel.
     """
 
 
@@ -259,8 +249,7 @@ class SyncBatchNorm(_BatchNorm):
     Args:
         process_group: the ranks; None for all.
 
-    Raises:
-        ValueError: the input has less than two axes, or, in training, one value a channel on all ranks together.
+    Raises ValueError: the input has less than two axes, or, in training, one value a channel on all ranks together.
     """
 
     def __init__(
@@ -285,51 +274,37 @@ class SyncBatchNorm(_BatchNorm):
 
     def _normalize(self, input: Tensor, uses_batch: bool, momentum: float) -> Tensor:
         from .. import distributed
+        from ..distributed import functional
 
-        if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(self.process_group) == 1:
+        group = self.process_group
+        if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(group) == 1:
             return super()._normalize(input, uses_batch, momentum)
-        return self._of_all_ranks(input, momentum)
-
-    def _of_all_ranks(self, input: Tensor, momentum: float) -> Tensor:
-        """Gradients flow through both reductions, and so to the inputs of all ranks. Sums of half precision are
-        float32's."""
-        from ..distributed import all_reduce, functional
-
-        given, input = input.dtype, in_float32(input)
+        dtype, input = input.dtype, in_float32(input)  # sums of half precision are float32's
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *[1] * (input.ndim - 2)]
         count = tensor(input.numel() / self.num_features, dtype=dt.float64)
-        all_reduce(count, group=self.process_group)
+        distributed.all_reduce(count, group=group)
         total = float(count)
         if total <= 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got {total:g} on all ranks")
-        mean = functional.all_reduce(input.sum(dims), group=self.process_group) / total
+        # Gradients flow through both reductions, and so to the inputs of all ranks
+        mean = functional.all_reduce(input.sum(dims), group=group) / total
         centred = input - mean.reshape(shape)
-        variance = functional.all_reduce((centred * centred).sum(dims), group=self.process_group) / total
-        if self.running_mean is not None and self.running_var is not None:
-            with no_grad():
-                self.running_mean.lerp_(mean.detach(), momentum)
-                self.running_var.lerp_(variance.detach() * (total / (total - 1)), momentum)
-        result = centred / (variance + self.eps).sqrt().reshape(shape)
-        result = result if self.weight is None else result * self.weight.reshape(shape)
-        return (result if self.bias is None else result + self.bias.reshape(shape)).to(given)
+        variance = functional.all_reduce((centred * centred).sum(dims), group=group) / total
+        move(self.running_mean, mean.detach(), momentum)
+        move(self.running_var, variance.detach() * (total / (total - 1)), momentum)
+        return scaled(centred, variance.reshape(shape), self.weight, self.bias, self.eps).to(dtype)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with a SyncBatchNorm, which shares its parameters, in place of each batch norm."""
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
-            converted = made = cls(
-                module.num_features,
-                module.eps,
-                module.momentum,
-                module.affine,
-                module.track_running_stats,
-                process_group,
-            )
+            statistics = module.momentum, module.affine, module.track_running_stats
+            converted = cls(module.num_features, module.eps, *statistics, process_group)
             for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
-                setattr(made, name, getattr(module, name))
-            made.training = module.training
+                setattr(converted, name, getattr(module, name))
+            converted.training = module.training
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
@@ -354,8 +329,15 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        is_single = input.array.ndim == self._get_no_batch_dim()
-        self._check_features(input, 0 if is_single else 1)
+        is_single = input.array.ndim == self._dims[0]
+        dim = 0 if is_single else 1
+        size = input.array.shape[dim]
+        if size != self.num_features and self.affine:
+            expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
+            raise ValueError(f"{expected}, but got: {size}.")
+        if size != self.num_features:
+            unused = "num_features, which is not used because affine=False"
+            warn(f"input's size at dim={dim} does not match {unused}")
         x = input.unsqueeze(0) if is_single else input
         uses_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -363,26 +345,11 @@ class _InstanceNorm(_NormBase):
         out = F.instance_norm(x, *parameters, uses_input, momentum, self.eps)
         return out.squeeze(0) if is_single else out
 
-    def _get_no_batch_dim(self) -> int:
-        return self._dims[0]
-
-    def _check_features(self, input: Tensor, dim: int) -> None:
-        size = input.array.shape[dim]
-        if size == self.num_features:
-            return
-        if self.affine:
-            expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
-            raise ValueError(f"{expected}, but got: {size}.")
-        unused = "num_features, which is not used because affine=False"
-        warn(f"input's size at dim={dim} does not match {unused}")
-
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
-
-    (N, C, L) or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no
-    parameters and no running statistics.
-    """
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). (N, C, L)
+    or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no parameters and no
+    running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):

@@ -7,46 +7,37 @@ from typing import ClassVar
 from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
-from .layer import Layer
+from .layer import FunctionLayer
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"]
 __all__ += ["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d"]
 __all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
-class _PadNd(Layer):
-    """Elements before and after the last axes.
+class _PadNd(FunctionLayer, fields=True):
+    """Elements around the last axes. ``padding``: a number, or (before, after) of the last axis, the one before, ..."""
 
-    Args:
-        padding: a number, or (before, after) of the last axis, then of the last but one, and so on.
-    """
-
+    padding: Each
     _axes: ClassVar[int]
     _mode: ClassVar[str]
-    _shown: ClassVar[tuple[str, ...]] = ("padding",)
     _unnamed = 1
 
-    def __init__(self, padding: Each) -> None:
-        super().__init__()
-        self.padding = tuple_of(padding, 2 * self._axes)
+    def __post_init__(self) -> None:
+        self.padding = tuple_of(self.padding, 2 * self._axes)
 
     def forward(self, input: Tensor) -> Tensor:
         n = self._axes
         if self._mode == "circular" and input.ndim not in (n + 1, n + 2):
             raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.ndim}D input)")
-        return F.pad(input, self.padding, self._mode)
+        return F.pad(input, tuple_of(self.padding, 2 * n), self._mode)
 
 
-class _ConstantPadNd(_PadNd):
-    _shown: ClassVar[tuple[str, ...]] = ("padding", "value")
+class _ConstantPadNd(_PadNd, fields=True):
+    value: float
     _unnamed = 0
 
-    def __init__(self, padding: Each, value: float) -> None:
-        super().__init__(padding)
-        self.value = value
-
     def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, "constant", self.value)
+        return F.pad(input, tuple_of(self.padding, 2 * self._axes), "constant", self.value)
 
 
 class ConstantPad1d(_ConstantPadNd, axes=1):

@@ -29,9 +29,7 @@ class Parameter(Tensor, metaclass=_Kind):
         data: the values, whose memory the parameter shares. None stands for an empty tensor.
         requires_grad: whether it requires a gradient.
 
-    Raises:
-        TypeError: ``data`` is not a tensor.
-        RuntimeError: its dtype, of integers or bools, has no gradients.
+    Raises TypeError: ``data`` is not a tensor; RuntimeError: its dtype, of integers or bools, has no gradients.
 
     >>> nn.Parameter(mg.zeros(2)).requires_grad
     True
@@ -67,8 +65,7 @@ class Buffer(Tensor):
     Args:
         data: as in Parameter. persistent: whether it is part of ``state_dict``.
 
-    Raises:
-        TypeError: ``data`` is not a tensor.
+    Raises TypeError: ``data`` is not a tensor.
     """
 
     persistent: bool = True

@@ -73,10 +73,8 @@ class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1):
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
-    """The mean of each window of two axes. Args: as of ``AvgPool1d``, and
-
-    divisor_override: divides each sum, instead of the number of elements.
-    """
+    """The mean of each window of two axes. Args: as of ``AvgPool1d``, and ``divisor_override``, which divides each sum,
+    instead of the number of elements."""
 
     divisor_override: int | None = None
 
@@ -107,10 +105,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
-
-    With ``return_indices``, (values, indices).
-    """
+    """The largest element of each of ``output_size`` bins, or (values, indices): (N, C, L) or (C, L) -> (N, C, P)."""
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):

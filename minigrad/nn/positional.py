@@ -22,7 +22,6 @@ class _Positional(Layer):
     max_len: int
 
     def _rows(self, table: Tensor, offset: int, length: int) -> Tensor:
-        """The rows of a table for the positions from ``offset`` on."""
         end = offset + length
         if offset < 0 or end > self.max_len:
             problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"
@@ -49,9 +48,6 @@ class _Added(_Positional):
         self.d_model, self.max_len, self.batch_first = d_model, max_len, batch_first
         self.dropout = Dropout(dropout)
         self._add_table(device, dtype)
-
-    def _add_table(self, device: Any, dtype: Any) -> None:
-        raise NotImplementedError
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached)."""
@@ -86,10 +82,7 @@ class SinusoidalPositionalEncoding(_Added):
 
 
 class LearnedPositionalEncoding(_Added):
-    """x + a learned vector for each position (as in GPT-2 and BERT), initially normal with deviation 0.02.
-
-    Args: as in SinusoidalPositionalEncoding.
-    """
+    """x + a learned vector for each position, initially normal with deviation 0.02, as in GPT-2 and BERT."""
 
     _table = "weight"
 
@@ -112,8 +105,7 @@ class RotaryPositionalEncoding(_Positional):
         head_dim: Dh, the width of a head; even. max_len: the number of positions. base: the slowest pair
             completes a turn in about 2π · base positions.
 
-    Raises:
-        ValueError: the width is odd.
+    Raises ValueError: the width is odd.
     """
 
     table: Tensor
@@ -130,11 +122,8 @@ class RotaryPositionalEncoding(_Positional):
         self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position.
-
-        Raises:
-            RuntimeError: the width is not Dh, or there are more positions than ``max_len``.
-        """
+        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position. Raises RuntimeError: the
+        width is not Dh, or there are more positions than ``max_len``."""
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         return apply(rotate, (x, self._rows(self.table, offset, x.shape[-2]), False))

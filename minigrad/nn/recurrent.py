@@ -13,31 +13,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..autograd.calls import apply
 from ..autograd.tracebacks import warn
-from ..functions.creation import empty, zeros
+from ..functions.creation import zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
-from .parameter import Parameter
+from .layer import Layer
 from .utils.rnn import PackedSequence
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
+Weights = Sequence[Tensor | None]
 Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # what runs through a layer, and comes out of it
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
-def _direction(
-    mode: str, x: Tensor, weights: Sequence[Tensor | None], states: States, sizes: Shape, reverse: bool
-) -> States:
-    """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states.
-
-    ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, None where there is none.
-    """
+def _direction(mode: str, x: Tensor, weights: Weights, states: States, sizes: Shape, reverse: bool) -> States:
+    """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states. ``weights``
+    are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, None where there is none."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None
     if mode == "GRU":
@@ -49,30 +45,22 @@ def _direction(
 
 
 def _permuted(states: States, order: Tensor | None) -> States:
-    """States (L·D, B, ·) with the batch in another order."""
     return states if order is None else tuple(s.index_select(1, order) for s in states)
 
 
-class _Recurrent(Module):
+class _Recurrent(Layer):
     """What layers and cells share: parameters, initially uniform in ±1/√H."""
 
-    _usual: ClassVar[dict[str, Any]] = {"bias": True}  # attributes that ``repr`` shows if they are not this
+    _shown: ClassVar[tuple[str, ...]] = ("input_size", "hidden_size", "bias")
+    _unnamed, _usual = 2, {"bias": True}
     input_size: int
     hidden_size: int
-
-    def _add_parameters(self, shapes: dict[str, Shape], device: Any, dtype: Any) -> None:
-        for name, shape in shapes.items():
-            self.register_parameter(name, Parameter(empty(*shape, device=device, dtype=dtype)))
 
     def reset_parameters(self) -> None:
         """Draw new values."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
-
-    def extra_repr(self) -> str:
-        unusual = [f"{name}={value}" for name, usual in self._usual.items() if (value := getattr(self, name)) != usual]
-        return ", ".join([f"{self.input_size}, {self.hidden_size}", *unusual])
 
 
 class RNNBase(_Recurrent):
@@ -82,23 +70,21 @@ class RNNBase(_Recurrent):
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
         input_size, hidden_size: I and H.
         num_layers: L, each over the results of the one before.
-        bias: whether there are biases.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
         dropout: of the results of every layer but the last, in training.
         bidirectional: run each layer a second time from the end, and concatenate the results.
         proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
-        device, dtype: of the parameters.
 
     Attributes:
         weight_ih_l0: (G·H, I), of layer 0, G being 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
         bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
         ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
 
-    Raises:
-        ValueError, TypeError: invalid sizes or options.
+    Raises ValueError, TypeError: invalid sizes or options.
     """
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+    _shown = ("input_size", "hidden_size", *_usual)
 
     def __init__(
         self,
@@ -124,14 +110,15 @@ class RNNBase(_Recurrent):
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._all_weights: list[list[str]] = []
+        parameters: dict[str, Shape] = {}
         for layer in range(num_layers):
             width = (proj_size or hidden_size) * (1 + bidirectional) if layer else input_size
             shapes = _shapes(_GATES[mode], width, hidden_size, bias, proj_size)
             for suffix in ("", "_reverse") if bidirectional else ("",):
                 named = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
-                self._add_parameters(named, device, dtype)
                 self._all_weights.append(list(named))
-        self.reset_parameters()
+                parameters |= named
+        self._add_parameters(device, dtype, **parameters)
 
     def flatten_parameters(self) -> None:
         """No effect: PyTorch moves the weights into one block of GPU memory, which is of no use here."""
@@ -147,22 +134,16 @@ class RNNBase(_Recurrent):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        return [getattr(self, name) for name in self._flat_weights_names]
-
-    # Shapes -------------------------------------------------------------------------------------------------
+        return [weight for weights in self.all_weights for weight in weights]
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Check an input (T, B, I), or packed (N, I).
-
-        Raises:
-            ValueError: its dtype is not that of the weights. RuntimeError: its width is not I, or it has no steps.
-        """
+        """Check an input (T, B, I), or packed (N, I). Raises ValueError: its dtype is not that of the weights;
+        RuntimeError: its width is not I, or it has no steps."""
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
-            raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert "
-                f"input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
-            )
+            problem = f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype})"
+            remedy = f"Convert input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
+            raise ValueError(f"{problem}. {remedy}")
         expected = 3 if batch_sizes is None else 2
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
@@ -183,10 +164,9 @@ class RNNBase(_Recurrent):
     ) -> None:
         """Check the shape of a hidden state. Raises RuntimeError with ``msg``."""
         if tuple(hx.shape) != tuple(expected_hidden_size):
+            problem = msg.format(tuple(expected_hidden_size), list(hx.shape))
             axes = "(layers · directions, batch, hidden size), whether batch_first or not"
-            raise RuntimeError(
-                f"{msg.format(tuple(expected_hidden_size), list(hx.shape))}: {self._kind()} wants {axes}"
-            )
+            raise RuntimeError(f"{problem}: {self._kind()} wants {axes}")
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
         """``check_input``, and ``check_hidden_size`` of the state or states."""
@@ -198,8 +178,6 @@ class RNNBase(_Recurrent):
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """A hidden state, or an LSTM's pair, with the batch in another order."""
         return self._returned(_permuted(self._as_tuple(hx), permutation))
-
-    # Running ------------------------------------------------------------------------------------------------
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Run over sequences.
@@ -213,11 +191,13 @@ class RNNBase(_Recurrent):
             The result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
             state, shaped as ``hx``.
 
-        Raises:
-            ValueError, RuntimeError: shapes or dtypes do not fit.
+        Raises ValueError, RuntimeError: shapes or dtypes do not fit.
         """
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            data, batch_sizes, order, back = input
+            states = _permuted(self._initial_states(data, hx, batch_sizes), order)
+            out, states = self._layers(data, states, tuple(batch_sizes.tolist()))
+            return PackedSequence(out, batch_sizes, order, back), self._returned(_permuted(states, back))
         if input.dim() not in (2, 3):
             raise ValueError(f"{self._kind()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batch_axis = 0 if self.batch_first else 1
@@ -233,12 +213,6 @@ class RNNBase(_Recurrent):
             out, states = out.squeeze(batch_axis), tuple(s.squeeze(1) for s in states)
         return out, self._returned(states)
 
-    def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
-        data, batch_sizes, order, back = packed
-        states = _permuted(self._initial_states(data, hx, batch_sizes), order)
-        out, states = self._layers(data, states, tuple(batch_sizes.tolist()))
-        return PackedSequence(out, batch_sizes, order, back), self._returned(_permuted(states, back))
-
     def _layers(self, x: Tensor, states: States, sizes: Shape) -> tuple[Tensor, States]:
         """Rows (N, I) through all layers: (N, D·P), and the last states, each (L·D, B, ·)."""
         directions = 1 + self.bidirectional
@@ -248,7 +222,10 @@ class RNNBase(_Recurrent):
             outs = []
             for reverse in range(directions):
                 k = layer * directions + reverse
-                out, *ends = _direction(self.mode, x, self._weights(k), initial[k], sizes, bool(reverse))
+                weights = [getattr(self, name) for name in self._all_weights[k]]
+                biases = weights[2:4] if self.bias else [None, None]
+                weights = [*weights[:2], *biases, weights[-1] if self.proj_size else None]
+                out, *ends = _direction(self.mode, x, weights, initial[k], sizes, bool(reverse))
                 outs.append(out)
                 last.append(tuple(ends))
             x = outs[0] if directions == 1 else cat(outs, -1)
@@ -256,11 +233,9 @@ class RNNBase(_Recurrent):
                 x = F.dropout(x, self.dropout, self.training)
         return x, tuple(stack(parts) for parts in zip(*last, strict=True))
 
-    def _weights(self, k: int) -> list[Any]:
-        """weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of a layer and direction, None where there is none."""
-        weights = [getattr(self, name) for name in self._all_weights[k]]
-        biases = weights[2:4] if self.bias else [None, None]
-        return [*weights[:2], *biases, weights[-1] if self.proj_size else None]
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
 
     # Hidden states: a tuple of one, of two in the LSTM ------------------------------------------------------
 
@@ -299,7 +274,6 @@ class RNNBase(_Recurrent):
 
 
 def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0) -> dict[str, Shape]:
-    """The shapes of the parameters of a cell, or of a layer in one direction."""
     rows = gates * hidden
     shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, projected or hidden)}
     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
@@ -310,10 +284,9 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
     if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
         raise ValueError(f"dropout should be a number in range [0, 1], a probability of being zeroed, not {dropout!r}")
     if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-        warn(
-            f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-            f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
-        )
+        use = "dropout option adds dropout after all but last recurrent layer"
+        expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
+        warn(f"{use}, so non-zero dropout expects {expected}")
     if mode not in _GATES:
         raise ValueError(f"Unrecognized RNN mode: {mode}")
     for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
@@ -330,11 +303,7 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu, over sequences (Elman 1990).
-
-    Args:
-        nonlinearity: "tanh" or "relu". The others and the attributes: see RNNBase.
-    """
+    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -355,10 +324,6 @@ class RNN(RNNBase):
         options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
         self.nonlinearity = nonlinearity
-
-    if TYPE_CHECKING:
-
-        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
 
 
 class _Gated(RNNBase):
@@ -394,10 +359,6 @@ class GRU(_Gated):
 
     mode = "GRU"
 
-    if TYPE_CHECKING:
-
-        def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
-
 
 class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
@@ -415,7 +376,7 @@ class LSTM(_Gated):
 
     if TYPE_CHECKING:
 
-        def __call__(
+        def __call__(  # type: ignore[override]
             self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
         ) -> tuple[Sequences, tuple[Tensor, Tensor]]: ...
 
@@ -424,28 +385,17 @@ class LSTM(_Gated):
         return self._state_shapes(input, batch_sizes)[1]
 
 
-# Cells ---------------------------------------------------------------------------------------------------
-
-
 class RNNCellBase(_Recurrent):
-    """What the cells share: parameters and checks.
-
-    Args: as of RNNBase; ``num_chunks`` is its G.
-
-    Attributes:
-        weight_ih: (G·H, I). weight_hh: (G·H, H). bias_ih, bias_hh: (G·H) or None.
-    """
+    """What the cells share: parameters and checks. Args: as of RNNBase; ``num_chunks`` is its G. Attributes: weight_ih:
+    (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self._add_parameters(_shapes(num_chunks, input_size, hidden_size, bias), device, dtype)
-        if not bias:
-            self.register_parameter("bias_ih", None)
-            self.register_parameter("bias_hh", None)
-        self.reset_parameters()
+        none = {} if bias else {"bias_ih": None, "bias_hh": None}
+        self._add_parameters(device, dtype, **_shapes(num_chunks, input_size, hidden_size, bias), **none)
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
         """One step: (B, I), or (I), and the states (B, H), or (H), () for zeros -> the next states."""
@@ -472,13 +422,10 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: h' = tanh(W x + b + W' h + b'), or relu.
-
-    Args:
-        nonlinearity: "tanh" or "relu". The others: see RNNCellBase.
-    """
+    """One step of an RNN: tanh(W x + b + W' h + b'), or relu as ``nonlinearity``. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
+    _shown = ("input_size", "hidden_size", *_usual)
 
     def __init__(
         self,

@@ -22,11 +22,7 @@ class Flatten(FunctionLayer, function=Tensor.flatten):
 
 
 class Unflatten(FunctionLayer, fields=True):
-    """An axis ``dim`` as several, of the lengths ``unflattened_size``.
-
-    Raises:
-        TypeError: the lengths are not a tuple of ints, or ``dim`` is a name (tensors have no named axes).
-    """
+    """An axis ``dim`` as several, of ``unflattened_size``. Raises TypeError: a length, or ``dim``, is no int."""
 
     dim: int
     unflattened_size: Sequence[int]

@@ -88,14 +88,10 @@ class Stateful:
         Args:
             state_dict: tensors by full name.
             strict: refuse missing and unexpected names; otherwise they are only returned.
-            assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a
-                copy.
+            assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a copy.
 
-        Returns:
-            The missing and the unexpected names.
-
-        Raises:
-            RuntimeError: names or shapes do not fit; the text lists them all.
+        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit; the text lists
+        them all.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())
@@ -133,13 +129,11 @@ class Stateful:
         raise RuntimeError(f"{type(self).__name__} has no set_extra_state() of its own")
 
     def _saved_tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """(name, tensor) of this module's parameters and persistent buffers."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             if tensor is not None and name not in self._non_persistent_buffers_set:
                 yield name, tensor
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Put this module's state into a dict."""
         for name, tensor in self._saved_tensors():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
@@ -155,12 +149,8 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists.
-
-        Args:
-            prefix: of this module's names. local_metadata: saved with the state, such as "version".
-            strict: report missing and unexpected names.
-        """
+        """Load this module's state from a dict with full names, and add to the three lists; ``prefix`` is that of its
+        names, ``local_metadata`` was saved with the state, and ``strict`` reports names that differ."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -187,8 +177,6 @@ class Stateful:
         if plan is not error_msgs or type(self)._load_from_state_dict is not Stateful._load_from_state_dict:
             plan.carry_out()
 
-    # Hooks ----------------------------------------------------------------------------------------------------
-
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` collects this module's state."""
         return hooks.register(self._state_dict_pre_hooks, hook)
@@ -214,8 +202,7 @@ class Stateful:
         return hooks.register(self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after this module's state has been loaded; it may change the
-        two lists of names in place."""
+        """Call ``hook(module, incompatible_keys)`` after loading; it may change the two lists of names in place."""
         return hooks.register(self._load_state_dict_post_hooks, hook)
 
 
@@ -249,10 +236,9 @@ class _Plan(list[str]):
         for hook in list(module._load_state_dict_post_hooks.values()):
             self.carry_out()
             if hook(module, self.keys) is not None:
-                raise AssertionError(
-                    "Hooks registered with register_load_state_dict_post_hook are not expected to return new "
-                    "values: incompatible_keys is to be changed in place"
-                )
+                kind = "Hooks registered with register_load_state_dict_post_hook"
+                remedy = "incompatible_keys is to be changed in place"
+                raise AssertionError(f"{kind} are not expected to return new values: {remedy}")
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
@@ -269,22 +255,17 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
 
 def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
     """A value in the shape of the tensor that takes it (or its place), and an error message, or ""."""
+    copying = f'While copying the parameter named "{name}", '
     if not isinstance(value, Tensor):
-        return value, (
-            f'While copying the parameter named "{name}", expected a Tensor from checkpoint but received {type(value)}'
-        )
+        return value, f"{copying}expected a Tensor from checkpoint but received {type(value)}"
     if tensor.array.shape == () and value.array.shape == (1,):
         value = value[0]
     if tensor.array.shape != value.array.shape:
-        return value, (
-            f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, "
-            f"the shape in current model is {tensor.shape}."
-        )
+        param = f"copying a param with shape {value.shape} from checkpoint"
+        return value, f"size mismatch for {name}: {param}, the shape in current model is {tensor.shape}."
     if value.is_meta and not (tensor.is_meta or assign):
-        return value, (
-            f'While copying the parameter named "{name}", whose dimensions in the model are {tensor.shape} and whose '
-            f"dimensions in the checkpoint are {value.shape}, an exception occurred : ({NO_DATA!r},)."
-        )
+        shapes = f"in the model are {tensor.shape} and whose dimensions in the checkpoint are {value.shape}"
+        return value, f"{copying}whose dimensions {shapes}, an exception occurred : ({NO_DATA!r},)."
     if tensor.is_meta and not (value.is_meta or assign):
         warn(
             f"for {name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "

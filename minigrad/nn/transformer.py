@@ -39,9 +39,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 class _Block(Module):
     """What encoder and decoder blocks share: their parts, each with a norm and a dropout, and the feed-forward part.
-
-    The arguments are those of TransformerEncoderLayer.
-    """
+    The arguments are those of TransformerEncoderLayer."""
 
     _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 
@@ -83,16 +81,9 @@ class _Block(Module):
         """x plus a part's result, with the norm before the part (Xiong et al. 2020) or after the sum."""
         return x + part(norm(x)) if self.norm_first else norm(x + part(x))
 
-    def _attend(
-        self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
-    ) -> Tensor:
-        """Attention from x to memory, without its weights."""
-        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
-        return attention(x, memory, memory, **masks, need_weights=False)[0]
-
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
-        """Self-attention and its dropout."""
-        return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout1(self.self_attn(x, x, x, **masks, need_weights=False)[0])
 
     def _ff_block(self, x: Tensor) -> Tensor:
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
@@ -120,7 +111,6 @@ class TransformerEncoderLayer(_Block):
         batch_first: inputs are (B, S, D) instead of (S, B, D).
         norm_first: norms stand before the parts instead of after the sums.
         bias: whether linear maps and norms have one.
-        device, dtype: of the parameters.
 
     >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 5, 8])
@@ -142,15 +132,9 @@ class TransformerEncoderLayer(_Block):
     def _nests(self) -> bool:
         """Whether PyTorch has a form of this block for rows of different lengths."""
         attention = self.self_attn
-        return bool(
-            not self.norm_first
-            and attention.batch_first
-            and attention.in_proj_bias is not None
-            and attention._qkv_same_embed_dim
-            and attention.num_heads % 2 == 0
-            and self.activation_relu_or_gelu
-            and self.norm1.eps == self.norm2.eps
-        )
+        plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
+        fits = attention.num_heads % 2 == 0 and self.norm1.eps == self.norm2.eps
+        return bool(plain and fits and self.activation_relu_or_gelu and not self.norm_first)
 
 
 class TransformerDecoderLayer(_Block):
@@ -189,8 +173,8 @@ class TransformerDecoderLayer(_Block):
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
-        """Attention to the encoder's result, and its dropout."""
-        return self.dropout2(self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout2(self.multihead_attn(x, mem, mem, **masks, need_weights=False)[0])
 
 
 class TransformerEncoder(Module):
@@ -338,11 +322,8 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks.
-
-        Raises:
-            RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit.
-        """
+        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks. Raises
+        RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
         self._check(src, tgt)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
@@ -378,12 +359,10 @@ def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int 
 
 
 def _get_clones(module: Module, N: int) -> ModuleList:
-    """Copies of a module, each with its values."""
     return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 def _get_activation_fn(activation: str) -> Activation:
-    """The function of a name: "relu" or "gelu"."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return F.relu if activation == "relu" else F.gelu

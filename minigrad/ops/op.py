@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from inspect import unwrap
 from operator import itemgetter
 from typing import Any, overload
 
@@ -109,7 +110,7 @@ class Op:
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
     ) -> None:
-        code = forward.__code__
+        code = unwrap(forward).__code__
         self.forward = forward
         self.name: str = forward.__name__
         self.__name__ = self.name
@@ -126,7 +127,7 @@ class Op:
         if reserved := set(self.params) & set(_VALUES):
             raise TypeError(f"{self.name}: {reserved} mean something else in a gradient rule; rename the arguments")
         self.variadic = code.co_varnames[self.arity] if code.co_flags & _VARIADIC else ""
-        self.defaults = forward.__defaults__ or ()
+        self.defaults = unwrap(forward).__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
         self.formulas: dict[str, str] = {}
         self.differentiable = 0  # a bit for each argument that has a rule

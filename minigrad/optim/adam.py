@@ -13,25 +13,22 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, advance, argument
 
 
 def plain_step(
-    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, largest: Array | None, options: Values, step: int
+    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, largest: Array | None, step: int, options: Values
 ) -> None:
     """Adam's step number ``step`` (from 1), in place; the kernels "adam" compute the same.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m / (1 - β₁ᵗ),  v̂ = v /
     (1 - β₂ᵗ)
     """
-    (beta1, beta2), decay = options.betas, options.weight_decay
-    g = -grad if options.maximize else grad
+    g, (beta1, beta2) = -grad if options.maximize else grad, options.betas
     if options.decoupled_weight_decay:
-        param *= 1 - options.lr * decay
-    elif decay:
-        g = g + decay * param
+        param *= 1 - options.lr * options.weight_decay
+    elif options.weight_decay:
+        g = g + options.weight_decay * param
     update_means(exp_avg, exp_avg_sq, g, options.betas)
-    if largest is None:
-        largest = exp_avg_sq
-    else:  # AMSGrad: the largest v so far (Reddi et al. 2018)
+    if largest is not None:  # AMSGrad: the largest v so far (Reddi et al. 2018)
         xp(param).maximum(largest, exp_avg_sq, out=largest)
-    root = xp(param).sqrt(largest) / math.sqrt(1 - beta2**step) + options.eps
+    root = xp(param).sqrt(exp_avg_sq if largest is None else largest) / math.sqrt(1 - beta2**step) + options.eps
     param -= options.lr / (1 - beta1**step) * exp_avg / root
 
 
@@ -116,7 +113,7 @@ class Adam(Optimizer):
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         largest = state.max_exp_avg_sq if options.amsgrad else None
-        plain_step(param, grad, state.exp_avg, state.exp_avg_sq, largest, options, state.step)
+        plain_step(param, grad, state.exp_avg, state.exp_avg_sq, largest, state.step, options)
 
 
 class AdamW(Adam):

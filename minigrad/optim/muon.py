@@ -37,11 +37,9 @@ def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 
 
 
 def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
-    """The rate for a matrix of this shape, so that updates of all shapes have about the same size.
-
-    "original" is Jordan's √max(1, rows / columns); "match_rms_adamw" 0.2 √max(rows, columns), by which each
-    number changes about as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982).
-    """
+    """The rate for a matrix of this shape, so that updates of all shapes have about the same size. "original" is
+    Jordan's √max(1, rows / columns); "match_rms_adamw" 0.2 √max(rows, columns), by which each number changes about as
+    much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
     rows, columns = shape
     if adjust == MATCHED:
         return lr * 0.2 * math.sqrt(max(rows, columns))
@@ -82,8 +80,7 @@ class Muon(Optimizer):
         ns_coefficients, eps, ns_steps: of the iteration.
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
-    Raises:
-        ValueError: an option outside its range, or a parameter that is no matrix. RuntimeError: a complex one.
+    Raises ValueError: an option outside its range, or a parameter that is no matrix; RuntimeError: a complex one.
     """
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
@@ -107,13 +104,13 @@ class Muon(Optimizer):
         """Add matrices with options of their own."""
         super().add_param_group(param_group)
         for p in param_group["params"] if param_group.get("muon", True) else ():
-            if p.is_complex():
+            if p.is_complex() or p.ndim != 2:
                 self.param_groups.pop()
+            if p.is_complex():
                 raise RuntimeError(
                     "Muon does not support complex parameters: train real ones, and view them as complex"
                 )
             if p.ndim != 2:
-                self.param_groups.pop()
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
@@ -124,16 +121,15 @@ class Muon(Optimizer):
         for p in params:
             if not self.state[p]:
                 self.state[p]["momentum_buffer"] = zeros_like(p)
-        params = sorted(self._update_together(params, options), key=_work, reverse=True)  # the long ones first
+        params = self._update_together(params, options)
+        params.sort(key=lambda p: p.numel() * min(p.shape), reverse=True)  # that of the most multiplications first
         with self._in_float32(params):
+            rows = [(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in params]
             if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
-                for p in params:
-                    self._step(p, options)
+                for row in rows:
+                    muon_step(*row, options)
             else:
-                each(lambda i: self._step(params[i], options), [(i,) for i in range(len(params))])
-
-    def _step(self, p: Tensor, options: Values) -> None:
-        muon_step(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options)
+                each(lambda i: muon_step(*rows[i], options), [(i,) for i in range(len(rows))])
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         if not getattr(options, "muon", True):
@@ -147,11 +143,6 @@ class Muon(Optimizer):
         numbers = 1 - options.lr * options.weight_decay, 1 - options.momentum, share, a, b, c, options.eps
         changed = kernel.step_all(many, rates, numbers, options.ns_steps)
         return [p for p, done in zip(params, changed, strict=True) if not done]
-
-
-def _work(p: Tensor) -> int:
-    """The multiplications of a product of a matrix with itself."""
-    return p.numel() * min(p.shape)
 
 
 class MuonWithAdamW(Muon, AdamW):

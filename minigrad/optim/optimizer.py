@@ -143,10 +143,16 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params should be an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
-            )
-        _check_flags(type(self).__name__, defaults)
+            expected = "an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
+            raise TypeError(f"params should be {expected}")
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        if defaults.get("differentiable"):
+            problem = f"{type(self).__name__}: differentiable=True is not provided, steps are not recorded"
+            remedy = "write the step out in tensor operations, with autograd.grad(..., create_graph=True)"
+            raise NotImplementedError(f"{problem}: {remedy}")
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -243,22 +249,21 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        name = f"{type(self).__name__}.step()"
         for group in self.param_groups:
             ready = [p for p in group["params"] if p._grad is not None]
-            name = f"{type(self).__name__}.step()"
             for p in ready:
                 note_change(p._changes, "step", name)
             self._update_all(ready, group)
         return loss
 
     def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
-        """Those parameters that are of 16 bits in float32."""
+        """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
         narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
         return self._wide(narrow) if narrow else nullcontext()
 
     @contextmanager
     def _wide(self, params: list[Tensor]) -> Iterator[None]:
-        """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
         tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
         before = [(t, t.array) for t in tensors if is_half(t.array.dtype)]
 
@@ -322,14 +327,12 @@ class Optimizer:
         return values
 
     def _begun(self, p: Tensor, options: Values) -> State:
-        """The state of a parameter, started if this is its first step."""
         state = self.state[p]
         if not state:
             state.update(self._start(p, options))
         return state
 
     def _start(self, p: Tensor, options: Values) -> State:
-        """The state of a parameter before its first step."""
         starts = {name: self._state[name] for name in self._names(options)}
         return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts.items()}
 
@@ -341,42 +344,29 @@ class Optimizer:
             if not isinstance(start, str) or start == ZEROS or getattr(options, start)
         ]
 
-    def _changed(self, p: Tensor) -> None:
-        """Let graphs that were recorded before notice the change."""
-        note_change(p._changes, "step", f"{type(self).__name__}.step()")
-
     # State ----------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's layout: {"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}."""
         for hook in self._hooks["state_pre"].values():
             hook(self)
-        numbers = self._numbers_of_params()
+        numbers, groups = self._numbered()
         state: dict[Any, Any] = {numbers.get(id(p), p): dict(s) for p, s in self.state.items()}
-        return self._passed("state_post", {"state": state, "param_groups": self._numbered_groups()})
+        return self._passed("state_post", {"state": state, "param_groups": groups})
 
-    def _numbers_of_params(self) -> dict[int, int]:
-        """The number of each parameter, by its id."""
+    def _numbered(self) -> tuple[dict[int, int], list[Group]]:
+        """The number of each parameter by its id, and the groups with numbers in place of parameters."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-        return numbers
-
-    def _numbered_groups(self) -> list[Group]:
-        """The groups, with numbers in place of parameters."""
-        numbers = self._numbers_of_params()
-        groups = []
-        for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
-            groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
-        return groups
+        params = [[numbers[id(p)] for p in group["params"]] for group in self.param_groups]
+        options = [{k: v for k, v in group.items() if k != "params"} for group in self.param_groups]
+        return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices.
-
-        Raises ValueError, and changes nothing, for another number of groups, or of parameters in one.
-        """
+        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
+        ValueError, and changes nothing, for another number of groups, or of parameters in one."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
         present, saved = ([len(group["params"]) for group in each] for each in (self.param_groups, groups))
@@ -445,9 +435,6 @@ class Optimizer:
 border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zero_grad")
 
 
-# State --------------------------------------------------------------------------------------------------------
-
-
 def parts(x: Array) -> Array:
     """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
     return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
@@ -495,8 +482,6 @@ def _fitted(name: str, value: Any, p: Tensor) -> Any:
     return copy.deepcopy(value)
 
 
-# Arguments ----------------------------------------------------------------------------------------------------
-
 _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
     name: f"{name} value"
     for name in ("weight_decay", "momentum", "lr_decay", "initial_accumulator_value", "momentum_decay")
@@ -533,19 +518,6 @@ def check(fits: Any, label: str, value: Any) -> None:
     """Refuse an option that does not fit, in PyTorch's words."""
     if not fits:
         raise ValueError(f"Invalid {label}: {value}")
-
-
-def _check_flags(name: str, defaults: dict[str, Any]) -> None:
-    """Refuse flags that contradict each other, and ``differentiable``."""
-    if defaults.get("fused") and defaults.get("differentiable"):
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if defaults.get("fused") and defaults.get("foreach"):
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    if defaults.get("differentiable"):
-        raise NotImplementedError(
-            f"{name}: differentiable=True is not provided, steps are not recorded: write the step out in "
-            f"tensor operations, with autograd.grad(..., create_graph=True)"
-        )
 
 
 def _take_names(group: Group) -> list[Tensor]:

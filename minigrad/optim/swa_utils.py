@@ -48,10 +48,8 @@ def get_swa_multi_avg_fn() -> Averages:
 
 @no_grad()
 def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) -> None:
-    """mean ← mean + weight · (new - mean), in place, of all floating point tensors; others are copied.
-
-    This is a step of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together.
-    """
+    """mean ← mean + weight · (new - mean), in place, of all floating point tensors; others are copied. This is a step
+    of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together."""
     changed = [False] * len(means)
     if weight < 0.5 and (kernel := together("sgd", means)):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])

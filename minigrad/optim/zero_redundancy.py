@@ -28,8 +28,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         overlap_with_ddp: only False.
         defaults: the options of ``optimizer_class``.
 
-    Attributes:
-        optim: the optimiser of this rank's share.
+    The optimiser of this rank's share is the attribute ``optim``.
 
     Raises:
         ValueError: ``init_process_group`` was not called. TypeError: ``optimizer_class`` is no optimiser.
@@ -72,11 +71,9 @@ class ZeroRedundancyOptimizer(Optimizer):
                 param_group.setdefault(name, value)
 
     def _own(self, number: int) -> list[int]:
-        """The places in a group of the parameters that this rank updates."""
         return [place for place, rank in enumerate(self._owners[number]) if rank == self.process_group.number]
 
     def _share(self, number: int) -> Group:
-        """This rank's part of a group, for ``optim``."""
         group = self.param_groups[number]
         return {**_options(group), "params": [group["params"][place] for place in self._own(number)]}
 
@@ -99,11 +96,8 @@ class ZeroRedundancyOptimizer(Optimizer):
                 work.wait()
         return loss
 
-    # State ----------------------------------------------------------------------------------------------
-
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the state of all shares on rank ``to`` of the group; all ranks call it. Then ``state_dict()`` has it
-        there."""
+        """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()`` there; all ranks call it."""
         assert self.optim is not None
         state, first = {}, 0
         for number, group in enumerate(self.param_groups):
@@ -115,20 +109,17 @@ class ZeroRedundancyOptimizer(Optimizer):
         shares: list[Any] | None = [None] * self.process_group.size() if is_here else None
         objects.gather_object(state, shares, group=self.process_group, group_dst=to)
         known = {number: values for share in shares or () for number, values in share.items()}
-        whole = {"state": dict(sorted(known.items())), "param_groups": self._numbered_groups()}
+        whole = {"state": dict(sorted(known.items())), "param_groups": self._numbered()[1]}
         self._whole = whole if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it.
-
-        Raises:
-            RuntimeError: ``consolidate_state_dict`` was not called on all ranks before, or gave it to another rank.
-        """
+        """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it. Raises RuntimeError:
+        ``consolidate_state_dict`` was not called on all ranks before, or gave it to another rank."""
         if self._whole is None:
+            rank = self.process_group.number
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to=...)` "
-                f"on all ranks beforehand if you meant to save the global state. (This is rank "
-                f"{self.process_group.number}.)"
+                f"on all ranks beforehand if you meant to save the global state. (This is rank {rank}.)"
             )
         for hook in self._hooks["state_pre"].values():
             hook(self)
@@ -136,10 +127,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Take over a whole state, of any number of ranks or of ``optimizer_class`` itself: each rank takes its share.
-
-        Raises:
-            ValueError: as of any optimiser; nothing changes.
-        """
+        Raises ValueError: as of any optimiser; nothing changes."""
         assert self.optim is not None
         loaded = self._passed("load_pre", dict(state_dict))
         saved = list(loaded["param_groups"])

@@ -19,8 +19,6 @@ Choice = type[Any] | tuple[type[Any], ...] | UnionType | Callable[[Any], bool]
 IsLeaf = Callable[[PyTree], bool] | None
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
-
-
 Context = Any  # PyTorch's name
 
 
@@ -31,8 +29,7 @@ class NodeDef(NamedTuple):
     unflatten_fn: Unflatten
 
 
-def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
-    return tree.values(), list(tree)
+# Of lists and dicts, under names that libraries import
 
 
 @dataclass(frozen=True)
@@ -49,39 +46,37 @@ class MappingKey:
         return tree[self.key]
 
 
+class SequenceKey(MappingKey):
+    """A step from a sequence to one of its values."""
+
+    @property
+    def idx(self) -> int:
+        """Its index."""
+        return int(self.key)
+
+
+def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
+    return tree.values(), list(tree)
+
+
 def _dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[MappingKey, Any]], Any]:
-    values, keys = _dict_flatten(tree)
-    return [(MappingKey(key), value) for key, value in zip(keys, values, strict=True)], keys
+    return [(MappingKey(key), value) for key, value in tree.items()], list(tree)
 
 
 def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
 
-@dataclass(frozen=True)
-class SequenceKey:
-    """A step from a sequence to one of its values."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, tree: Any) -> Any:
-        """The value."""
-        return tree[self.idx]
-
-
 def _list_flatten(tree: Any) -> tuple[Any, None]:
     return tree, None
 
 
-def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
-    return list(values)
-
-
 def _list_flatten_with_keys(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], None]:
     return [(SequenceKey(i), value) for i, value in enumerate(tree)], None
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
 
 
 def _sequence(kind: Callable[[Iterable[Any]], Any]) -> NodeDef:
@@ -219,11 +214,9 @@ class TreeSpec:
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         if kind in _DICTS:
             keys = self.context[1] if self.type is defaultdict else self.context
-            missing, extra = set(keys) - set(tree), set(tree) - set(keys)
-            if missing or extra:
-                raise ValueError(
-                    f"Node keys mismatch; missing key(s): {missing or '{}'}; extra key(s): {extra or '{}'}."
-                )
+            missing, extra = set(keys) - set(tree) or "{}", set(tree) - set(keys) or "{}"
+            if missing != extra:
+                raise ValueError(f"Node keys mismatch; missing key(s): {missing}; extra key(s): {extra}.")
             return [tree[key] for key in keys]
         children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
         values = list(children)
@@ -298,10 +291,7 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """``func`` of each leaf, and of the parts of other trees in its place, nested as the leaves were.
-
-    Raises ValueError if the other trees are nested differently.
-    """
+    """``func`` of each leaf, and of the parts of ``rests`` in its place. Raises ValueError: their nesting differs."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 

@@ -11,11 +11,14 @@ from ..autograd.recompute import Contexts, Region, is_in_first_run, states, with
 from ..autograd.tracebacks import border_functions, warn
 from ..tensor import Tensor
 
+Function = Callable[..., Any]
+Flag = bool | None
+
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Function,
     *args: Any,
-    use_reentrant: bool | None = None,
+    use_reentrant: Flag = None,
     context_fn: Contexts | None = None,
     determinism_check: str = "default",
     debug: bool = False,
@@ -36,8 +39,7 @@ def checkpoint(
         debug, early_stop: without effect.
         preserve_rng_state: the second run draws the random numbers of the first.
 
-    Raises:
-        RuntimeError: in the backward pass, if the second run applies other ops than the first.
+    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first.
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
@@ -51,16 +53,14 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Sequence[Callable[..., Any]],
+    functions: Sequence[Function],
     segments: int,
     input: Any,
-    use_reentrant: bool | None = None,
+    use_reentrant: Flag = None,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
-
-    Raises ValueError for more segments than functions, or fewer than one.
-    """
+    """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed. Raises
+    ValueError for more segments than functions, or fewer than one."""
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
         raise ValueError(f"{segments} segments cannot be made of {len(chain)} functions")
@@ -71,7 +71,7 @@ def checkpoint_sequential(
     return _run(chain[size * (segments - 1) :], input)
 
 
-def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
+def _run(functions: Sequence[Function], input: Any) -> Any:
     for function in functions:
         input = function(input)
     return input

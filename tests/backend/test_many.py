@@ -97,7 +97,7 @@ def test_adam(case: dict[str, Any], place: Place) -> None:
         arrays, options, steps = adam_stepped(place, start, case)
         for step, after, row in zip(steps, arrays, start, strict=True):
             expected = wide(row) + [None] * (columns == 4)
-            plain_step(*expected, options, step)
+            plain_step(*expected, step, options)
             for a, b in zip(after, expected, strict=False):
                 assert_close(to_host(a), b, dtype)
             np.testing.assert_array_equal(to_host(after[1]), row[1], err_msg="the gradient is only read")

@@ -210,6 +210,18 @@ def test_a_future_hands_errors_on() -> None:
     assert caught.wait() == "caught"
 
 
+def test_all_of_several_futures() -> None:
+    first, second, broken = (mg.futures.Future() for _ in range(3))
+    both, all_three = mg.futures.collect_all([first, second.then(lambda done: -done.value())]), [first, second, broken]
+    first.set_result(1)
+    assert not both.done()
+    threading.Timer(0.05, lambda: second.set_result(2)).start()
+    assert [each.value() for each in both.wait()] == mg.futures.wait_all(both.value()) == [1, -2]
+    broken.set_exception(KeyError("a"))
+    raises(KeyError, None, lambda: mg.futures.wait_all(all_three))
+    assert mg.futures.collect_all(all_three).done() and mg.futures.wait_all([]) == []
+
+
 # torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
 
 

@@ -12,8 +12,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.compat import as_torch
-from minigrad.compat.internal import _DecoratorContextManager, swap_tensor
-from minigrad.compat.weak import WeakIdKeyDictionary
+from minigrad.compat.internal import WeakIdKeyDictionary, _DecoratorContextManager, swap_tensor
 from minigrad.utils import _pytree
 from tests.support.both import agree, refuse
 from tests.support.cases import cases, raises

@@ -53,12 +53,14 @@ class Reversing:
         self.settings = Settings().changed({"beam": beam, "mbr": mbr})
         self.asked: list[str] = []
         self.seconds, self.at_work, self.most_at_work = seconds, 0, 0
+        self.busy = threading.Lock()  # a test has it: translations wait
 
     def translate(self, sentences: list[str], beam: int = 5) -> list[Translation]:
         self.asked += sentences
         self.at_work += 1
         self.most_at_work = max(self.most_at_work, self.at_work)
-        time.sleep(self.seconds)
+        with self.busy:
+            time.sleep(self.seconds)
         self.at_work -= 1
         return [self._one(sentence, beam) for sentence in sentences]
 
@@ -102,7 +104,7 @@ class Drawn(NamedTuple):
 def served(translator: Reversing) -> Iterator[Server]:
     """A server that answers, at a free port."""
     with Server(translator, port=0) as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+        thread = threading.Thread(target=made.serve_forever)
         thread.start()
         try:
             yield made

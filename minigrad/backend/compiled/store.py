@@ -12,25 +12,30 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
-import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-_PACKAGE = Path(__file__).resolve().parents[2]
-_KERNELS = _PACKAGE / "backend" / "kernels"
+from ..deferred import Deferred
+
+if TYPE_CHECKING:
+    import hashlib
+    import json
+    import pathlib
+    import subprocess
+    import tempfile
+else:  # their import takes as long as a third of minigrad's
+    hashlib, json, pathlib, subprocess, tempfile = map(
+        Deferred, ("hashlib", "json", "pathlib", "subprocess", "tempfile")
+    )
+
 CREW = "crew"  # the unit that is no file of kernels
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
 _FIRST = "adam clip_grad_norm cross_entropy dropout gelu keep_mask layer_norm linear_cross_entropy many muon products"
@@ -118,7 +123,7 @@ def _leave_to_disk(name: str) -> None:
     if not sys.platform.startswith("linux"):
         return
     advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         place, rights, *about = line.split()
         if rights == "r-xp" and name in about[-1]:
             start, end = (int(address, 16) for address in place.split("-"))
@@ -160,6 +165,8 @@ def is_wanted() -> bool:
         or platform.python_implementation() != "CPython"
     ):
         return False
+    from importlib.util import find_spec  # here, as it is slow to import
+
     return find_spec("numba") is not None and _has_known_layout()
 
 
@@ -211,7 +218,7 @@ def _code(units: Iterable[str] | None = None) -> Code:
     return {name: function for unit in names for name, function in made[unit].items()}
 
 
-def _read_all(folder: Path, names: dict[str, str]) -> tuple[Code, list[str]]:
+def _read_all(folder: pathlib.Path, names: dict[str, str]) -> tuple[Code, list[str]]:
     """What is in a folder, and which units are missing there."""
     code: Code = {}
     missing = []
@@ -223,23 +230,23 @@ def _read_all(folder: Path, names: dict[str, str]) -> tuple[Code, list[str]]:
     return code, missing
 
 
-def _folders() -> Iterator[Path]:
+def _folders() -> Iterator[pathlib.Path]:
     """Where the file may lie."""
     if given := os.environ.get("MINIGRAD_CACHE"):
-        yield Path(given)
+        yield pathlib.Path(given)
         return
     with contextlib.suppress(RuntimeError):  # no home
         if sys.platform == "win32":
-            yield Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "minigrad"
+            yield pathlib.Path(os.environ.get("LOCALAPPDATA") or pathlib.Path.home() / "AppData" / "Local") / "minigrad"
         elif sys.platform == "darwin":
-            yield Path.home() / "Library" / "Caches" / "minigrad"
+            yield pathlib.Path.home() / "Library" / "Caches" / "minigrad"
         else:
-            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minigrad"
+            yield pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "minigrad"
     if hasattr(os, "getuid"):
-        yield Path(tempfile.gettempdir()) / f"minigrad-{os.getuid()}"
+        yield pathlib.Path(tempfile.gettempdir()) / f"minigrad-{os.getuid()}"
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_ours(folder: pathlib.Path) -> bool:
     """Whether the folder is there, or can be made, and nobody else may write code into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -263,7 +270,7 @@ def _keys() -> dict[str, str]:
     features = binding.get_host_cpu_features().flatten()
     about = (version("numba"), version("llvmlite"), binding.get_host_cpu_name(), features, object.__basicsize__)
     shared = hashlib.sha256(repr((*about, platform.machine(), sys.platform)).encode())
-    for path in sorted([*Path(__file__).parent.glob("*.py"), *_KERNELS.glob("_*_numba.py")]):
+    for path in sorted([*pathlib.Path(__file__).parent.glob("*.py"), *_kernels().glob("_*_numba.py")]):
         shared.update(path.read_bytes())
     keys = {}
     for unit, path in _sources().items():
@@ -272,14 +279,19 @@ def _keys() -> dict[str, str]:
     return {unit: digest.hexdigest()[:24] for unit, digest in keys.items()}
 
 
-def _sources() -> dict[str, Path]:
+def _kernels() -> pathlib.Path:
+    """The folder of the files of kernels."""
+    return pathlib.Path(__file__).resolve().parents[1] / "kernels"
+
+
+def _sources() -> dict[str, pathlib.Path]:
     """The file of each unit. A kernel that has only loops of others is none."""
-    files = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
+    files = [*_kernels().glob("[!_]*_numba.py"), *_kernels().parent.glob("*_numba.py")]
     loops = {path.stem: path for path in sorted(files) if "\n@loop\n" in path.read_text(encoding="utf-8")}
-    return {CREW: Path(__file__).with_name("crew.py"), **loops}
+    return {CREW: pathlib.Path(__file__).with_name("crew.py"), **loops}
 
 
-def _read(path: Path) -> Code | None:
+def _read(path: pathlib.Path) -> Code | None:
     """The code in a file; None if it is missing, not ours, or damaged."""
     try:
         with path.open("rb") as file:
@@ -292,7 +304,7 @@ def _read(path: Path) -> Code | None:
     return _parsed(body) if hashlib.sha256(body).digest() == seal else None
 
 
-def _write(folder: Path, unit: str, name: str, code: Code) -> bool:
+def _write(folder: pathlib.Path, unit: str, name: str, code: Code) -> bool:
     """Put a unit's file in its place at once, and remove its oldest; False where that cannot be done."""
     body = packed(code)
     try:
@@ -323,7 +335,7 @@ def _parsed(body: bytes) -> Code:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: pathlib.Path) -> Iterator[None]:
     """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -362,7 +374,7 @@ def _compiled(units: list[str]) -> dict[str, Code]:
             if process.returncode:
                 lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
                 raise RuntimeError(f"compiling them failed: {lines[-1]}")
-        code = {unit: _parsed((Path(folder) / unit).read_bytes()) for unit in units}
+        code = {unit: _parsed((pathlib.Path(folder) / unit).read_bytes()) for unit in units}
     _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
     return code
 
@@ -381,7 +393,7 @@ def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", "-m", f"{__package__}.build", folder, *units]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     environment |= {
-        "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), *filter(None, sys.path)]),
+        "PYTHONPATH": os.pathsep.join([str(_kernels().parents[2]), *filter(None, sys.path)]),
         "MINIGRAD_FAST": "0",
     }
     quiet = subprocess.DEVNULL

@@ -1,34 +1,37 @@
 """Distributions of choices, whose probabilities are a parameter, or else their logarithms.
 
 Bernoulli is 1 or 0; Geometric the failures before the first success; Categorical one of K classes, OneHotCategorical
-the same as a vector with a 1; Multinomial how often each of K classes comes.
+the same as a vector with a 1; Multinomial how often each of K classes comes. Binomial is how many of a number of trials
+succeed, NegativeBinomial how many do before a number of failures. Relaxed choices have draws with gradients, nearly 1
+or 0, nearly one of K classes (Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al.
+2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...backend import dtype as dt
+from ...backend.random import default_generator
 from ...functions import random
-from ...functions.creation import arange, eye, full, full_like, tensor, zeros, zeros_like
-from ...functions.pointwise import log1p, where
-from ...nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
+from ...functions.creation import arange, eye, full, tensor, zeros, zeros_like
+from ...functions.pointwise import log1p, log_softmax, sigmoid, where
+from ...nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot, softplus
 from ...tensor import Size, Tensor
-from . import constraints
+from . import constraints, utils
+from .constraints import dependent_property
 from .distribution import Distribution
-from .utils import (
-    Value,
-    broadcast_all,
-    clamp_probs,
-    except_where,
-    formula,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
-)
+from .gamma import Gamma
+from .utils import Maybe, Value, broadcast_all, clamp_probs, formula, inside, lazy_property, method
+
+__all__ = ["Bernoulli", "Binomial", "Categorical", "ContinuousBernoulli", "Geometric", "Multinomial"]
+__all__ += ["NegativeBinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough", "RelaxedBernoulli"]
+__all__ += ["RelaxedOneHotCategorical"]
+
+param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
 
 
 class ProbsOrLogits(Distribution):
@@ -36,18 +39,13 @@ class ProbsOrLogits(Distribution):
 
     Args:
         probs: a probability, a tensor or a number.
-        logits: its log-odds, log p / (1 - p); in place of ``probs``.
-
-    Raises:
-        ValueError: both or neither of ``probs`` and ``logits``.
+        logits: its log-odds, log p / (1 - p); in place of ``probs``. Raises ValueError for both or neither.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
 
-    def __init__(
-        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         name, value = ("probs", probs) if logits is None else ("logits", logits)
@@ -62,12 +60,12 @@ class ProbsOrLogits(Distribution):
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
-        return logits_to_probs(self.logits, self._is_binary)
+        return utils.logits_to_probs(self.logits, self._is_binary)
 
     @lazy_property
     def logits(self) -> Tensor:
         """Their logarithms; log-odds where there are two choices."""
-        return probs_to_logits(self.probs, self._is_binary)
+        return utils.probs_to_logits(self.probs, self._is_binary)
 
 
 class ContinuousBernoulli(ProbsOrLogits):
@@ -80,12 +78,12 @@ class ContinuousBernoulli(ProbsOrLogits):
 
     support = constraints.unit_interval
     has_rsample = True
-    param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter.")
+    param_shape = param_shape
 
     def __init__(
         self,
-        probs: Value | None = None,
-        logits: Value | None = None,
+        probs: Maybe = None,
+        logits: Maybe = None,
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
@@ -99,7 +97,7 @@ class ContinuousBernoulli(ProbsOrLogits):
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities, between the limits of rounding."""
-        return clamp_probs(logits_to_probs(self.logits, True))
+        return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
         """A formula of p, or near ½ one of p - ½."""
@@ -123,9 +121,7 @@ class ContinuousBernoulli(ProbsOrLogits):
             lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
         )
     )
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.icdf(self._even(sample_shape, self.probs))
+    rsample = method(lambda d, sample_shape=(): d.icdf(d._even(sample_shape, d.probs)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
@@ -160,13 +156,8 @@ class OfChoices(Distribution):
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
     """p log(p / q); infinite where q alone is 0, and 0 where p is."""
     terms = p * log_ratio
-    terms = except_where((q == 0).expand_as(terms), math.inf, terms)
-    return except_where((p == 0).expand_as(terms), 0.0, terms)
-
-
-def _likelier(probs: Tensor) -> Tensor:
-    likelier = (probs >= 0.5).to(probs)
-    return where(probs == 0.5, full_like(likelier, math.nan), likelier)
+    terms = utils.except_where((q == 0).expand_as(terms), math.inf, terms)
+    return utils.except_where((p == 0).expand_as(terms), 0.0, terms)
 
 
 class Bernoulli(ProbsOrLogits):
@@ -174,27 +165,17 @@ class Bernoulli(ProbsOrLogits):
 
     support = constraints.boolean
     has_enumerate_support = True
+    param_shape = param_shape
     mean = formula(lambda d: d.probs)
-    mode = formula(lambda d: _likelier(d.probs))
+    mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
     variance = formula(lambda d: d.probs * (1 - d.probs))
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return random.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+    _sample = method(lambda d, sample_shape: random.bernoulli(d.probs.expand(d._extended_shape(sample_shape))))
+    entropy = method(lambda d: binary_cross_entropy_with_logits(d.logits, d.probs, reduction="none"))
+    _all_values = method(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
-
-    def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-
-    def _all_values(self) -> Tensor:
-        return arange(2, dtype=self._param.dtype, device=self._param.device)
 
     def _kl(self, q: Bernoulli) -> Tensor:
         ones = _divergence(self.probs, q.probs, softplus(-q.logits) - softplus(-self.logits))
@@ -205,10 +186,10 @@ class Geometric(ProbsOrLogits):
     """Counts with the probability (1 - p)ⁿ p, p in (0, 1] being the probability of success. See ProbsOrLogits."""
 
     support = constraints.nonnegative_integer
-
     mean = formula(lambda d: 1 / d.probs - 1)
     mode = formula(lambda d: zeros_like(d.probs))
     variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
+    _kl = method(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
 
     def _validate_parameter(self, name: str) -> None:
         super()._validate_parameter(name)
@@ -233,24 +214,20 @@ class Geometric(ProbsOrLogits):
         p = where(self.probs < 1, self.probs, 0.5)
         return -self.probs.log() - where(self.probs < 1, (1 - p) * log1p(-p) / p, 0.0)
 
-    def _kl(self, q: Geometric) -> Tensor:
-        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
-
 
 class Categorical(ProbsOrLogits):
     """Classes 0 to K - 1 with their probabilities, drawn as int64.
 
     Args:
         probs: (..., K), not negative; normalised to sum to 1.
-        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``.
-
-    Raises:
-        ValueError: both or neither of ``probs`` and ``logits``; one without axes.
+        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``. Raises ValueError for
+            both or neither, or one without axes.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _is_binary = False
+    param_shape = param_shape
 
     def _normalized(self, name: str, value: Any) -> Tensor:
         if value.dim() < 1:
@@ -259,19 +236,16 @@ class Categorical(ProbsOrLogits):
             return value / value.sum(-1, keepdim=True)
         return value - value.logsumexp(dim=-1, keepdim=True)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self._param.shape[-1] - 1)
-
+    support = dependent_property(
+        lambda d: constraints.integer_interval(0, d._param.shape[-1] - 1), is_discrete=True, event_dim=0
+    )
     mean = variance = formula(  # classes have none
         lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
     )
     mode = formula(lambda d: d.probs.argmax(dim=-1))
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
+    entropy = method(lambda d: -(d.logits.clamp(min=dt.finfo(d.logits.dtype).min) * d.probs).sum(-1))
+    _all_values = method(lambda d: arange(d._param.shape[-1], device=d._param.device))
+    _kl = method(lambda p, q: _divergence(p.probs, q.probs, p.logits - q.logits).sum(-1))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         rows = self.probs.reshape(-1, self._param.shape[-1])
@@ -282,31 +256,15 @@ class Categorical(ProbsOrLogits):
         index = value.long().expand(shape).unsqueeze(-1)
         return self.logits.expand((*shape, -1)).gather(-1, index).squeeze(-1)
 
-    def entropy(self) -> Tensor:
-        least = dt.finfo(self.logits.dtype).min
-        return -(self.logits.clamp(min=least) * self.probs).sum(-1)
-
-    def _all_values(self) -> Tensor:
-        return arange(self._param.shape[-1], device=self._param.device)
-
-    def _kl(self, q: Categorical) -> Tensor:
-        return _divergence(self.probs, q.probs, self.logits - q.logits).sum(-1)
-
 
 class OfCategorical(OfChoices):
     """Vectors with a number for each of K classes. Parameters are Categorical's."""
 
     arg_constraints = Categorical.arg_constraints
+    param_shape = property(lambda d: d._choices.param_shape, doc="The shape of the parameter.")
 
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None) -> None:
         super().__init__(Categorical(probs, logits), validate_args)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._choices._param.shape
 
 
 class OneHotCategorical(OfCategorical):
@@ -317,21 +275,11 @@ class OneHotCategorical(OfCategorical):
     mean = formula(lambda d: d.probs)
     mode = formula(lambda d: one_hot(d.probs.argmax(dim=-1), d._event_shape[0]).to(d.probs))
     variance = formula(lambda d: d.probs * (1 - d.probs))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return one_hot(self._choices.sample(sample_shape), self._event_shape[0]).to(self.probs)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._choices.log_prob(value.argmax(dim=-1))
-
-    def entropy(self) -> Tensor:
-        return self._choices.entropy()
-
-    def _all_values(self) -> Tensor:
-        return eye(self._event_shape[0], dtype=self.probs.dtype, device=self.probs.device)
-
-    def _kl(self, q: OneHotCategorical) -> Tensor:
-        return self._choices._kl(q._choices)
+    _sample = method(lambda d, sample_shape: one_hot(d._choices.sample(sample_shape), d._event_shape[0]).to(d.probs))
+    _log_prob = method(lambda d, value: d._choices.log_prob(value.argmax(dim=-1)))
+    entropy = method(lambda d: d._choices.entropy())
+    _all_values = method(lambda d: eye(d._event_shape[0], dtype=d.probs.dtype, device=d.probs.device))
+    _kl = method(lambda p, q: p._choices._kl(q._choices))
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -344,35 +292,18 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (probs - probs.detach())
 
 
-def log_factorial(counts: Tensor) -> Tensor:
-    """log n!, without history."""
-    values = np.vectorize(lambda n: math.lgamma(n + 1), otypes=[np.float64])(counts.numpy(force=True))
-    return tensor(values, dtype=counts.dtype, device=counts.device)
-
-
 class Multinomial(OfCategorical):
-    """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities.
-
-    Args:
-        total_count: how many draws, an int. probs, logits: see Categorical.
-    """
+    """Counts of the classes in ``total_count`` draws, an int, in the dtype of the probabilities. See Categorical."""
 
     def __init__(
-        self,
-        total_count: int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
+        self, total_count: int = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
     ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:
-        return constraints.multinomial(self.total_count)
-
+    support = dependent_property(lambda d: constraints.multinomial(d.total_count), is_discrete=True, event_dim=1)
     mean = formula(lambda d: d.probs * d.total_count)
     variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
@@ -382,7 +313,7 @@ class Multinomial(OfCategorical):
         return counts.scatter_add_(-1, drawn, drawn.to(counts.dtype) * 0 + 1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        ways = log_factorial(value.sum(-1)) - log_factorial(value).sum(-1)
+        ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         never = (value == 0).logical_and(self.logits == -math.inf)
         powers = where(never, value * 0, self.logits) * value
         return ways + powers.sum(-1)
@@ -395,3 +326,148 @@ class Multinomial(OfCategorical):
             chance = (ways + k * p.log() + (n - k) * (1 - p).log()).exp() if k < n else p**n
             entropy = entropy + (chance * math.lgamma(k + 1)).sum(-1)
         return entropy
+
+
+class Relaxed(OfChoices):
+    """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
+
+    has_rsample = True
+    _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
+
+    def __init__(
+        self, temperature: Tensor, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
+    ) -> None:
+        self.temperature = temperature
+        super().__init__(self._hard(probs, logits, validate_args), validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        larger = super().expand(batch_shape)
+        larger.temperature = self.temperature  # one for all
+        return larger
+
+
+class LogitRelaxedBernoulli(Relaxed):
+    """The log-odds of RelaxedBernoulli: log-odds of a choice with logistic noise, over the temperature."""
+
+    arg_constraints = Bernoulli.arg_constraints
+    support = constraints.real
+    _hard = Bernoulli
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
+        return (drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)) / self.temperature
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        distance = logits - value * self.temperature
+        return self.temperature.log() + distance + 2 * logsigmoid(-distance)
+
+
+class RelaxedBernoulli(LogitRelaxedBernoulli):
+    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+
+    support = constraints.unit_interval
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return inside(sigmoid(super().rsample(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        x = utils.log_odds(value)
+        return super()._log_prob(x) + softplus(-x) + softplus(x)
+
+
+class RelaxedOneHotCategorical(Relaxed):
+    """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
+
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.simplex
+    _hard = Categorical
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = -(-clamp_probs(self._even(sample_shape, self.probs)).log()).log()
+        return log_softmax((self.logits + noise) / self.temperature, dim=-1).exp()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        k = self._event_shape[0]
+        logits, x = broadcast_all(self.logits, value.log())
+        scores = log_softmax(logits - x * self.temperature, dim=-1).sum(-1)
+        return scores + math.lgamma(k) + (k - 1) * self.temperature.log() - x.sum(-1)
+
+
+class _Trials(ProbsOrLogits):
+    """What both share: ``total_count``, and the probability of a success or its log-odds."""
+
+    param_shape = param_shape
+
+    def __init__(
+        self, total_count: Value = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
+    ) -> None:
+        parameter = logits if probs is None else probs
+        if parameter is not None:
+            count, parameter = broadcast_all(total_count, parameter)
+            self.total_count = count.type_as(parameter)
+        super().__init__(None if probs is None else parameter, None if logits is None else parameter, validate_args)
+
+
+class Binomial(_Trials):
+    """The successes in ``total_count`` trials, an int or a tensor; ``probs`` or ``logits`` are a success's. Draws have
+    the right distribution, but PyTorch draws others from the same seed."""
+
+    arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
+    has_enumerate_support = True
+    mean = formula(lambda d: d.total_count * d.probs)
+    mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().minimum(d.total_count))
+    variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
+    support = dependent_property(
+        lambda d: constraints.integer_interval(0, d.total_count), is_discrete=True, event_dim=0
+    )
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        n, p = (value.detach().expand(shape).cpu().numpy() for value in (self.total_count, self.probs))
+        drawn = np.random.default_rng(default_generator.random64()).binomial(n.astype(np.int64), p)
+        return tensor(drawn, dtype=self._param.dtype, device=self._param.device)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n = self.total_count
+        ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
+        return ways + value * self.logits - n * softplus(self.logits)
+
+    def entropy(self) -> Tensor:
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(log_prob.exp() * log_prob).sum(0)
+
+    def _all_values(self) -> Tensor:
+        most = int(self.total_count.max())
+        if int(self.total_count.min()) != most:
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+        return arange(most + 1, dtype=self._param.dtype, device=self._param.device)
+
+    def _kl(self, q: Binomial) -> Tensor:
+        p, n = self.probs, self.total_count
+        return n * (p * (self.logits - q.logits) + logsigmoid(-self.logits) - logsigmoid(-q.logits))
+
+
+class NegativeBinomial(_Trials):
+    """The successes before ``total_count`` failures, not always a whole number; ``probs`` or ``logits`` are a
+    success's. Draws have the right distribution, but PyTorch draws others from the same seed."""
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+    mean = formula(lambda d: d.total_count * d.logits.exp())
+    mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0))
+    variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
+        return random.poisson(rates.sample(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n = self.total_count
+        ways = (n + value).lgamma() - (value + 1).lgamma() - n.lgamma()
+        powers = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        return powers + ways.masked_fill(n + value == 0, 0)

@@ -18,11 +18,8 @@ class ConstraintRegistry:
         self._registry: dict[Any, Callable[[Any], t.Transform]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Set the function that makes a transform of a constraint; without it, a decorator.
-
-        Raises:
-            TypeError: ``constraint`` is no constraint, nor a class of them.
-        """
+        """Set the function that makes a transform of a constraint or a class of them (else it raises TypeError); a
+        decorator without a function."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, c.Constraint) else constraint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, ClassVar
 
 from ...backend import dtype as dt
@@ -44,9 +45,9 @@ class Constraint:
         return f"{type(self).__name__.removeprefix('_')}({bounds})"
 
 
-def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False, bounds: str = "") -> Any:
-    """A class of constraints, by a function of the value and of the bounds."""
-    names = tuple(bounds.split())
+def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False) -> Any:
+    """A class of constraints, by a function of the value and of the bounds, which are the attributes of these names."""
+    names = tuple(signature(test).parameters)[1:]
 
     def check(self: Any, value: Tensor) -> Any:
         return test(value, *(getattr(self, bound) for bound in names))
@@ -55,33 +56,26 @@ def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: 
     return type(name, (Constraint,), {**described, "__doc__": "See Constraint.", "__module__": __name__})
 
 
-def _whole(v: Any) -> Any:
-    return v % 1 == 0
-
-
-greater_than = _GreaterThan = _kind("_GreaterThan", lambda v, low: low < v, bounds="lower_bound")
-greater_than_eq = _GreaterThanEq = _kind("_GreaterThanEq", lambda v, low: low <= v, bounds="lower_bound")
-less_than = _LessThan = _kind("_LessThan", lambda v, high: v < high, bounds="upper_bound")
+greater_than = _GreaterThan = _kind("_GreaterThan", lambda v, lower_bound: lower_bound < v)
+greater_than_eq = _GreaterThanEq = _kind("_GreaterThanEq", lambda v, lower_bound: lower_bound <= v)
+less_than = _LessThan = _kind("_LessThan", lambda v, upper_bound: v < upper_bound)
 interval = _Interval = _kind(
-    "_Interval", lambda v, low, high: (low <= v).logical_and(v <= high), bounds="lower_bound upper_bound"
+    "_Interval", lambda v, lower_bound, upper_bound: (lower_bound <= v).logical_and(v <= upper_bound)
 )
 half_open_interval = _HalfOpenInterval = _kind(
-    "_HalfOpenInterval", lambda v, low, high: (low <= v).logical_and(v < high), bounds="lower_bound upper_bound"
+    "_HalfOpenInterval", lambda v, lower_bound, upper_bound: (lower_bound <= v).logical_and(v < upper_bound)
+)
+_IntegerLessThan = _kind("_IntegerLessThan", lambda v, upper_bound: (v % 1 == 0).logical_and(v <= upper_bound), 0, True)
+_IntegerGreaterThan = _kind(
+    "_IntegerGreaterThan", lambda v, lower_bound: (v % 1 == 0).logical_and(v >= lower_bound), is_discrete=True
 )
 integer_interval = _IntegerInterval = _kind(
     "_IntegerInterval",
-    lambda v, low, high: _whole(v).logical_and(low <= v).logical_and(v <= high),
+    lambda v, lower_bound, upper_bound: (v % 1 == 0).logical_and(lower_bound <= v).logical_and(v <= upper_bound),
     is_discrete=True,
-    bounds="lower_bound upper_bound",
-)
-_IntegerLessThan = _kind(
-    "_IntegerLessThan", lambda v, high: _whole(v).logical_and(v <= high), is_discrete=True, bounds="upper_bound"
-)
-_IntegerGreaterThan = _kind(
-    "_IntegerGreaterThan", lambda v, low: _whole(v).logical_and(v >= low), is_discrete=True, bounds="lower_bound"
 )
 multinomial = _Multinomial = _kind(
-    "_Multinomial", lambda v, most: (v >= 0).all(-1).logical_and(v.sum(-1) <= most), 1, True, "upper_bound"
+    "_Multinomial", lambda v, upper_bound: (v >= 0).all(-1).logical_and(v.sum(-1) <= upper_bound), 1, is_discrete=True
 )
 _Multinomial.__repr__ = lambda self: "Multinomial()"
 _Real = _kind("_Real", lambda v: v == v)  # all but NaN
@@ -90,44 +84,26 @@ _OneHot = _kind("_OneHot", lambda v: _Boolean().check(v).all(-1).logical_and(v.s
 _Simplex = _kind("_Simplex", lambda v: (v >= 0).all(-1).logical_and((v.sum(-1) - 1).abs() < 1e-6), 1)
 
 
-def _is_lower(v: Tensor) -> Tensor:
-    return (v.tril() == v).all(-1).all(-1)
-
-
-def _is_lower_cholesky(v: Tensor) -> Tensor:
-    return _is_lower(v).logical_and((v.diagonal(dim1=-2, dim2=-1) > 0).all(-1))
-
-
 def _is_corr_cholesky(v: Tensor) -> Tensor:
     allowed = dt.finfo(v.dtype).eps * v.size(-1) * 10
-    return _is_lower_cholesky(v).logical_and(((vector_norm(v.detach(), dim=-1) - 1).abs() <= allowed).all(-1))
+    return _LowerCholesky().check(v).logical_and(((vector_norm(v.detach(), dim=-1) - 1).abs() <= allowed).all(-1))
 
 
-def _is_symmetric(v: Tensor) -> Tensor:
-    return ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1)
-
-
-def _is_square(v: Tensor) -> Tensor:
-    return full(v.shape[:-2], v.shape[-2] == v.shape[-1], device=v.device)
-
-
-def _eigenvalues(test: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+def _is_symmetric_with(v: Tensor, test: Callable[[Tensor], Tensor]) -> Tensor:
     """Whether matrices are symmetric and all their eigenvalues pass."""
-
-    def check(v: Tensor) -> Tensor:
-        symmetric = _is_symmetric(v)
-        return test(eigvalsh(v.detach())).all(-1) if bool(symmetric.all()) else symmetric
-
-    return check
+    holds: Tensor = _Symmetric().check(v)
+    return test(eigvalsh(v.detach())).all(-1) if bool(holds.all()) else holds
 
 
-_LowerTriangular = _kind("_LowerTriangular", _is_lower, 2)
-_LowerCholesky = _kind("_LowerCholesky", _is_lower_cholesky, 2)
+_LowerTriangular = _kind("_LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), 2)
+_LowerCholesky = _kind(
+    "_LowerCholesky", lambda v: _LowerTriangular().check(v).logical_and((v.diagonal(dim1=-2, dim2=-1) > 0).all(-1)), 2
+)
 _CorrCholesky = _kind("_CorrCholesky", _is_corr_cholesky, 2)
-_Square = _kind("_Square", _is_square, 2)
-_Symmetric = _kind("_Symmetric", _is_symmetric, 2)
-_PositiveSemidefinite = _kind("_PositiveSemidefinite", _eigenvalues(lambda e: e >= 0), 2)
-_PositiveDefinite = _kind("_PositiveDefinite", _eigenvalues(lambda e: e > 0), 2)
+_Square = _kind("_Square", lambda v: full(v.shape[:-2], v.shape[-2] == v.shape[-1], device=v.device), 2)
+_Symmetric = _kind("_Symmetric", lambda v: ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1), 2)
+_PositiveSemidefinite = _kind("_PositiveSemidefinite", lambda v: _is_symmetric_with(v, lambda e: e >= 0), 2)
+_PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, lambda e: e > 0), 2)
 
 
 # Of other constraints -----------------------------------------------------------------------------------------

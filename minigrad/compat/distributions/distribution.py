@@ -35,10 +35,7 @@ class Distribution:
     Args:
         batch_shape: the shape of the parameters.
         event_shape: the shape of one draw.
-        validate_args: check parameters and values; by default so.
-
-    Raises:
-        ValueError: a parameter that breaks its constraint.
+        validate_args: check parameters and values, as by default. Raises ValueError for one that breaks its constraint.
     """
 
     has_rsample = False
@@ -103,12 +100,12 @@ class Distribution:
         """The same distribution with its parameters repeated to a larger ``batch_shape``."""
         shape, axes = size_of(batch_shape), len(self._batch_shape)
         larger = copy.copy(self) if _instance is None else _instance
-        for name, value in self.__dict__.items():
-            larger.__dict__[name] = value
-            if isinstance(value, Distribution) and value.batch_shape == self._batch_shape:
-                larger.__dict__[name] = value.expand(shape)
-            elif isinstance(value, Tensor) and value.shape[:axes] == self._batch_shape:
-                larger.__dict__[name] = value.expand((*shape, *value.shape[axes:]))
+        for name, value in vars(self).items():
+            if isinstance(value, (Distribution, Tensor)):
+                its_shape = value.batch_shape if isinstance(value, Distribution) else value.shape
+                if its_shape[:axes] == self._batch_shape:
+                    value = value.expand((*shape, *its_shape[axes:]))
+            vars(larger)[name] = value
         larger._batch_shape = shape
         return larger
 
@@ -254,11 +251,7 @@ class ExponentialFamily(Distribution):
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``.
-
-    Raises:
-        TypeError: something else than classes.
-    """
+    """Make a function the rule for a pair of classes (else it raises TypeError): ``@register_kl(Normal, Mine)``."""
     for kind in (type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")

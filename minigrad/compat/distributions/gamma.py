@@ -3,6 +3,8 @@
 Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
 Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of such a mean is Student's t.
 Dirichlet are probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
+
+Draws have the right distribution, but PyTorch draws others from the same seed, except for Exponential.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from ...functions.pointwise import exp, log1p, softmax, where, xlogy
 from ...functions.random import randn
 from ...functions.shaping import stack
 from ...nn.functional import one_hot
-from ...tensor import Size, Tensor
+from ...tensor import Tensor
 from ..functions.special import igamma, igammac
 from . import constraints
 from .distribution import Distribution
-from .utils import Value, broadcast_all, formula
+from .utils import Value, broadcast_all, formula, method
 
 
 class Exponential(Distribution):
@@ -42,21 +44,11 @@ class Exponential(Distribution):
     mean = stddev = formula(lambda d: d.rate.reciprocal())
     mode = formula(lambda d: zeros_like(d.rate))
     variance = formula(lambda d: d.rate.pow(-2))
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return random.exponential_(self._empty(sample_shape, self.rate)) / self.rate
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 1 - exp(-self.rate * value)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -log1p(-value) / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1 - self.rate.log()
+    rsample = method(lambda d, sample_shape=(): random.exponential_(d._empty(sample_shape, d.rate)) / d.rate)
+    _log_prob = method(lambda d, value: d.rate.log() - d.rate * value)
+    _cdf = method(lambda d, value: 1 - exp(-d.rate * value))
+    icdf = method(lambda d, value: -log1p(-value) / d.rate)
+    entropy = method(lambda d: 1 - d.rate.log())
 
     def _kl(self, q: Exponential) -> Tensor:
         ratio = q.rate / self.rate
@@ -64,10 +56,7 @@ class Exponential(Distribution):
 
 
 class Poisson(Distribution):
-    """Counts with the probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number.
-
-    Draws have the dtype of the rate and the right distribution, but PyTorch draws others from the same seed.
-    """
+    """Counts with the probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -78,33 +67,20 @@ class Poisson(Distribution):
 
     mean = variance = formula(lambda d: d.rate)
     mode = formula(lambda d: d.rate.floor())
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return random.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+    _sample = method(lambda d, sample_shape: random.poisson(d.rate.expand(d._extended_shape(sample_shape))))
+    _kl = method(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return xlogy(value, rate) - rate - (value + 1).lgamma()
 
-    def _kl(self, q: Poisson) -> Tensor:
-        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
 
-
-class FromGamma(Distribution):
-    """What is drawn by NumPy's gamma numbers: Gamma, Chi2, StudentT, Dirichlet, Beta.
-
-    Draws have the right distribution, but PyTorch draws others from the same seed.
-    """
-
-    has_rsample = True
-
-    def _standard_gamma(self, concentration: Tensor, sample_shape: Size) -> Tensor:
-        """Draws of rate 1, in the dtype of the concentrations; never 0."""
-        alpha = concentration.expand(self._extended_shape(sample_shape))
-        shapes = alpha.detach().cpu().double().numpy()
-        drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
-        drawn = np.maximum(drawn, dt.finfo(alpha.dtype).tiny)
-        return _with_slope(tensor(drawn, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _slope(shapes, drawn))
+def standard_gamma(alpha: Tensor) -> Tensor:
+    """A gamma number of rate 1 for each concentration, in its dtype, with a gradient; never 0."""
+    shapes = alpha.detach().cpu().double().numpy()
+    drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
+    drawn = np.maximum(drawn, dt.finfo(alpha.dtype).tiny)
+    return _with_slope(tensor(drawn, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _slope(shapes, drawn))
 
 
 def _with_slope(drawn: Tensor, alpha: Tensor, slope: Any) -> Tensor:
@@ -131,14 +107,13 @@ def _positive(drawn: Tensor) -> Tensor:
     return drawn.clamp(min=dt.finfo(drawn.dtype).tiny)
 
 
-class Gamma(FromGamma):
-    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``.
-
-    The arguments are tensors or numbers. About draws see FromGamma.
-    """
+class Gamma(Distribution):
+    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``; the arguments are
+    tensors or numbers."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
+    has_rsample = True
 
     def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
@@ -147,9 +122,11 @@ class Gamma(FromGamma):
     mean = formula(lambda d: d.concentration / d.rate)
     mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
     variance = formula(lambda d: d.concentration / d.rate.pow(2))
+    _cdf = method(lambda d, value: igamma(d.concentration, d.rate * value))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return _positive(self._standard_gamma(self.concentration, sample_shape) / self.rate)
+        concentration = self.concentration.expand(self._extended_shape(sample_shape))
+        return _positive(standard_gamma(concentration) / self.rate)
 
     def log_prob(self, value: Value) -> Tensor:
         """As of any distribution, also of a number."""
@@ -158,9 +135,6 @@ class Gamma(FromGamma):
     def _log_prob(self, value: Tensor) -> Tensor:
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
         return powers - self.rate * value - self.concentration.lgamma()
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return igamma(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:
         alpha = self.concentration
@@ -183,8 +157,8 @@ class Chi2(Gamma):
     df = formula(lambda d: 2 * d.concentration, doc="How many squares are added up.")
 
 
-class StudentT(FromGamma):
-    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df). About draws see FromGamma.
+class StudentT(Distribution):
+    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df).
 
     Args:
         df: the degrees of freedom, positive, a tensor or a number; there is a mean above 1, a variance above 2.
@@ -194,6 +168,7 @@ class StudentT(FromGamma):
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
+    has_rsample = True
 
     def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
@@ -209,8 +184,9 @@ class StudentT(FromGamma):
         return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        normal = randn(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
-        squares = 2 * self._standard_gamma(self.df / 2, sample_shape)
+        shape = self._extended_shape(sample_shape)
+        normal = randn(shape, dtype=self.df.dtype, device=self.df.device)
+        squares = 2 * standard_gamma((self.df / 2).expand(shape))
         return self.loc + self.scale * normal * (squares / self.df).rsqrt()
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -224,15 +200,12 @@ class StudentT(FromGamma):
         return self.scale.log() + (half + 0.5) * ((half + 0.5).digamma() - half.digamma()) + 0.5 * self.df.log() + beta
 
 
-class Dirichlet(FromGamma):
-    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α). About draws see FromGamma.
-
-    Args:
-        concentration: α, (..., K), positive.
-    """
+class Dirichlet(Distribution):
+    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α), α being ``concentration``: (..., K), positive."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
+    has_rsample = True
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -284,14 +257,13 @@ class Dirichlet(FromGamma):
         return constants + ((a - b) * (a.digamma() - total.digamma())).sum(-1)
 
 
-class Beta(FromGamma):
-    """Numbers from 0 to 1 with the density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B.
-
-    The arguments are tensors or numbers. About draws see FromGamma.
-    """
+class Beta(Distribution):
+    """Numbers from 0 to 1 with the density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B; the arguments are
+    tensors or numbers."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
+    has_rsample = True
 
     def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
         both = stack(broadcast_all(concentration1, concentration0), -1)
@@ -303,25 +275,18 @@ class Beta(FromGamma):
     mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
     mode = formula(lambda d: d._dirichlet.mode[..., 0])
     variance = formula(lambda d: d._dirichlet.variance[..., 0])
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._dirichlet.rsample(sample_shape)[..., 0]
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(stack((value, 1 - value), -1))
-
-    def entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
-
-    def _kl(self, q: Beta) -> Tensor:
-        return self._dirichlet._kl(q._dirichlet)
+    rsample = method(lambda d, sample_shape=(): d._dirichlet.rsample(sample_shape)[..., 0])
+    _log_prob = method(lambda d, value: d._dirichlet.log_prob(stack((value, 1 - value), -1)))
+    entropy = method(lambda d: d._dirichlet.entropy())
+    _kl = method(lambda p, q: p._dirichlet._kl(q._dirichlet))
 
 
-class FisherSnedecor(FromGamma):
+class FisherSnedecor(Distribution):
     """The ratio of two numbers of Chi2, each over its degrees of freedom: ``df1`` and ``df2``, tensors or numbers."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
+    has_rsample = True
 
     def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
@@ -337,7 +302,8 @@ class FisherSnedecor(FromGamma):
         return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        first, second = (self._standard_gamma(df / 2, sample_shape) / df for df in (self.df1, self.df2))
+        shape = self._extended_shape(sample_shape)
+        first, second = (standard_gamma((df / 2).expand(shape)) / df for df in (self.df1, self.df2))
         return _positive(first / _positive(second))
 
     def _log_prob(self, value: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 By a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
 largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that there is no mean. By its
-bounds: Uniform, all numbers of an interval alike.
+bounds: Uniform, all numbers of an interval alike. VonMises is a normal distribution on the circle.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ from typing import Any
 
 from ...backend import dtype as dt
 from ...functions import random
-from ...functions.creation import full_like
-from ...functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan
+from ...functions.creation import full_like, zeros
+from ...functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan, where
+from ...functions.random import rand
 from ...tensor import Size, Tensor
+from ..special import i0e, i1e
 from . import constraints
+from .constraints import dependent_property
 from .distribution import Distribution, register_kl
-from .utils import Value, broadcast_all, except_where, formula
+from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """What Normal, Laplace, Gumbel and Cauchy share.
-
-    Args:
-        loc: where the distribution is, a tensor or a number.
-        scale: how wide it is, positive.
-    """
+    """What Normal, Laplace, Gumbel and Cauchy share: ``loc`` says where the distribution is, and ``scale``, which is
+    positive, how wide. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -43,26 +42,18 @@ class Normal(LocationScale):
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: d.scale)
     variance = formula(lambda d: d.stddev.pow(2))
+    rsample = method(lambda d, sample_shape=(): d.loc + random.normal_(d._empty(sample_shape, d.loc)) * d.scale)
+    _cdf = method(lambda d, value: 0.5 * (1 + erf((value - d.loc) * d.scale.reciprocal() / math.sqrt(2))))
+    icdf = method(lambda d, value: d.loc + d.scale * erfinv(2 * value - 1) * math.sqrt(2))
+    entropy = method(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return random.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.loc + random.normal_(self._empty(sample_shape, self.loc)) * self.scale
-
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (value - self.loc) ** 2 / (2 * self.scale**2)
         return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 0.5 * (1 + erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def _kl(self, q: Normal) -> Tensor:
         ratio = (self.scale / q.scale).pow(2)
@@ -75,13 +66,12 @@ class Laplace(LocationScale):
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: 2**0.5 * d.scale)
     variance = formula(lambda d: 2 * d.scale.pow(2))
+    _log_prob = method(lambda d, value: -(2 * d.scale).log() - (value - d.loc).abs() / d.scale)
+    entropy = method(lambda d: 1 + (2 * d.scale).log())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def _cdf(self, value: Tensor) -> Tensor:
         distance = value - self.loc
@@ -90,9 +80,6 @@ class Laplace(LocationScale):
     def icdf(self, value: Tensor) -> Tensor:
         side = value - 0.5
         return self.loc - self.scale * side.sign() * log1p(-2 * side.abs())
-
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
 
     def _kl(self, q: Laplace) -> Tensor:
         ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
@@ -109,6 +96,9 @@ class Gumbel(LocationScale):
     mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
     variance = formula(lambda d: d.stddev.pow(2))
+    _cdf = method(lambda d, value: exp(-exp((d.loc - value) / d.scale)))
+    icdf = method(lambda d, value: d.loc - d.scale * (-value.log()).log())
+    entropy = method(lambda d: d.scale.log() + (1 + EULER))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         info = dt.finfo(self.loc.dtype)
@@ -118,15 +108,6 @@ class Gumbel(LocationScale):
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (self.loc - value) / self.scale
         return distance - distance.exp() - self.scale.log()
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return exp(-exp((self.loc - value) / self.scale))
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.loc - self.scale * (-value.log()).log()
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + EULER)
 
     def _kl(self, q: Gumbel) -> Tensor:
         ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
@@ -140,22 +121,11 @@ class Cauchy(LocationScale):
     mean = formula(lambda d: full_like(d.loc.detach(), math.nan))
     mode = formula(lambda d: d.loc)
     variance = formula(lambda d: full_like(d.loc.detach(), math.inf))
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.loc + random.cauchy_(self._empty(sample_shape, self.loc)) * self.scale
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        distance = (value - self.loc) / self.scale
-        return -math.log(math.pi) - self.scale.log() - log1p(distance**2)
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return atan((value - self.loc) / self.scale) / math.pi + 0.5
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return tan(math.pi * (value - 0.5)) * self.scale + self.loc
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    rsample = method(lambda d, sample_shape=(): d.loc + random.cauchy_(d._empty(sample_shape, d.loc)) * d.scale)
+    _log_prob = method(lambda d, value: -math.log(math.pi) - d.scale.log() - log1p(((value - d.loc) / d.scale) ** 2))
+    _cdf = method(lambda d, value: atan((value - d.loc) / d.scale) / math.pi + 0.5)
+    icdf = method(lambda d, value: tan(math.pi * (value - 0.5)) * d.scale + d.loc)
+    entropy = method(lambda d: math.log(4 * math.pi) + d.scale.log())
 
 
 class Uniform(Distribution):
@@ -167,35 +137,22 @@ class Uniform(Distribution):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
 
-    @property
-    def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]
-        """Each bound is limited by the other."""
-        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
-
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
-        return constraints.interval(self.low, self.high)
-
+    arg_constraints = property(
+        lambda d: {"low": constraints.less_than(d.high), "high": constraints.greater_than(d.low)}
+    )
+    support = dependent_property(lambda d: constraints.interval(d.low, d.high), is_discrete=False, event_dim=0)
     mean = formula(lambda d: (d.high + d.low) / 2)
     mode = formula(lambda d: full_like(d.high, math.nan))  # all are alike
     stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
     variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.low + self._even(sample_shape, self.low) * (self.high - self.low)
+    _cdf = method(lambda d, value: ((value - d.low) / (d.high - d.low)).clamp(min=0, max=1))
+    icdf = method(lambda d, value: value * (d.high - d.low) + d.low)
+    entropy = method(lambda d: (d.high - d.low).log())
+    rsample = method(lambda d, sample_shape=(): d.low + d._even(sample_shape, d.low) * (d.high - d.low))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def entropy(self) -> Tensor:
-        return (self.high - self.low).log()
 
     def _kl(self, q: Uniform) -> Tensor:
         outside = (q.low > self.low).logical_or(q.high < self.high)
@@ -207,3 +164,39 @@ def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
     width = p.high - p.low
     log_ratio = (math.sqrt(2 * math.pi) * q.scale / width).log()
     return log_ratio + 0.5 * (width.pow(2) / 12 + ((p.high + p.low - 2 * q.loc) / 2).pow(2)) / q.scale.pow(2)
+
+
+class VonMises(Distribution):
+    """Angles from -π to π with a density in proportion to exp(concentration · cos(x - loc))."""
+
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.concentration = broadcast_all(loc, concentration)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    mean = mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: 1 - i1e(d.concentration) / i0e(d.concentration))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        k = self.concentration
+        return k * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - i0e(k).log()
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        """By rejection (Best and Fisher 1979), in float64."""
+        shape, k = self._extended_shape(sample_shape), self.concentration.double()
+        tau = 1 + (1 + 4 * k**2).sqrt()
+        rho = (tau - (2 * tau).sqrt()) / (2 * k)
+        r = where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
+        x = zeros(shape, dtype=k.dtype, device=k.device)
+        done = x != 0
+        while not bool(done.all()):
+            u1, u2, u3 = rand((3, *shape), dtype=k.dtype, device=k.device).unbind()
+            z = (math.pi * u1).cos()
+            f = (1 + r * z) / (r + z)
+            c = k * (r - f)
+            accepted = (c * (2 - c) - u2 > 0).logical_or((c / u2).log() + 1 - c >= 0)
+            x = where(accepted, (u3 - 0.5).sign() * f.acos(), x)
+            done = done.logical_or(accepted)
+        return ((x + math.pi + self.loc.double()) % (2 * math.pi) - math.pi).to(self.loc.dtype)

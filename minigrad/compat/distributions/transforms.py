@@ -20,7 +20,7 @@ from ...nn.functional import logsigmoid, pad, softplus
 from ...tensor import Size, Tensor
 from .. import linalg
 from . import constraints
-from .utils import broadcast_all, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import broadcast_all, inside, log_odds, method, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform"]
 __all__ += ["CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform"]
@@ -35,9 +35,7 @@ class Transform:
     Args:
         cache_size: 1 to remember the last input and output, so that the inverse of that output is that input.
 
-    Attributes:
-        bijective: whether every ``y`` is that of one ``x``.
-        sign: 1 where it is increasing, -1 where it is decreasing.
+    ``bijective`` says whether every ``y`` is that of one ``x``.
     """
 
     bijective = False
@@ -92,26 +90,23 @@ class Transform:
     __hash__ = object.__hash__
 
     def __call__(self, x: Tensor) -> Any:
-        if self._cache_size == 0 or x is not self._cached_x_y[0]:
-            self._cached_x_y = (x, self._call(x)) if self._cache_size else (None, self._call(x))
-        return self._take(1)
+        if self._cache_size == 0:
+            return self._call(x)
+        if x is not self._cached_x_y[0]:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
 
     def _inv_call(self, y: Tensor) -> Any:
-        if self._cache_size == 0 or y is not self._cached_x_y[1]:
-            self._cached_x_y = (self._inverse(y), y) if self._cache_size else (self._inverse(y), None)
-        return self._take(0)
+        if self._cache_size == 0:
+            return self._inverse(y)
+        if y is not self._cached_x_y[1]:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
 
-    def _take(self, place: int) -> Any:
-        result = self._cached_x_y[place]
-        if not self._cache_size:
-            self._cached_x_y = (None, None)
-        return result
-
-    def _call(self, x: Tensor) -> Any:
+    def _missing(self, x: Tensor) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y: Tensor) -> Any:
-        raise NotImplementedError
+    _call = _inverse = _missing
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """log |dy / dx|, without the axes of the event."""
@@ -142,24 +137,12 @@ class _InverseTransform(Transform):
     codomain = property(lambda self: self._inv.domain)
     bijective = property(lambda self: self._inv.bijective)
     sign = property(lambda self: self._inv.sign)
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        return self.inv.with_cache(cache_size).inv
-
-    def __call__(self, x: Tensor) -> Any:
-        return self.inv._inv_call(x)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return -self.inv.log_abs_det_jacobian(y, x)
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self.inv.inverse_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.inv.forward_shape(shape)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.inv!r})"
+    with_cache = method(lambda t, cache_size=1: t.inv.with_cache(cache_size).inv)
+    __call__ = method(lambda t, x: t.inv._inv_call(x))
+    log_abs_det_jacobian = method(lambda t, x, y: -t.inv.log_abs_det_jacobian(y, x))
+    forward_shape = method(lambda t, shape: t.inv.inverse_shape(shape))
+    inverse_shape = method(lambda t, shape: t.inv.forward_shape(shape))
+    __repr__ = method(lambda t: f"{type(t).__name__}({t.inv!r})")
 
 
 # Of other transforms ----------------------------------------------------------------------------------------
@@ -222,13 +205,8 @@ class ComposeTransform(Transform):
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
-        for part in reversed(self.parts):
-            shape = part.inverse_shape(shape)
-        return shape
-
-    def __repr__(self) -> str:
-        return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
+    inverse_shape = method(lambda t, shape: t.inv.forward_shape(shape))
+    __repr__ = method(lambda t: "ComposeTransform(\n    " + ",\n    ".join(map(repr, t.parts)) + "\n)")
 
 
 identity_transform = ComposeTransform([])
@@ -244,12 +222,10 @@ class IndependentTransform(Transform):
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    domain = property(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims))
-    codomain = property(
-        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-    )
-    bijective = property(lambda self: self.base_transform.bijective)
-    sign = property(lambda self: self.base_transform.sign)
+    domain = property(lambda t: constraints.independent(t.base_transform.domain, t.reinterpreted_batch_ndims))
+    codomain = property(lambda t: constraints.independent(t.base_transform.codomain, t.reinterpreted_batch_ndims))
+    bijective = property(lambda t: t.base_transform.bijective)
+    sign = property(lambda t: t.base_transform.sign)
 
     def _call(self, x: Tensor) -> Any:
         if x.dim() < self.domain.event_dim:
@@ -264,14 +240,9 @@ class IndependentTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
-    def forward_shape(self, shape: Any) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.base_transform.inverse_shape(shape)
-
-    def __repr__(self) -> str:
-        return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+    forward_shape = method(lambda t, shape: t.base_transform.forward_shape(shape))
+    inverse_shape = method(lambda t, shape: t.base_transform.inverse_shape(shape))
+    __repr__ = method(lambda t: f"IndependentTransform({t.base_transform!r}, {t.reinterpreted_batch_ndims})")
 
 
 class CatTransform(Transform):
@@ -287,12 +258,8 @@ class CatTransform(Transform):
     domain = property(lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths))
     codomain = property(lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths))
     bijective = property(lambda self: all(t.bijective for t in self.transforms))
-
-    def _parts(self, x: Tensor) -> Sequence[Tensor]:
-        return x.split(self.lengths, self.dim)
-
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
-        return cat(parts, dim)
+    _parts = method(lambda t, x: x.split(t.lengths, t.dim))
+    _joined = method(lambda t, parts, dim: cat(parts, dim))
 
     def _call(self, x: Tensor) -> Tensor:
         return self._joined([t(part) for t, part in zip(self.transforms, self._parts(x), strict=True)], self.dim)
@@ -316,12 +283,8 @@ class StackTransform(CatTransform):
 
     domain = property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
     codomain = property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))
-
-    def _parts(self, x: Tensor) -> Sequence[Tensor]:
-        return x.unbind(self.dim)
-
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
-        return stack(parts, dim)
+    _parts = method(lambda t, x: x.unbind(t.dim))
+    _joined = method(lambda t, parts, dim: stack(parts, dim))
 
 
 # Elementwise ------------------------------------------------------------------------------------------------
@@ -338,25 +301,14 @@ def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: 
     return type(name, (Transform,), {**rules, **described, "__module__": __name__})
 
 
-def _inside(y: Tensor) -> Tensor:
-    """Probabilities a rounding error away from 0 and 1."""
-    info = dt.finfo(y.dtype)
-    return y.clamp(min=info.tiny, max=1 - info.eps)
-
-
-def _log_odds(y: Tensor) -> Tensor:
-    y = _inside(y)
-    return y.log() - log1p(-y)
-
-
 ExpTransform = _elementwise(
     "ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x, y: x, "eˣ"
 )
 SigmoidTransform = _elementwise(
     "SigmoidTransform",
     constraints.unit_interval,
-    lambda x: _inside(sigmoid(x)),
-    _log_odds,
+    lambda x: inside(sigmoid(x)),
+    log_odds,
     lambda x, y: -softplus(-x) - softplus(x),
     "1 / (1 + e⁻ˣ)",
 )
@@ -394,12 +346,8 @@ class AffineTransform(Transform):
         lambda self: constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
     )
     sign = property(lambda self: self.scale.sign() if isinstance(self.scale, Tensor) else math.copysign(1, self.scale))
-
-    def _call(self, x: Tensor) -> Any:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Any:
-        return (y - self.loc) / self.scale
+    _call = method(lambda t, x: t.loc + t.scale * x)
+    _inverse = method(lambda t, y: (y - t.loc) / t.scale)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         scale = self.scale
@@ -424,18 +372,10 @@ class PowerTransform(Transform):
         (self.exponent,) = broadcast_all(exponent)
 
     sign = property(lambda self: self.exponent.sign())
-
-    def _call(self, x: Tensor) -> Any:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Any:
-        return y.pow(1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return (self.exponent * y / x).abs().log()
-
-    def forward_shape(self, shape: Any) -> Any:
-        return broadcast_shapes(shape, self.exponent.shape)
+    _call = method(lambda t, x: x.pow(t.exponent))
+    _inverse = method(lambda t, y: y.pow(1 / t.exponent))
+    log_abs_det_jacobian = method(lambda t, x, y: (t.exponent * y / x).abs().log())
+    forward_shape = method(lambda t, shape: broadcast_shapes(shape, t.exponent.shape))
 
     inverse_shape = forward_shape
 
@@ -453,9 +393,7 @@ class CumulativeDistributionTransform(Transform):
         self._call, self._inverse = distribution.cdf, distribution.icdf  # type: ignore[method-assign]
 
     domain = property(lambda self: self.distribution.support)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return self.distribution.log_prob(x)
+    log_abs_det_jacobian = method(lambda t, x, y: t.distribution.log_prob(x))
 
 
 # Of vectors and matrices ------------------------------------------------------------------------------------
@@ -474,21 +412,11 @@ class ReshapeTransform(Transform):
 
     domain = property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
     codomain = property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(self.forward_shape(x.shape))
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(self.inverse_shape(y.shape))
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self._replaced(shape, self.in_shape, self.out_shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self._replaced(shape, self.out_shape, self.in_shape)
+    _call = method(lambda t, x: x.reshape(t.forward_shape(x.shape)))
+    _inverse = method(lambda t, y: y.reshape(t.inverse_shape(y.shape)))
+    log_abs_det_jacobian = method(lambda t, x, y: x.new_zeros(x.shape[: x.dim() - len(t.in_shape)]))
+    forward_shape = method(lambda t, shape: t._replaced(shape, t.in_shape, t.out_shape))
+    inverse_shape = method(lambda t, shape: t._replaced(shape, t.out_shape, t.in_shape))
 
     def _replaced(self, shape: Any, old: Size, new: Size) -> Size:
         cut = len(shape) - len(old)
@@ -504,12 +432,8 @@ class SoftmaxTransform(Transform):
 
     domain, codomain = constraints.real_vector, constraints.simplex
     _values = ()
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.softmax(-1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    _call = method(lambda t, x: x.softmax(-1))
+    _inverse = method(lambda t, y: y.log())
 
 
 class StickBreakingTransform(Transform):
@@ -524,7 +448,7 @@ class StickBreakingTransform(Transform):
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
-        taken = _inside(sigmoid(x - self._left(x)))
+        taken = inside(sigmoid(x - self._left(x)))
         return pad(taken, [0, 1], value=1) * pad((1 - taken).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -536,11 +460,8 @@ class StickBreakingTransform(Transform):
         x = x - self._left(x)
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
-        return Size((*shape[:-1], shape[-1] + 1))
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return Size((*shape[:-1], shape[-1] - 1))
+    forward_shape = method(lambda t, shape: Size((*shape[:-1], shape[-1] + 1)))
+    inverse_shape = method(lambda t, shape: Size((*shape[:-1], shape[-1] - 1)))
 
 
 class LowerCholeskyTransform(Transform):
@@ -548,12 +469,8 @@ class LowerCholeskyTransform(Transform):
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
     _values = ()
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    _call = method(lambda t, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed())
+    _inverse = method(lambda t, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed())
 
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):

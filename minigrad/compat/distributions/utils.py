@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import Any, NamedTuple, Self, overload
 
 from ...autograd import enable_grad
 from ...backend import dtype as dt
@@ -15,6 +15,7 @@ from ...functions.shaping import broadcast_tensors
 from ...tensor import Size, Tensor
 
 Value = Tensor | float
+Maybe = Value | None
 Shape = tuple[int, ...]
 
 
@@ -47,11 +48,23 @@ class formula(property):
         return super().__get__(instance, owner)
 
 
+def method(rule: Callable[..., Any]) -> Any:
+    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
+    return _Method(rule)
+
+
+class _Method(NamedTuple):
+    rule: Any
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.rule.__name__, self.rule.__qualname__ = name, f"{owner.__qualname__}.{name}"
+        setattr(owner, name, self.rule)
+
+
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
 
-    Raises:
-        ValueError: something else.
+    Raises ValueError for something else.
     """
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
@@ -73,6 +86,18 @@ def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities kept a rounding error away from 0 and 1."""
     eps = dt.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
+
+
+def inside(probs: Tensor) -> Tensor:
+    """Probabilities of which none is rounded to 0 or 1."""
+    info = dt.finfo(probs.dtype)
+    return probs.clamp(min=info.tiny, max=1 - info.eps)
+
+
+def log_odds(probs: Tensor) -> Tensor:
+    """log p / (1 - p), finite at 0 and 1."""
+    probs = inside(probs)
+    return probs.log() - log1p(-probs)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
@@ -116,11 +141,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D).
-
-    Raises:
-        ValueError: there is no such matrix.
-    """
+    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D); ValueError if N fits none."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(

@@ -10,16 +10,5 @@ from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, lin
 from .mapping import stack_module_state, vmap
 from .stateless import functional_call
 
-__all__ = [
-    "functional_call",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize"]
+__all__ += ["stack_module_state", "vjp", "vmap"]

@@ -36,11 +36,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
 
-    Args:
-        argnums: see ``grad``.
-
-    Raises:
-        RuntimeError: the result is not a single number.
+    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number.
     """
 
     def slope_and_value(*args: Any, **kwargs: Any) -> Any:
@@ -58,7 +54,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     That function takes cotangents of the result's form, and returns a tuple with one product for each primal.
     """
-    run = _run_of_all(func, primals, has_aux)
+    run = _Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         return tree_unflatten(run.pull(run.outputs, tree_flatten(cotangents)[0]), run.inputs_form)
@@ -71,40 +67,25 @@ def jvp(
 ) -> Any:
     """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux.
 
-    Two backward passes compute it: J v is the gradient for u of (uᵀ J) v.
-
-    Args:
-        tangents: of the form and shapes of ``primals``.
-        strict: without effect, for PyTorch's signature.
+    Two backward passes compute it: J v is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of
+    ``primals``; ``strict`` has no effect.
     """
-    run = _run_of_all(func, primals, has_aux)
+    run = _Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     """(func(*primals), a function that multiplies the Jacobian by tangents)."""
-    run = _run_of_all(func, primals, has_aux=False)
+    run = _Run(func, primals, {}, None, has_aux=False)
     return run.result(), lambda *tangents: run.push(tree_flatten(tangents)[0])
 
 
-def jacrev(
-    func: Function,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    *,
-    chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
-) -> Function:
+def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
     """The function that returns the Jacobian of ``func``: one backward pass for each number of its result.
 
-    Args:
-        argnums, has_aux: see ``grad``.
-        chunk_size: without effect, for PyTorch's signature.
-
-    Returns:
-        A function whose result has the form of ``func``'s result, with the arguments' form in each of its places; the
-        tensors there have the result's shape followed by the argument's.
+    Its result has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have
+    the result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect.
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -133,19 +114,15 @@ class _Run:
         inputs, inputs_form: the doubles of the chosen arguments' tensors, and the arguments' form.
         outputs, outputs_form: the tensors of the result, and its form.
         aux: the second part of the result, where ``has_aux``.
-        keep: whether the graph outlives a backward pass.
+        keep: whether the graph outlives a backward pass, as it does if all arguments are chosen: by None.
         outer: whether results are differentiable, as they depend on other leaves, too.
     """
 
     def __init__(
-        self,
-        func: Function,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        argnums: Argnums,
-        has_aux: bool,
-        keep: bool = False,
+        self, func: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums | None, has_aux: bool
     ) -> None:
+        self.keep = argnums is None
+        argnums = tuple(range(len(args))) if argnums is None else argnums
         numbers = (argnums,) if isinstance(argnums, int) else argnums
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
         leaves, self.inputs_form = tree_flatten(chosen)
@@ -160,7 +137,6 @@ class _Run:
         self.outputs, self.outputs_form = tree_flatten(result)
         if not all(isinstance(output, Tensor) for output in self.outputs):
             raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
-        self.keep = keep
         self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], keep: bool = False) -> Sequence[Any]:
@@ -183,11 +159,6 @@ class _Run:
         """The result, or tensors in its form, without a graph that nothing outside can ask for."""
         tensors = self.outputs if tensors is None else tensors
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
-
-
-def _run_of_all(func: Function, primals: Sequence[Any], has_aux: bool) -> _Run:
-    """A call whose derivatives are for all arguments."""
-    return _Run(func, primals, {}, tuple(range(len(primals))), has_aux, keep=True)
 
 
 def _double(leaf: Any, recording: bool) -> Tensor:

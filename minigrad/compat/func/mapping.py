@@ -12,18 +12,14 @@ from ...nn.module import Module
 from ...tensor import Tensor
 from ...utils._pytree import tree_flatten, tree_unflatten
 
+Function = Callable[..., Any]
 Dims = Any  # an axis, None, or these in the form of the arguments
 _RANDOM = ("error", "different", "same")
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Dims = 0,
-    out_dims: Dims = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
+    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Function:
     """The function that applies ``func`` to each slice of its arguments, and stacks the results.
 
     Args:
@@ -34,9 +30,7 @@ def vmap(
             refuses functions that draw any.
         chunk_size: without effect, for PyTorch's signature.
 
-    Raises:
-        ValueError: no or unequal numbers of slices; in_dims that do not fit.
-        RuntimeError: see ``randomness``.
+    Raises ValueError for no or unequal numbers of slices, and for ``in_dims`` that do not fit.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -97,10 +91,9 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules of one kind, stacked by name: for ``vmap(functional_call)``.
+    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``.
 
-    Raises:
-        RuntimeError: no modules, or of several classes, or not all in one mode.
+    Raises RuntimeError for no modules, several classes of them, or several modes.
     """
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")

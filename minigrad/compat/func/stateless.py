@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,7 +45,10 @@ def functional_call(
     tensor([7.])
     """
     dicts = parameter_and_buffer_dicts
-    values = dict(dicts) if isinstance(dicts, Mapping) else _merged(dicts)
+    items = [pair for each in ([dicts] if isinstance(dicts, Mapping) else dicts) for pair in each.items()]
+    if twice := sorted(name for name, count in Counter(name for name, _ in items).items() if count > 1):
+        raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+    values = dict(items)
     if tie_weights or strict:
         tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
         tensors.update(module.named_buffers(remove_duplicate=False))
@@ -63,13 +67,6 @@ def functional_call(
             before.append((full_name, owner, name, old))
             swap(owner, name, value)
         return module(*args, **(kwargs or {}))
-
-
-def _merged(dicts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    names = [name for each in dicts for name in each]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-    return {name: value for each in dicts for name, value in each.items()}
 
 
 def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
+from ...backend.dtype import Array
 from ...functions.arguments import common_shape
-from ...functions.creation import empty, eye, zeros
+from ...functions.creation import empty, eye
 from ...functions.define import function, method
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import indefinite
-from ..ops.lapack import LinAlgError, on_host
+from ..ops.lapack import LinAlgError, on_cpu, on_host
 from . import return_types
-from .equations import matrices, solve_triangular, square
+from .equations import matrices, or_nan, solve_triangular, square
 
 
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
     """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
-
-    Raises:
-        LinAlgError: a matrix is not positive definite.
-    """
+    Raises LinAlgError: a matrix is not positive definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
 
@@ -37,26 +34,15 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
-    """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that
-    is not; its L is NaN.
-
-    Raises:
-        LinAlgError: a matrix is not positive definite, and ``check_errors``.
-    """
-    square(A, "cholesky_ex")
-    try:
-        info = zeros(A.array.shape[:-2], dtype="int32", device=A.device)
-        return return_types.linalg_cholesky_ex(cholesky(A, upper), info)
-    except LinAlgError:
-        if check_errors:
-            raise
-    info = wrap(on_host(_first_minors, A.array))
-    failed = (info != 0).unsqueeze(-1).unsqueeze(-1)
-    one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
-    return return_types.linalg_cholesky_ex(cholesky(A.where(~failed, one), upper).masked_fill(failed, math.nan), info)
+    """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that is
+    not; its L is NaN.
+    Raises LinAlgError: a matrix is not positive definite, and ``check_errors``."""
+    function = lambda A: cholesky(A, upper)
+    return return_types.linalg_cholesky_ex(*or_nan(function, square(A, "cholesky_ex"), _first_minors, check_errors))
 
 
-def _first_minors(x: Any) -> Any:
+@on_cpu
+def _first_minors(x: Array) -> Array:
     """The order of the first leading minor that is not positive definite; 0 where all are."""
     info = np.zeros(x.shape[:-2], np.int32)
     for place in np.ndindex(x.shape[:-2]):
@@ -79,9 +65,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
     The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
-
-    Args:
-        UPLO: which triangle is read, "L" or "U".
+    ``UPLO`` names the triangle that is read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
 
@@ -119,10 +103,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     """(U, S, Vᴴ) of A = U diag(S) Vᴴ, singular values in descending order.
 
     The gradient of U and V exists where singular values differ, and of functions that do not depend on their signs;
-    further columns that ``full_matrices`` adds have none.
-
-    Args:
-        driver: of a GPU in PyTorch; LAPACK's gesdd is used here.
+    further columns that ``full_matrices`` adds have none. ``driver`` chooses for a GPU in PyTorch; here it is gesdd.
     """
     return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
 
@@ -135,11 +116,8 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 @spelled
 def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
-    """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle.
-
-    Args:
-        mode: "reduced"; "complete", for a square Q; "r", for R alone (Q is empty, and there is no gradient).
-    """
+    """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle. The ``mode`` is "reduced"; "complete", for a
+    square Q; "r", for R alone (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
@@ -155,12 +133,8 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
     """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
-
-    Raises:
-        LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it.
-    """
-    LU, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
-    return return_types.linalg_lu_factor(LU, pivots)
+    Raises LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it."""
+    return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
 @spelled
@@ -184,8 +158,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 @spelled
 def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu[Tensor]:
     """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
-    LU, pivots, _ = apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))
-    return return_types.linalg_lu(*lu_unpack(LU, pivots))
+    return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 
 
 @function
@@ -193,10 +166,7 @@ def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> return_types.lu_unpack[Tensor]:
     """(P, L, U) of what ``linalg.lu_factor`` returns; parts that are not to be unpacked are empty.
-
-    Raises:
-        RuntimeError: the pivots are not int32.
-    """
+    Raises RuntimeError: the pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(
             f"lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, not {LU_pivots.dtype}"
@@ -231,12 +201,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
     """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
-
-    Raises:
-        LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it.
-    """
-    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
-    return return_types.linalg_ldl_factor(LD, pivots)
+    Raises LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it."""
+    return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
 @spelled
@@ -259,10 +225,7 @@ def ldl_factor_ex(
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X of A X = B, B (..., N, K), for A of ``ldl_factor``; the gradient goes to B alone.
-
-    Raises:
-        RuntimeError: shapes or dtypes that do not go together.
-    """
+    Raises RuntimeError: shapes or dtypes that do not go together."""
     square(LD, "ldl_solve")
     if B.array.ndim < 2 or B.array.shape[-2] != LD.array.shape[-1]:
         raise RuntimeError(
@@ -288,12 +251,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 @spelled
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one.
-
-    Args:
-        input: (..., M, N), M ≥ N.
-        tau: (..., K), K ≤ N.
-    """
+    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one. The input is
+    (..., M, N), M ≥ N, and τ (..., K), K ≤ N."""
     matrices(input, "householder_product")
     rows, columns = input.array.shape[-2:]
     if rows < columns:

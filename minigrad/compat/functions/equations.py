@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
 from ...backend import dtype as dt
+from ...backend.dtype import Array
 from ...functions.arguments import common_shape
 from ...functions.creation import empty, eye, zeros
 from ...functions.define import method
@@ -19,16 +21,12 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import determinants
-from ..ops.lapack import LinAlgError, on_host
+from ..ops.lapack import LinAlgError, on_cpu, on_host
 from . import return_types
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
-    """The tensor, after a check that it holds matrices of floats.
-
-    Raises:
-        RuntimeError: fewer than two axes, or another dtype.
-    """
+    """The tensor; RuntimeError unless it holds matrices of floats."""
     if input.array.ndim < 2:
         raise RuntimeError(
             f"linalg.{name}: The input tensor A must have at least 2 dimensions, but its shape is {list(input.shape)}"
@@ -39,11 +37,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 
 
 def square(input: Tensor, name: str) -> Tensor:
-    """The tensor, after a check that it holds square matrices of floats.
-
-    Raises:
-        RuntimeError: another shape or dtype.
-    """
+    """The tensor; RuntimeError unless it holds square matrices of floats."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
         shape = list(input.array.shape)
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but its shape is {shape}")
@@ -58,22 +52,12 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
         )
 
 
-def _is_vector(A: Tensor, B: Tensor) -> bool:
-    """Whether the right side is one vector for each matrix, not columns."""
-    vectors = B.array.ndim == A.array.ndim - 1 and B.array.shape == A.array.shape[:-1]
-    return B.array.ndim == 1 or vectors
-
-
 # Inverses and determinants ---------------------------------------------------------------------------------
 
 
 @spelled
 def inv(A: Tensor) -> Tensor:
-    """The inverse of square matrices.
-
-    Raises:
-        LinAlgError: a matrix is singular.
-    """
+    """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
     return apply(ops.inverse, (square(A, "inv"),))
 
 
@@ -86,33 +70,29 @@ def inverse(input: Tensor) -> Tensor:
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
     """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN.
+    Raises LinAlgError: a matrix is singular, and ``check_errors``."""
+    return return_types.linalg_inv_ex(*or_nan(inv, square(A, "inv_ex"), _zero_pivots, check_errors))
 
-    Raises:
-        LinAlgError: a matrix is singular, and ``check_errors``.
-    """
-    square(A, "inv_ex")
+
+def or_nan(
+    function: Callable[[Tensor], Tensor], A: Tensor, failures: Callable[[Any], Any], check_errors: bool, axes: int = 2
+) -> tuple[Tensor, Tensor]:
+    """(result, info): where a matrix has no result, that is NaN over the last ``axes`` axes, or, if ``check_errors``,
+    LinAlgError is raised. ``failures`` is what info says of an array of matrices, 0 where they have a result."""
     try:
-        return return_types.linalg_inv_ex(inv(A), _no_failure(A))
+        return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
         if check_errors:
             raise
-    regular, info = _regular(A)
-    singular = (info != 0).unsqueeze(-1).unsqueeze(-1)
-    return return_types.linalg_inv_ex(inv(regular).masked_fill(singular, math.nan), info)
-
-
-def _no_failure(A: Tensor) -> Tensor:
-    return zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
-
-
-def _regular(A: Tensor) -> tuple[Tensor, Tensor]:
-    """Matrices with ones in place of those that are singular, and where elimination met a zero in these."""
-    info = wrap(on_host(_zero_pivots, A.array))
+    info = wrap(failures(A.array))
+    failed = info != 0
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
-    return A.where((info == 0).unsqueeze(-1).unsqueeze(-1), one), info
+    result = function(one.where(failed.reshape(*failed.shape, 1, 1), A))
+    return result.masked_fill(failed.reshape(*failed.shape, *(1,) * axes), math.nan), info
 
 
-def _zero_pivots(x: Any) -> Any:
+@on_cpu
+def _zero_pivots(x: Array) -> Array:
     info = np.zeros(x.shape[:-2], np.int32)
     for place in np.ndindex(x.shape[:-2]):
         try:
@@ -146,10 +126,7 @@ def logdet(input: Tensor) -> Tensor:
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor whose first ``ind`` axes are the rows of a matrix, and whose others are its columns.
-
-    Raises:
-        RuntimeError: ``ind`` is not positive, or there are not as many rows as columns.
-    """
+    Raises RuntimeError: ``ind`` is not positive, or there are not as many rows as columns."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
@@ -214,14 +191,9 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X of A X = B (of X A = B if not ``left``); B holds columns (..., N, K) or is one vector (..., N).
-
-    Raises:
-        LinAlgError: a matrix is singular.
-        RuntimeError: shapes or dtypes that do not go together.
-    """
+    Raises LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes that do not go together."""
     square(A, "solve")
-    _same_dtype(A, B, "solve")
-    if vector := _is_vector(A, B):
+    if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
         if not left:
             raise RuntimeError(
                 "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False"
@@ -236,6 +208,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 def _check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
     """Raise RuntimeError unless A X = B (X A = B) can be written."""
+    _same_dtype(A, B, name)
     if B.array.ndim < 2:
         raise RuntimeError(
             f"linalg.{name}: The input tensor B must have at least 2 dimensions, but its shape is {list(B.shape)}"
@@ -255,31 +228,18 @@ def solve_ex(
 ) -> return_types.linalg_solve_ex[Tensor]:
     """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
     NaN.
-
-    Raises:
-        LinAlgError: a matrix is singular, and ``check_errors``.
-    """
-    try:
-        return return_types.linalg_solve_ex(solve(A, B, left=left), _no_failure(A))
-    except LinAlgError:
-        if check_errors:
-            raise
-    regular, info = _regular(A)
-    axes = 1 if _is_vector(A, B) else 2
-    singular = (info != 0).reshape(*info.shape, *(1,) * axes)
-    return return_types.linalg_solve_ex(solve(regular, B, left=left).masked_fill(singular, math.nan), info)
+    Raises LinAlgError: a matrix is singular, and ``check_errors``."""
+    axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
+    solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivots, check_errors, axes)
+    return return_types.linalg_solve_ex(*solution)
 
 
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X of A X = B (of X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero,
     the result is infinite or NaN. ``unitriangular`` takes ones in place of the diagonal.
-
-    Raises:
-        RuntimeError: shapes or dtypes that do not go together.
-    """
+    Raises RuntimeError: shapes or dtypes that do not go together."""
     square(A, "solve_triangular")
-    _same_dtype(A, B, "solve_triangular")
     _check_sides(A, B, left, "solve_triangular")
     if not left:
         return apply(ops.solve_triangular, (A.mT, B.mT, not upper, unitriangular)).mT
@@ -300,7 +260,6 @@ def triangular_solve(
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
     L: Tensor = square(input2, "cholesky_solve")
-    _same_dtype(L, input, "cholesky_solve")
     _check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
 
@@ -315,10 +274,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X of ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A that are moved behind the others first.
-
-    Raises:
-        RuntimeError: the axes of A that are not B's have not as many elements as those that are.
-    """
+    Raises RuntimeError: the axes of A that are not B's have not as many elements as those that are."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]
@@ -359,7 +315,7 @@ def lstsq(
     rows, unknowns = A.array.shape[-2:]
     rcond = max(rows, unknowns) * float(np.finfo(A.array.dtype).eps) if rcond is None or driver == "gels" else rcond
     X: Tensor = apply(ops.least_squares, (A, columns, float(rcond)))
-    values = wrap(on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
+    values = wrap(ops.svdvals(A.array))
     rank = (values > rcond * values[..., :1]).sum(-1)
     nothing: Any = lambda dtype: empty(0, dtype=dtype, device=A.device)
     residuals = level(nothing(A.dtype), A, B).abs()  # real, of complex numbers, too

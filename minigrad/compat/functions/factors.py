@@ -56,13 +56,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
     """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as ``linalg.householder_product``
     takes them; without gradient."""
-    packed, tau = on_host(_reflections, matrices(input, "geqrf").array)
-    return return_types.geqrf(wrap(packed), wrap(tau))
-
-
-def _reflections(x: Any) -> Any:
-    packed, tau = np.linalg.qr(x, "raw")
-    return np.swapaxes(packed, -1, -2), tau
+    packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
+    return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
 
 @method
@@ -74,10 +69,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2).
-
-    Raises:
-        RuntimeError: shapes that do not go together.
-    """
+    Raises RuntimeError: shapes that do not go together."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         shapes = f"{list(input.shape)} and {list(input3.shape)}"
         raise RuntimeError(f"ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}")
@@ -105,10 +97,7 @@ def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) with about the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
-
-    Args:
-        niter: how often the random directions are improved.
-    """
+    ``niter`` says how often the random directions are improved."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M
     wide = A.array.shape[-2] < A.array.shape[-1]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,34 +18,13 @@ from ...ops.op import Op
 from ...tensor import Tensor
 from ..ops import fourier
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn"]
+__all__ += ["ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 _NORMS = ("backward", "forward", "ortho")
 _INVERSE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}  # as ifft divides by n
 Dims = int | Sequence[int] | None
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @spelled
@@ -56,8 +35,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
         n: the length to cut the axis to, or to fill it up to with zeros.
         norm: "backward" (the default) as it is, "ortho" divided by √n, "forward" by n.
 
-    Raises:
-        RuntimeError: an unknown norm, or n below 1.
+    Raises RuntimeError: an unknown norm, or n below 1.
     """
     return _along(fourier.fft, input, n, dim, norm)
 
@@ -81,24 +59,9 @@ def ifftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm:
 
 
 @spelled
-def fft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``fftn`` along the last two axes."""
-    return _over_axes(fourier.fft, input, s, dim, norm)
-
-
-@spelled
-def ifft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``ifftn`` along the last two axes."""
-    return _over_axes(fourier.ifft, input, s, dim, norm)
-
-
-@spelled
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n // 2 + 1 elements of the transform of a real tensor: the others are their conjugates.
-
-    Raises:
-        RuntimeError: a complex tensor; see ``fft``.
-    """
+    Raises RuntimeError: a complex tensor; see ``fft``."""
     _check_real(input, "rfft")
     whole = fft(input, n, dim, norm)
     return whole.narrow(dim, 0, whole.shape[dim] // 2 + 1)
@@ -106,11 +69,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @spelled
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfft`` this is.
-
-    Args:
-        n: its length; by default the even one, 2 (m - 1) for an axis of length m.
-    """
+    """The real tensor whose ``rfft`` this is, of length n: by default the even one, 2 (m - 1) for m elements."""
     place = _place(input, dim)
     length = 2 * (input.shape[place] - 1) if n is None else n
     if length < 1:
@@ -138,34 +97,16 @@ def irfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm
 
 
 @spelled
-def rfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``rfftn`` along the last two axes."""
-    return rfftn(input, s, dim, norm)
-
-
-@spelled
-def irfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``irfftn`` along the last two axes."""
-    return irfftn(input, s, dim, norm)
-
-
-@spelled
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform, real, of a signal that is its own mirrored conjugate, from its first n // 2 + 1 elements.
-
-    Args:
-        n: the length of the result; by default the even one, 2 (m - 1) for an axis of length m.
-    """
+    """The transform, real, of a signal that is its own mirrored conjugate, from its first n // 2 + 1 elements. It has
+    length n: by default the even one, 2 (m - 1) for m elements."""
     return irfft(conj(input), n, dim, _inverse(norm))
 
 
 @spelled
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of ``hfft``: the first n // 2 + 1 elements of ``ifft`` of a real tensor.
-
-    Raises:
-        RuntimeError: a complex tensor; see ``ifft``.
-    """
+    Raises RuntimeError: a complex tensor; see ``ifft``."""
     _check_real(input, "ihfft")
     return conj(rfft(input, n, dim, _inverse(norm)))
 
@@ -183,16 +124,20 @@ def ihfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm
     return conj(rfftn(input, s, dim, _inverse(norm)))
 
 
-@spelled
-def hfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``hfftn`` along the last two axes."""
-    return hfftn(input, s, dim, norm)
+def _over_two(function: Function) -> Function:
+    """A transform along the last two axes, where others are not named."""
+
+    def over_two(
+        input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return function(input, s, dim, norm)
+
+    over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
+    over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
+    return spelled(over_two)  # type: ignore[return-value]
 
 
-@spelled
-def ihfft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """``ihfftn`` along the last two axes."""
-    return ihfftn(input, s, dim, norm)
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
 
 
 @spelled
@@ -253,11 +198,7 @@ def _inverse(norm: str | None) -> str:
 
 
 def _place(input: Tensor, dim: int) -> int:
-    """An axis from 0; a tensor without axes has none.
-
-    Raises:
-        IndexError: there is no such axis.
-    """
+    """An axis from 0; IndexError where there is none."""
     if not input.dim():
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     return axis(dim, input.dim())
@@ -275,14 +216,8 @@ def _over_axes(op: Op, input: Tensor, s: Sequence[int | None] | None, dim: Dims,
 def _lengths(
     input: Tensor, s: Sequence[int | None] | None, dim: Dims, name: str = ""
 ) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-    """For each axis to transform its new length, None for the one that it has, and the axes, from 0.
-
-    Args:
-        name: a function that needs at least one axis.
-
-    Raises:
-        RuntimeError: not a length for each axis; an axis that is named twice; none where one is needed.
-    """
+    """The new length of each axis to transform, None for the one that it has, and the axes, from 0. A function that has
+    a ``name`` needs at least one."""
     if dim is None and s is not None:
         if len(s) > input.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")

@@ -15,6 +15,11 @@ from ...functions.shaping import broadcast_tensors
 from ...functions.spelling import spelled
 from ...tensor import Tensor
 
+__all__ = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w"]
+__all__ += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+__all__ += ["shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v"]
+__all__ += ["shifted_chebyshev_polynomial_w"]
+
 
 class Polynomial(Protocol):
     """A family of polynomials of one argument."""
@@ -26,12 +31,13 @@ First = Callable[[Tensor], Tensor]
 Next = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
-def _polynomial(name: str, doc: str, first: First, following: Next) -> Polynomial:
+def _polynomial(name: str, doc: str, first: First, following: Next, shifted: bool = False) -> Polynomial:
     """The function of a family, from its polynomial of degree 1 and that of degree k + 1 by k, x and those of degree
-    k and k - 1."""
+    k and k - 1; of 2x - 1 in place of x if ``shifted``."""
 
     def polynomial(input: Any, n: Any) -> Tensor:
         x, degree = _operands(input, n)
+        x = 2 * x - 1 if shifted else x
         counted = degree.where(isfinite(degree), -1.0)
         before = where(counted >= 0, 1.0, x * 0)
         now = where(counted >= 1, first(x), where(counted >= 0, 1.0, 0.0).to(x.dtype))
@@ -45,10 +51,7 @@ def _polynomial(name: str, doc: str, first: First, following: Next) -> Polynomia
 
 def _operands(input: Any, n: Any) -> tuple[Tensor, Tensor]:
     """Argument and degree, one of which may be a number, as floats of one dtype and shape; degrees are whole.
-
-    Raises:
-        TypeError: two numbers.
-    """
+    Raises TypeError: two numbers."""
     like = input if isinstance(input, Tensor) else n
     if not isinstance(like, Tensor):
         raise TypeError("expected a Tensor for the argument or for the degree n, not two numbers")
@@ -59,38 +62,18 @@ def _operands(input: Any, n: Any) -> tuple[Tensor, Tensor]:
     return x, degree
 
 
-def _chebyshev(k: int, x: Tensor, now: Tensor, before: Tensor) -> Tensor:
-    return 2 * x * now - before
+def _chebyshev(letter: str, kind: str, first: First) -> tuple[Polynomial, Polynomial]:
+    """Chebyshev's polynomials of a kind, and those at 2x - 1."""
+    following: Next = lambda k, x, now, before: 2 * x * now - before
+    name = f"chebyshev_polynomial_{letter}"
+    plain = _polynomial(name, f"Chebyshev's polynomial of the {kind} kind", first, following)
+    return plain, _polynomial(f"shifted_{name}", f"``{name}`` at 2x - 1", first, following, shifted=True)
 
 
-def _shifted(k: int, x: Tensor, now: Tensor, before: Tensor) -> Tensor:
-    return 2 * (2 * x - 1) * now - before
-
-
-chebyshev_polynomial_t = _polynomial(
-    "chebyshev_polynomial_t", "Chebyshev's polynomial of the first kind", lambda x: x, _chebyshev
-)
-chebyshev_polynomial_u = _polynomial(
-    "chebyshev_polynomial_u", "Chebyshev's polynomial of the second kind", lambda x: 2 * x, _chebyshev
-)
-chebyshev_polynomial_v = _polynomial(
-    "chebyshev_polynomial_v", "Chebyshev's polynomial of the third kind", lambda x: 2 * x - 1, _chebyshev
-)
-chebyshev_polynomial_w = _polynomial(
-    "chebyshev_polynomial_w", "Chebyshev's polynomial of the fourth kind", lambda x: 2 * x + 1, _chebyshev
-)
-shifted_chebyshev_polynomial_t = _polynomial(
-    "shifted_chebyshev_polynomial_t", "``chebyshev_polynomial_t`` at 2x - 1", lambda x: 2 * x - 1, _shifted
-)
-shifted_chebyshev_polynomial_u = _polynomial(
-    "shifted_chebyshev_polynomial_u", "``chebyshev_polynomial_u`` at 2x - 1", lambda x: 4 * x - 2, _shifted
-)
-shifted_chebyshev_polynomial_v = _polynomial(
-    "shifted_chebyshev_polynomial_v", "``chebyshev_polynomial_v`` at 2x - 1", lambda x: 4 * x - 3, _shifted
-)
-shifted_chebyshev_polynomial_w = _polynomial(
-    "shifted_chebyshev_polynomial_w", "``chebyshev_polynomial_w`` at 2x - 1", lambda x: 4 * x - 1, _shifted
-)
+chebyshev_polynomial_t, shifted_chebyshev_polynomial_t = _chebyshev("t", "first", lambda x: x)
+chebyshev_polynomial_u, shifted_chebyshev_polynomial_u = _chebyshev("u", "second", lambda x: 2 * x)
+chebyshev_polynomial_v, shifted_chebyshev_polynomial_v = _chebyshev("v", "third", lambda x: 2 * x - 1)
+chebyshev_polynomial_w, shifted_chebyshev_polynomial_w = _chebyshev("w", "fourth", lambda x: 2 * x + 1)
 hermite_polynomial_h = _polynomial(
     "hermite_polynomial_h",
     "Hermite's polynomial as in physics",

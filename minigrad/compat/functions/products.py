@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
-from ...backend.dtype import kind_of
 from ...functions.arguments import axis, rounded_once
 from ...functions.creation import arange, eye
 from ...functions.define import function, method
@@ -17,6 +16,7 @@ from ...functions.pointwise import level, where
 from ...functions.shaping import stack
 from ...tensor import Tensor
 from ..ops import decompositions
+from .equations import square
 
 
 @method
@@ -51,11 +51,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     minigrad.Size([2, 5])
     """
     if isinstance(dims, int):
-        left = list(range(a.array.ndim - dims, a.array.ndim))
-        right = list(range(dims))
+        left, right = list(range(a.array.ndim - dims, a.array.ndim)), list(range(dims))
     else:
-        left = [d % a.array.ndim for d in ([dims[0]] if isinstance(dims[0], int) else dims[0])]
-        right = [d % b.array.ndim for d in ([dims[1]] if isinstance(dims[1], int) else dims[1])]
+        sides = [[side] if isinstance(side, int) else side for side in dims]
+        left, right = ([d % x.array.ndim for d in side] for x, side in zip((a, b), sides, strict=True))
     rows = [d for d in range(a.array.ndim) if d not in left]
     columns = [d for d in range(b.array.ndim) if d not in right]
     shape = [a.array.shape[d] for d in rows] + [b.array.shape[d] for d in columns]
@@ -90,8 +89,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-    Raises:
-        RuntimeError: the axis has another length. IndexError: there is no such axis.
+    Raises RuntimeError: the axis has another length. IndexError: there is no such axis.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
@@ -138,12 +136,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 @method
 def matrix_exp(input: Tensor) -> Tensor:
     """eˣ of square matrices: Σ xⁿ / n!"""
-    shape = input.array.shape
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but its shape is {list(shape)}")
-    if kind_of(input.array) not in "fc":
-        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor, not {input.dtype}")
-    return apply(decompositions.matrix_exp, (input,))
+    return apply(decompositions.matrix_exp, (square(input, "matrix_exp"),))
 
 
 @function

@@ -12,17 +12,19 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import special as s
 
+# Those that ``torch.special`` has by these names
+__all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erfcx", "i0", "i0e", "i1"]
+__all__ += ["i1e", "log_ndtr", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"]
+__all__ += ["ndtr", "ndtri", "polygamma", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "sinc"]
+__all__ += ["spherical_bessel_j0", "xlog1py", "zeta"]
+
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
 igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
 
 
 @function
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of ``digamma``.
-
-    Raises:
-        RuntimeError: n is negative.
-    """
+    """The n-th derivative of ``digamma``. Raises RuntimeError: n is negative."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
@@ -30,11 +32,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``.
-
-    Raises:
-        RuntimeError: p is below 1.
-    """
+    """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = lgamma(input)
@@ -62,10 +60,7 @@ xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 @spelled
 def airy_ai(input: Tensor) -> Tensor:
     """Airy's function Ai, elementwise.
-
-    Raises:
-        NotImplementedError: a gradient would be wanted, which PyTorch has not either.
-    """
+    Raises NotImplementedError: a gradient would be wanted, which PyTorch has not either."""
     if state.grad and input.requires_grad:
         raise NotImplementedError("the derivative of airy_ai is not implemented: use input.detach()")
     return apply(s.airy_ai, (input,))

@@ -1,19 +1,20 @@
-"""Spectra of a signal's pieces, over ``fft``: the short-time Fourier transform and its inverse, by PyTorch's names."""
+"""Spectra of a signal's pieces, over ``fft``: the short-time Fourier transform, its inverse, and their windows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...functions.arguments import Maybe
 from ...functions.complex import view_as_real
-from ...functions.creation import tensor
-from ...functions.define import method
-from ...functions.shaping import cat, unfold
+from ...functions.creation import creating, float_dtype, tensor
+from ...functions.define import method, named
+from ...functions.shaping import unfold
 from ...tensor import Tensor
 from . import fft
-
-_EDGES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @method
@@ -46,16 +47,13 @@ def stft(
             no default.
         align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
 
-    Raises:
-        RuntimeError: lengths that do not go together, or that are not positive.
+    Raises RuntimeError: lengths that do not go together, or that are not positive.
     """
-    name = f"stft(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
-    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    name, hop, width = _checked("stft", n_fft, hop_length, win_length, window)
     one = input.dim() == 1
     signal = input[None] if one else input  # (B, L)
     if signal.dim() != 2 or not (signal.is_floating_point() or signal.is_complex()):
         raise RuntimeError(f"{name}: expected a 1D or 2D tensor of floating point or complex values")
-    _check_window(name, n_fft, hop, width, window)
     is_complex = signal.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
         raise RuntimeError(
@@ -66,10 +64,9 @@ def stft(
     if center:
         if align_to_window is not None:
             raise RuntimeError("stft align_to_window should only be set when center = false")
-        signal = _padded(signal, n_fft // 2, n_fft // 2, pad_mode)
+        signal = _padded(signal, (n_fft // 2, n_fft // 2), pad_mode)
     elif align_to_window:
-        before = (n_fft - width) // 2
-        signal = _padded(signal, before, n_fft - width - before, "constant")
+        signal = _padded(signal, _margins(width, n_fft))
     if n_fft > signal.shape[1]:
         raise RuntimeError(f"{name}: expected 0 < n_fft <= {signal.shape[1]}, the length of the signal")
     frames = unfold(signal, 1, n_fft, hop)  # (B, frames, n_fft)
@@ -103,18 +100,15 @@ def istft(
         length: cut the signal to this length, or fill it up to it with zeros.
         return_complex: the signal is complex.
 
-    Raises:
-        RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+    Raises RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
     """
-    name = f"istft(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
-    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    name, hop, width = _checked("istft", n_fft, hop_length, win_length, window)
     if not input.is_complex() or input.dim() not in (2, 3) or not input.numel():
         raise RuntimeError(f"{name}: expected a complex tensor (frequencies, frames) or (B, frequencies, frames)")
     spectra = (input[None] if input.dim() == 2 else input).transpose(1, 2)  # (B, frames, frequencies)
     half = spectra.shape[2] != n_fft if onesided is None else onesided
     if spectra.shape[2] != (n_fft // 2 + 1 if half else n_fft):
         raise RuntimeError(f"{name}: {spectra.shape[2]} frequencies do not match n_fft and onesided={half}")
-    _check_window(name, n_fft, hop, width, window)
     if return_complex and half:
         raise RuntimeError("Cannot have onesided output if window or input is complex: use onesided=False")
     if window is not None and window.is_complex() and not return_complex:
@@ -133,12 +127,16 @@ def istft(
     if not envelope.numel() or float(envelope.detach().abs().min()) < 1e-11:
         raise RuntimeError(f"{name}: the windows leave places of the signal at 0, which cannot be told from them")
     signal = signal / envelope
-    missing = stop - start - signal.shape[1]
-    signal = _padded(signal, 0, missing, "constant") if missing > 0 else signal
+    signal = _padded(signal, (0, max(stop - start - signal.shape[1], 0)))
     return signal[0] if input.dim() == 2 else signal
 
 
-def _check_window(name: str, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:
+def _checked(
+    function: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
+) -> tuple[str, int, int]:
+    """(a call's text for errors, the distance of two frames, the length of the window), after checks."""
+    name = f"{function}(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
+    hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if hop <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
     if not 0 < width <= n_fft:
@@ -148,31 +146,24 @@ def _check_window(name: str, n_fft: int, hop: int, width: int, window: Tensor | 
             f"{name}: expected a 1D window tensor of size equal to win_length={width}, but got window with size "
             f"{list(window.shape)}"
         )
+    return name, hop, width
 
 
 def _centred(window: Tensor | None, width: int, n_fft: int, like: Tensor) -> Tensor:
     """The window in the middle of a frame, ones if None: (n_fft,)."""
-    whole = like.new_ones(width) if window is None else window
+    return _padded(like.new_ones(width) if window is None else window, _margins(width, n_fft))
+
+
+def _margins(width: int, n_fft: int) -> tuple[int, int]:
+    """How much of a frame is before a window in its middle, and behind it."""
     before = (n_fft - width) // 2
-    return _padded(whole, before, n_fft - width - before, "constant")
+    return before, n_fft - width - before
 
 
-def _padded(x: Tensor, before: int, after: int, mode: str) -> Tensor:
-    """The last axis made longer at both ends."""
-    if mode == "constant":
-        lead = x.shape[:-1]
-        return cat([x.new_zeros(*lead, before), x, x.new_zeros(*lead, after)], -1) if before or after else x
-    if mode not in _EDGES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of constant, {', '.join(_EDGES)}")
-    most = x.shape[-1] - (mode == "reflect")
-    if not x.shape[-1] or (mode != "replicate" and max(before, after) > most):
-        raise RuntimeError(
-            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
-            f"in mode {mode} of an axis of length {x.shape[-1]}"
-        )
-    how: Any = _EDGES[mode]
-    places = np.pad(np.arange(x.shape[-1]), (before, after), how)
-    return x.index_select(-1, tensor(places, device=x.device))
+def _padded(x: Tensor, widths: tuple[int, int], mode: str = "constant") -> Tensor:
+    from ...nn.functional import pad  # which a program without layers has not loaded
+
+    return pad(x, widths, mode)
 
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
@@ -182,3 +173,50 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     places = tensor((starts + np.arange(size)).reshape(-1), device=frames.device)
     zeros = frames.new_zeros(batch, size + hop * (count - 1))
     return zeros.index_add(1, places, frames.reshape(batch, count * size))
+
+
+# Windows --------------------------------------------------------------------------------------------------
+
+Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
+
+
+def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe) -> Any:
+    """A window of a shape; a periodic one leaves out the last point, where the next would begin."""
+    if length < 0:
+        raise RuntimeError(f"a window's length cannot be negative: {length}")
+    points = length + 1 if periodic else length
+    heights = shape(np.arange(length) / max(points - 1, 1)) if length > 1 else np.ones(length)
+    return heights.astype(float_dtype(dtype))
+
+
+@creating
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Maybe
+) -> Any:
+    """alpha - beta cos 2πt, (window_length,)."""
+    return _window(window_length, periodic, lambda t: alpha - beta * np.cos(2 * math.pi * t), dtype)
+
+
+def _fixed(name: str, doc: str, shape: Shape) -> Callable[..., Tensor]:
+    """A window without parameters of its shape."""
+
+    def window(window_length: int, periodic: bool = True, *, dtype: Maybe) -> Any:
+        return _window(window_length, periodic, shape, dtype)
+
+    return creating(named(window, name, f"{doc}, (window_length,)."))
+
+
+bartlett_window = _fixed("bartlett_window", "A triangle", lambda t: 1 - np.abs(2 * t - 1))
+hann_window = _fixed("hann_window", "(1 - cos 2πt) / 2", lambda t: 0.5 - 0.5 * np.cos(2 * math.pi * t))
+blackman_window = _fixed(
+    "blackman_window",
+    "0.42 - 0.5 cos 2πt + 0.08 cos 4πt",
+    lambda t: 0.42 - 0.5 * np.cos(2 * math.pi * t) + 0.08 * np.cos(4 * math.pi * t),
+)
+
+
+@creating
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Maybe) -> Any:
+    """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
+    shape: Shape = lambda t: np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
+    return _window(window_length, periodic, shape, dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from math import prod
 from typing import Any, overload
 
 import numpy as np
@@ -91,22 +90,17 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 
 def _median_of_all(input: Tensor, kind: Any, skip: bool) -> Tensor:
-    """The median of a vector, whose gradient equal elements share."""
+    """The median of a vector, whose gradient equal elements share; of nothing, as in PyTorch, NaN, the smallest integer
+    of the dtype, or True."""
+    if not input.array.size and has_gradient(input.array.dtype):
+        return input.sum() * math.nan
     if not input.array.size:
-        return _median_of_nothing(input)
+        return input.new_full((), True if input.array.dtype.kind == "b" else iinfo(input.dtype).min)
     value = _median(input, 0, False, kind, skip)[0]
     if not value.requires_grad:
         return value
     middle = input.isnan() if bool(value.isnan()) else input == value
     return input.masked_fill(~middle, -math.inf).max()
-
-
-def _median_of_nothing(input: Tensor) -> Tensor:
-    """NaN; of integers, as in PyTorch, the smallest of the dtype, and of bools True."""
-    if has_gradient(input.array.dtype):
-        return input.sum() * math.nan
-    value = True if input.array.dtype.kind == "b" else iinfo(input.dtype).min
-    return input.sum().fill_(value).to(input.dtype)
 
 
 @method
@@ -266,8 +260,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         fweights: (N,) integers, how often each observation was made.
         aweights: (N,) floats, how much each observation counts.
 
-    Raises:
-        RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+    Raises RuntimeError: more than two axes, or weights of another shape, dtype or sign.
     """
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
@@ -275,12 +268,12 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     rows = rows if kind_of(rows.array) in "fc" else rows.to(get_default_dtype())
     count = rows.array.shape[1]
     weights = None
-    for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
-        if given is None:
+    for name, kinds, factors in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
+        if factors is None:
             continue
-        if given.array.shape != (count,) or kind_of(given.array) not in kinds or (count and given.min() < 0):
+        if factors.array.shape != (count,) or kind_of(factors.array) not in kinds or (count and factors.min() < 0):
             raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
-        weights = given if weights is None else weights * given
+        weights = factors if weights is None else weights * factors
     if weights is None:
         centred = rows - mean(rows, 1, True)
         return (centred @ centred.mH / max(count - correction, 0)).squeeze()
@@ -355,34 +348,26 @@ def histogramdd(
         weight: (...) what each point counts.
         density: divide by the total and by the cells' volumes.
 
-    Raises:
-        RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
+    Raises RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
     """
     host = _host(input)
     if host.ndim < 2:
         raise RuntimeError("histogramdd: input tensor should have at least 2 dimensions")
     points = host.reshape(-1, host.shape[-1])
     axes = points.shape[1]
-    each: Any = bins if isinstance(bins, int) else [_host(b) for b in bins]
-    if not isinstance(each, int) and len(each) != axes:
+    each = [bins] * axes if isinstance(bins, int) else [_host(b) for b in bins]
+    if len(each) != axes:
         raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
     if range is not None and len(range) != 2 * axes:
         raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
     limits = [None] * axes if range is None else zip(range[::2], range[1::2], strict=True)
-    each = [each] * axes if isinstance(each, int) else each
     counts, *edges = _counted(input, points, zip(each, limits, strict=True), weight, density)
     return return_types.histogramdd(counts, tuple(edges))
 
 
 def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, density: bool) -> list[Tensor]:
-    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype.
-
-    Args:
-        grid: for each axis the number of cells or their edges, and the ends or None for the points' own.
-
-    Raises:
-        RuntimeError: no cells along an axis, or ends that are not in order or not finite.
-    """
+    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype. The
+    grid has for each axis the number of cells or their edges, and the ends or None for the points' own."""
     try:
         edges = [
             np.asarray(bins) if np.ndim(bins) else np.histogram_bin_edges(x, bins, ends)
@@ -398,7 +383,7 @@ def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, densi
     inside = np.all([(x >= some[0]) & (x <= some[-1]) for x, some in zip(points.T, edges, strict=True)], 0)
     places = [_bin(some, x) for x, some in zip(points[inside].T, edges, strict=True)]
     weights = None if weight is None else _host(weight).reshape(-1)[inside]
-    counts = np.bincount(np.ravel_multi_index(places, shape), weights, prod(shape)).reshape(shape)
+    counts = np.bincount(np.ravel_multi_index(places, shape), weights, math.prod(shape)).reshape(shape)
     if density:
         with np.errstate(all="ignore"):
             counts = counts / counts.sum() / reduce(np.multiply.outer, map(np.diff, edges))
@@ -432,12 +417,9 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
-    ``right`` after them.
-
-    Raises:
-        RuntimeError: sequences of several axes, of which all but the last are not those of the values.
-    """
+    """Where values belong in sequences that are sorted along the last axis: before equal ones, or with ``right`` after
+    them.
+    Raises RuntimeError: sequences of several axes, of which all but the last are not those of the values."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)

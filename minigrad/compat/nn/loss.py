@@ -34,34 +34,25 @@ class NLLLoss2d(NLLLoss, function=nll_loss):
 
 
 class CTCLoss(_Loss, function=F.ctc_loss):
-    """-ln of the probability that frames spell a target (Graves et al. 2006). See ``functional.ctc_loss``."""
-
     blank: int = 0
     reduction: str = "mean"
     zero_infinity: bool = False
 
 
-class MarginRankingLoss(_MarginLoss, function=F.margin_ranking_loss):
-    """max(0, -t (x₁ - x₂) + margin)."""
+class MarginRankingLoss(_MarginLoss, function=F.margin_ranking_loss): ...
 
 
-class CosineEmbeddingLoss(_MarginLoss, function=F.cosine_embedding_loss):
-    """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1."""
+class CosineEmbeddingLoss(_MarginLoss, function=F.cosine_embedding_loss): ...
 
 
 class HingeEmbeddingLoss(_MarginLoss, function=F.hinge_embedding_loss):
-    """x where the target is 1, max(0, margin - x) where it is -1."""
-
     margin: float = 1.0
 
 
-class SoftMarginLoss(_UsualLoss, function=F.soft_margin_loss):
-    """ln(1 + exp(-t x))."""
+class SoftMarginLoss(_UsualLoss, function=F.soft_margin_loss): ...
 
 
 class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
-    """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C, p being 1 or 2. See ``functional.multi_margin_loss``."""
-
     p: int = 1
     margin: float = 1.0
     weight: Tensor | None = None
@@ -79,12 +70,10 @@ class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
             )
 
 
-class MultiLabelMarginLoss(_UsualLoss, function=F.multilabel_margin_loss):
-    """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C. See ``functional.multilabel_margin_loss``."""
+class MultiLabelMarginLoss(_UsualLoss, function=F.multilabel_margin_loss): ...
 
 
-class MultiLabelSoftMarginLoss(_UsualWeightedLoss, function=F.multilabel_soft_margin_loss):
-    """The mean over the classes of -(t ln σ(x) + (1 - t) ln σ(-x))."""
+class MultiLabelSoftMarginLoss(_UsualWeightedLoss, function=F.multilabel_soft_margin_loss): ...
 
 
 class _TripletLoss(_Loss):
@@ -97,8 +86,6 @@ class _TripletLoss(_Loss):
 
 
 class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
-    """max(0, ‖a - p‖ - ‖a - n‖ + margin), the margin > 0. See ``functional.triplet_margin_loss``."""
-
     margin: float = 1.0
     p: float = 2.0
     eps: float = 1e-6
@@ -110,10 +97,7 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 
 class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
     """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-
-    Raises:
-        ValueError: the margin is not positive.
-    """
+    Raises ValueError: the margin is not positive."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0

@@ -22,24 +22,18 @@ class _MaxUnpoolNd(_PoolNd):
         return super().forward(input, indices, output_size=output_size)
 
 
-class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, axes=1):
-    """The inverse of ``MaxPool1d(return_indices=True)``."""
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, axes=1): ...
 
 
-class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, axes=2):
-    """The inverse of ``MaxPool2d(return_indices=True)``."""
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, axes=2): ...
 
 
-class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3):
-    """The inverse of ``MaxPool3d(return_indices=True)``."""
+class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
     """The largest element of windows at random places. See ``functional.fractional_max_pool2d``.
-
-    Raises:
-        ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1).
-    """
+    Raises ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1)."""
 
     kernel_size: Each
     output_size: Each | None = None
@@ -66,12 +60,10 @@ class _FractionalMaxPoolNd(FunctionLayer, fields=True):
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {self.output_ratio})")
 
 
-class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, axes=2):
-    """The largest element of windows at random places along two axes. Args: see ``_FractionalMaxPoolNd``."""
+class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, axes=2): ...
 
 
-class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, axes=3):
-    """The largest element of windows at random places along three axes. Args: see ``_FractionalMaxPoolNd``."""
+class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, axes=3): ...
 
 
 class _LPPoolNd(FunctionLayer, fields=True):
@@ -83,13 +75,10 @@ class _LPPoolNd(FunctionLayer, fields=True):
     ceil_mode: bool = False
 
 
-class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
-    """(Σ xᵖ)^(1/p) of each window of one axis."""
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d): ...
 
 
-class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
-    """(Σ xᵖ)^(1/p) of each window of two axes."""
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d): ...
 
 
-class LPPool3d(_LPPoolNd, function=F.lp_pool3d):
-    """(Σ xᵖ)^(1/p) of each window of three axes."""
+class LPPool3d(_LPPoolNd, function=F.lp_pool3d): ...

@@ -7,7 +7,7 @@ LU) is written here, for all matrices of a batch at once.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ...ops.joining import concatenate
 from ...ops.linear import matmul
 from ...ops.op import bare, op
 from ...ops.shape import diagonal, diagonal_scatter, transpose, tril, triu, unsqueeze
-from .lapack import on_host
+from .lapack import on_cpu, on_host
 
 
 def adjoint(x: Array) -> Array:
@@ -80,16 +80,17 @@ def solve(a: Array, b: Array) -> Array:
     b=lambda g, a, upper, unit: solve_triangular(adjoint(a), g, not upper, unit),
     promote="same",
 )
+@on_cpu
 def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """x of a x = b for the upper or lower triangle of a (..., N, N), its diagonal taken as ones if ``unit``"""
     if upper:  # backwards, it is a lower one
-        return on_host(lambda a, b: _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :], a, b)
-    return on_host(lambda a, b: _substituted(a, b, unit), a, b)
+        return _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :]
+    return _substituted(a, b, unit)
 
 
 @op(
     "da = −(k + kᴴ) a, k = db yᴴ; db = the solution for g",
-    a=lambda g, a, out: -_both(matmul(cholesky_solve(a, g), adjoint(out)), a),
+    a=lambda g, a, out: -matmul(_and_adjoint(matmul(cholesky_solve(a, g), adjoint(out))), a),
     b=lambda g, a: cholesky_solve(a, g),
     promote="same",
 )
@@ -98,8 +99,8 @@ def cholesky_solve(a: Array, b: Array) -> Array:
     return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
 
 
-def _both(k: Array, a: Array) -> Array:
-    return matmul(k + adjoint(k), a)
+def _and_adjoint(x: Array) -> Array:
+    return x + adjoint(x)
 
 
 def _substituted(a: Array, b: Array, unit: bool) -> Array:
@@ -122,12 +123,9 @@ def _triangle(x: Array, upper: bool, strict: bool) -> Array:
     "dx = −yᴴ g yᴴ + (1 − x y) gᴴ y yᴴ + yᴴ y gᴴ (1 − y x), g as xᴴ's (Golub and Pereyra 1973)",
     x=lambda g, x, out: _pinv_slope(g, x, out),
 )
+@on_cpu
 def pinv(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The pseudo-inverse: singular values up to max(atol, rtol · the largest) count as 0"""
-    return on_host(lambda a: _pseudo_inverse(a, atol, rtol, hermitian), x)
-
-
-def _pseudo_inverse(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
     if hermitian:
@@ -149,17 +147,13 @@ def significant(s: Array, atol: Any, rtol: Any) -> Array:
 
 
 def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
-    """In the order that multiplies the smaller matrices."""
+    if x.shape[-2] > x.shape[-1]:  # of the adjoint the products are of smaller matrices
+        return adjoint(_pinv_slope(adjoint(g), adjoint(x), adjoint(out)))
     gh, back = adjoint(g), adjoint(out)
-    if x.shape[-2] <= x.shape[-1]:
-        k = matmul(gh, out)
-        pushed = matmul(k, back)
-        inside = matmul(matmul(back, out), gh - matmul(k, x))
-        return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
-    k = matmul(out, gh)
-    pushed = matmul(back, k)
-    inside = matmul(matmul(gh - matmul(x, k), out), back)
-    return pushed - adjoint(matmul(k, out)) - matmul(matmul(pushed, out), x) + inside
+    k = matmul(gh, out)
+    pushed = matmul(k, back)
+    inside = matmul(matmul(back, out), gh - matmul(k, x))
+    return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
 @op(
@@ -168,12 +162,9 @@ def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
     b=lambda g, a, rcond: matmul(adjoint(pinv(a, 0.0, rcond, False)), g),
     promote="same",
 )
+@on_cpu
 def least_squares(a: Array, b: Array, rcond: float) -> Array:
     """The smallest x of those that minimise |a x − b|, a (..., M, N) and b (..., M, K) with the same leading axes"""
-    return on_host(lambda a, b: _least_squares(a, b, rcond), a, b)
-
-
-def _least_squares(a: Array, b: Array, rcond: float) -> Array:
     out = np.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
     if a.size and b.size:
         for place in np.ndindex(a.shape[:-2]):
@@ -237,25 +228,21 @@ def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-@op("dx = U diag(g) Vᴴ", x=lambda g, x: _singular_slope(g, *svd(x, False)))
+@op("dx = U diag(g) Vᴴ", x=lambda g, x: _with_values(g, *svd(x, False)[::2]))
 def svdvals(x: Array) -> Array:
     """The singular values, in descending order"""
     return on_host(lambda a: np.linalg.svd(a, compute_uv=False), x)
 
 
-def _singular_slope(g: Array, u: Array, s: Array, vh: Array) -> Array:
-    return matmul(u * unsqueeze(g, -2), vh)
+def _with_values(values: Array, u: Array, vh: Array) -> Array:
+    """u diag(values) vᴴ."""
+    return matmul(u * unsqueeze(values, -2), vh)
 
 
 @op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
-def eigh(x: Array, triangle: str) -> tuple[Array, Array]:
+def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
     """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x of which one triangle is read, "L" or "U"; λ in ascending order"""
-    return on_host(lambda a: tuple(np.linalg.eigh(a, _any(triangle))), x)
-
-
-def _any(value: Any) -> Any:
-    """A value whose type NumPy's stubs want narrower than PyTorch's signature."""
-    return value
+    return on_host(lambda a: tuple(np.linalg.eigh(a, triangle)), x)
 
 
 def _eigh_slope(g: Any, out: Any) -> Array:
@@ -266,14 +253,14 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, *eigh(x, triangle)))
-def eigvalsh(x: Array, triangle: str) -> Array:
+@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, eigh(x, triangle)[1]))
+def eigvalsh(x: Array, triangle: Literal["L", "U"]) -> Array:
     """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
-    return on_host(lambda a: np.linalg.eigvalsh(a, _any(triangle)), x)
+    return on_host(lambda a: np.linalg.eigvalsh(a, triangle), x)
 
 
-def _eigenvalue_slope(g: Array, values: Array, vectors: Array) -> Array:
-    return matmul(vectors * unsqueeze(g, -2), adjoint(vectors))
+def _eigenvalue_slope(g: Array, vectors: Array) -> Array:
+    return _with_values(g, vectors, adjoint(vectors))
 
 
 @op(
@@ -288,7 +275,7 @@ def _eig_slope(g: Any, x: Array, out: Any) -> Array:
     (gvalues, gvectors), (values, vectors) = g, out
     vh = adjoint(vectors)
     turned = matmul(vh, gvectors)
-    sizes = _as_complex(real_part(diagonal(turned, 0, -2, -1)))
+    sizes = real_part(diagonal(turned, 0, -2, -1))
     turned = turned - matmul(vh, vectors) * unsqueeze(sizes, -2)
     gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
     inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
@@ -296,25 +283,17 @@ def _eig_slope(g: Any, x: Array, out: Any) -> Array:
     return slope if bare(x).dtype.kind == "c" else real_part(slope)
 
 
-def _as_complex(x: Array) -> Array:
-    return x * np.result_type(bare(x), np.complex64).type(1)
-
-
 @op(
     "dx = (gQ + Q sym(triu(gR Rᴴ − Qᴴ gQ))) R⁻ᴴ, for wide x of the left square part, Q gR for the rest",
     x=lambda g, x, out, mode: _qr_slope(g, x, out, mode),
 )
-def qr(x: Array, mode: str) -> tuple[Array, Array]:
+def qr(x: Array, mode: Any) -> tuple[Array, Array]:
     """(Q, R) of x = Q R, R an upper triangle; "reduced" or "complete", for which Q is square"""
-    return on_host(lambda a: tuple(np.linalg.qr(a, _any(mode))), x)
+    return on_host(lambda a: tuple(np.linalg.qr(a, mode)), x)
 
 
 def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
-    """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too.
-
-    Raises:
-        RuntimeError: a square Q of a tall matrix, whose further columns nothing determines.
-    """
+    """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
         raise RuntimeError(
@@ -326,28 +305,20 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
         gq = gq + matmul(x[..., rows:], adjoint(gr[..., rows:]))
     square, gsquare = r[..., :rows], gr[..., :rows]
     upper = triu(matmul(gsquare, adjoint(square)) - matmul(adjoint(q), gq), 0)
-    symmetric = upper + adjoint(upper) - _diag(_real_as(diagonal(upper, 0, -2, -1)))
+    twice = _and_adjoint(upper)
+    symmetric = twice - _diag(diagonal(twice, 0, -2, -1) * 0.5)
     slope = adjoint(solve_triangular(square, adjoint(gq + matmul(q, symmetric)), True, False))
     return concatenate(-1, slope, matmul(q, gr[..., rows:])) if rows < columns else slope
-
-
-def _real_as(x: Array) -> Array:
-    """The real parts, in the dtype that x has."""
-    return _as_complex(real_part(x)) if bare(x).dtype.kind == "c" else x
 
 
 @op(
     "dx = P L⁻ᴴ (tril(Lᴴ gL − gU₂ U₂ᴴ, −1) + triu(gU Uᴴ − L₂ᴴ gL₂)) U⁻ᴴ, beside it P L⁻ᴴ gU₂ and below it P gL₂ U⁻ᴴ",
     x=lambda g, out: _lu_slope(g, out),
 )
+@on_cpu
 def lu_factor(x: Array) -> tuple[Array, Array, Array]:
     """(L and U in one matrix, pivots, info) of x = P L U; pivots are LAPACK's, from 1; info is the first zero of U"""
-    return on_host(_lu, x)
-
-
-def _lu(x: Array) -> tuple[Array, Array, Array]:
-    """Gaussian elimination with partial pivoting, column by column."""
-    out = x.copy()
+    out = x.copy()  # Gaussian elimination with partial pivoting, column by column
     rows, columns = x.shape[-2:]
     k = min(rows, columns)
     pivots = np.empty((*x.shape[:-2], k), np.int32)
@@ -377,7 +348,8 @@ def _lu_slope(g: Any, out: Any) -> Array:
     square, gsquare = packed[..., :k, :k], gpacked[..., :k, :k]
     below, gbelow = packed[..., k:, :k], gpacked[..., k:, :k]
     beside, gbeside = packed[..., :k, k:], gpacked[..., :k, k:]
-    lower = tril(matmul(adjoint(_unit_lower(square)), tril(gsquare, -1)) - matmul(gbeside, adjoint(beside)), -1)
+    units = tril(square, -1) + xp(bare(square)).eye(k, dtype=bare(square).dtype)
+    lower = tril(matmul(adjoint(units), tril(gsquare, -1)) - matmul(gbeside, adjoint(beside)), -1)
     upper = triu(matmul(triu(gsquare, 0), adjoint(triu(square, 0))) - matmul(adjoint(below), gbelow), 0)
     over: Any = lambda x: adjoint(solve_triangular(square, adjoint(x), True, False))
     under: Any = lambda x: solve_triangular(adjoint(square), x, True, True)
@@ -386,18 +358,9 @@ def _lu_slope(g: Any, out: Any) -> Array:
     return matmul(permutation(bare(out[1]), packed.shape[-2], bare(packed).dtype), slope)
 
 
-def _unit_lower(x: Array) -> Array:
-    """The lower triangle of square matrices with a diagonal of ones."""
-    array = bare(x)
-    return tril(x, -1) + xp(array).eye(x.shape[-1], dtype=array.dtype)
-
-
+@on_cpu
 def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
     """P of x = P L U, for LAPACK's pivots: row j was exchanged with row ``pivots[j] - 1``, one after the other."""
-    return on_host(lambda p: _permutation(p, rows, dtype), pivots)
-
-
-def _permutation(pivots: Array, rows: int, dtype: Any) -> Array:
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
     for j in range(pivots.shape[-1]):
         other = pivots[..., j, None].astype(np.int64) - 1
@@ -410,24 +373,15 @@ def _permutation(pivots: Array, rows: int, dtype: Any) -> Array:
 # The exponential function ----------------------------------------------------------------------------------
 
 
-@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
-def matrix_exp(x: Array) -> Array:
-    """eˣ of square matrices: Σ xⁿ / n!"""
-    return on_host(_exp, x)
-
-
-def _exp_slope(g: Array, xh: Array) -> Array:
-    n = g.shape[-1]
-    blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
-    return matrix_exp(blocks)[..., :n, n:]
-
-
 _PADE = [math.comb(13, j) * math.factorial(26 - j) // math.factorial(13) for j in range(14)]
 _REACH = 5.37  # the 1-norm up to which that approximation is exact in float64
 
 
-def _exp(x: Array) -> Array:
-    """Padé's approximation of a 2⁻ˢ-th part, squared s times (Higham 2005); at least in float64."""
+@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
+@on_cpu
+def matrix_exp(x: Array) -> Array:
+    """eˣ of square matrices: Σ xⁿ / n!"""
+    # Padé's approximation of a 2⁻ˢ-th part, squared s times (Higham 2005); at least in float64
     x = x.astype(np.result_type(x, np.float64))
     size = np.abs(x).sum(-2).max(-1, initial=0)
     with np.errstate(all="ignore"):
@@ -444,6 +398,12 @@ def _exp(x: Array) -> Array:
         for step in range(int(steps.max(initial=0))):
             out = np.where((steps > step)[..., None, None], out @ out, out)
     return out
+
+
+def _exp_slope(g: Array, xh: Array) -> Array:
+    n = g.shape[-1]
+    blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
+    return matrix_exp(blocks)[..., :n, n:]
 
 
 _EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, least_squares, matrix_exp)

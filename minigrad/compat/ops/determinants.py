@@ -17,7 +17,7 @@ from ...ops.op import bare, op
 from ...ops.reduction import sum as sum_over
 from ...ops.shape import transpose
 from .decompositions import adjoint, inverse, one_matrix
-from .lapack import on_host
+from .lapack import on_cpu, on_host
 
 
 @op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))
@@ -28,14 +28,11 @@ def det(x: Array) -> Array:
 
 @op(
     "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), of a singular x by the adjugates of its minors",
-    x=lambda g, x: _by_minors(g, x) if holds(on_host(_are_ill, bare(x))) else _by_inverse(g, x, adjoint(inverse(x))),
+    x=lambda g, x: _by_minors(g, x) if holds(_are_ill(bare(x))) else _by_inverse(g, x, adjoint(inverse(x))),
 )
+@on_cpu
 def adjugate(x: Array) -> Array:
     """|x| x⁻¹ of square matrices, singular ones too: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
-    return on_host(_adjugates, x)
-
-
-def _adjugates(x: Array) -> Array:
     with np.errstate(all="ignore"):
         size = np.linalg.det(x)
         out = size[..., None, None] * _inverses(x)[0]  # from one LU, so their errors near a singular matrix cancel
@@ -54,6 +51,7 @@ def _inverses(x: Array) -> tuple[Array, Array]:
     return np.where(singular[..., None, None], x.dtype.type(math.nan), out), singular
 
 
+@on_cpu
 def _are_ill(x: Array) -> Array:
     """Which matrices are singular, or so near it that half of the digits are lost."""
     inverses, singular = _inverses(x)
@@ -100,12 +98,9 @@ def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
 
 
 @op("dx = −yᴴ g yᴴ", x=lambda g, out: -matmul(adjoint(out), matmul(g, adjoint(out))))
+@on_cpu
 def pole(x: Array) -> Array:
     """x⁻¹ of square matrices, of a singular one adj(x) / 0: infinite where the adjugate is not 0, else 0"""
-    return on_host(_poles, x)
-
-
-def _poles(x: Array) -> Array:
     out, singular = _inverses(x)
     if singular.any():
         above = _by_singular_values(x[singular])

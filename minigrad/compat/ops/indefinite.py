@@ -11,27 +11,24 @@ from ...backend.dtype import Array
 from ...ops.complex import IN_PLACE_OF
 from ...ops.op import op
 from .decompositions import conjugate, pivot_size
-from .lapack import on_host
+from .lapack import on_cpu
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is no pivot
 
 
+@on_cpu
 def ldl_factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """(L and D in one lower triangle, pivots, info) of the lower triangle of x; D has blocks of 1 or 2 rows.
 
     A block's pivot is that of LAPACK, from 1: the row that changed places with the block's last; of a block of two rows
     it is negative and stands twice. info is the place of the first zero of D.
     """
-    return on_host(lambda a: _of_each(lambda m: _factor(m, hermitian), a), x)
-
-
-def _of_each(function: Any, x: Array) -> tuple[Array, ...]:
-    """The results of a function of one matrix for all of a batch, stacked."""
     batch, n = x.shape[:-2], x.shape[-1]
-    results = [function(x[place]) for place in np.ndindex(batch)]
+    results = [_factor(x[place], hermitian) for place in np.ndindex(batch)]
     if not results:
         return np.zeros_like(x), np.zeros((*batch, n), np.int32), np.zeros(batch, np.int32)
-    return tuple(np.stack(parts).reshape(batch + parts[0].shape) for parts in zip(*results, strict=True))
+    LD, pivots, info = (np.stack(parts).reshape(batch + parts[0].shape) for parts in zip(*results, strict=True))
+    return LD, pivots, info
 
 
 def _factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
@@ -76,12 +73,9 @@ def _pivot(a: Array, k: int) -> tuple[int, int]:
         ldl_solve(ld, pivots, g, True) if hermitian else conjugate(ldl_solve(ld, pivots, conjugate(g), False))
     ),
 )
+@on_cpu
 def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
     """x of a x = b, for what ``ldl_factor`` gives of a; the leading axes are the same"""
-    return on_host(lambda m, p, b: _solved_each(m, p, b, hermitian), ld, pivots, b)
-
-
-def _solved_each(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
     out = b.copy()
     for place in np.ndindex(b.shape[:-2]):
         _solve(ld[place], pivots[place], out[place], np.conj if hermitian else np.asarray)

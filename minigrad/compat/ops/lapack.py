@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...backend.dtype import Array
 from ...backend.registry import of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class LinAlgError(RuntimeError):
@@ -18,10 +22,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
     """A function of NumPy's on arrays of any backend; float16 is computed in float32.
 
     Integers among the results keep their dtype; floats get that of the arrays, or its real or complex counterpart (of
-    arrays of integers they keep theirs, too).
-
-    Raises:
-        LinAlgError: see there.
+    arrays of integers they keep theirs, too). Errors of LAPACK are raised as LinAlgError.
     """
     backend = of(arrays[0])
     get = _stand_in if backend.device_type == "meta" else backend.to_numpy
@@ -35,6 +36,17 @@ def on_host(function: Any, *arrays: Array) -> Any:
     device = backend.device_of(arrays[0])
     moved = tuple(backend.asarray(p, device) for p in parts)
     return moved if isinstance(results, tuple) else moved[0]
+
+
+def on_cpu(function: Function) -> Function:
+    """Let a function of NumPy arrays, its first arguments of type Array, take those of any backend: see ``on_host``."""
+    arrays = list(function.__annotations__.values())[:-1].count("Array")
+
+    @wraps(function)
+    def on_any(*args: Any) -> Any:
+        return on_host(lambda *host: function(*host, *args[arrays:]), *args[:arrays])
+
+    return on_any  # type: ignore[return-value]
 
 
 def _stand_in(x: Array) -> Array:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...backend import special, xp
 from ...backend.dtype import Array
 from ...ops.elementwise import exp, flow, log, sign, times_log, where, xlogy
-from ...ops.op import bare, op
-from .approximations import bessel, gamma, incomplete_gamma
+from ...ops.op import bare
+from ...ops.op import op as any_op
+from .approximations import bessel, gamma
+
+op: Callable[..., Callable[[Callable[..., Any]], Any]] = partial(any_op, promote="float")
 
 
-@op("dx = g ψ(x)", x=lambda g, x: g * digamma(x), promote="float")
+@op("dx = g ψ(x)", x=lambda g, x: g * digamma(x))
 def lgamma(x: Array) -> Array:
     """ln |Γ(x)|"""
     return gamma.log_gamma(x)
 
 
-@op("dx = g ψ′(x)", x=lambda g, x: g * polygamma(x, 1), promote="float")
+@op("dx = g ψ′(x)", x=lambda g, x: g * polygamma(x, 1))
 def digamma(x: Array) -> Array:
     """The slope of ln Γ(x)"""
     return gamma.digamma(x)
 
 
-@op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1), promote="float")
+@op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 def polygamma(x: Array, order: int) -> Array:
     """The derivative of digamma of an order from 1"""
     return gamma.polygamma(x, order)
@@ -34,7 +39,7 @@ def polygamma(x: Array, order: int) -> Array:
 # y / x would need a constant at 0, which has no slope of its own, and loses its digits near 0.
 
 
-@op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out), promote="float")
+@op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
 def i0e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 0"""
     return bessel.scaled_modified(x, 0)
@@ -43,7 +48,6 @@ def i0e(x: Array) -> Array:
 @op(
     "dx = g ((i0e(x) + i2e(x)) / 2 − sign(x) y)",
     x=lambda g, x, out: g * (_mean_beside(scaled_modified_bessel_i, x, 1) - sign(x) * out),
-    promote="float",
 )
 def i1e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 1"""
@@ -53,30 +57,25 @@ def i1e(x: Array) -> Array:
 @op(
     "dx = g ((e^-|x| Iₙ₋₁(x) + e^-|x| Iₙ₊₁(x)) / 2 − sign(x) y)",
     x=lambda g, x, out, order: g * (_mean_beside(scaled_modified_bessel_i, x, order) - sign(x) * out),
-    promote="float",
 )
 def scaled_modified_bessel_i(x: Array, order: int) -> Array:
     """e^-|x| times the modified Bessel function of the first kind of a whole order"""
     return bessel.scaled_modified(x, order)
 
 
-@op("dx = g I₁(x)", x=lambda g, x: g * i1(x), promote="float")
+@op("dx = g I₁(x)", x=lambda g, x: g * i1(x))
 def i0(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 0"""
     return modified_bessel_i.forward(x, 0)
 
 
-@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_beside(modified_bessel_i, x, 1), promote="float")
+@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_beside(modified_bessel_i, x, 1))
 def i1(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1"""
     return modified_bessel_i.forward(x, 1)
 
 
-@op(
-    "dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2",
-    x=lambda g, x, order: g * _mean_beside(modified_bessel_i, x, order),
-    promote="float",
-)
+@op("dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2", x=lambda g, x, order: g * _mean_beside(modified_bessel_i, x, order))
 def modified_bessel_i(x: Array, order: int) -> Array:
     """The modified Bessel function of the first kind of a whole order"""
     root = xp(x).exp(xp(x).absolute(x) / 2)  # e^|x| overflows before the function does
@@ -88,19 +87,19 @@ def _mean_beside(function: Any, x: Array, order: int) -> Array:
     return 0.5 * (function(x, order - 1) + function(x, order + 1))
 
 
-@op("dx = −g J₁(x)", x=lambda g, x: -g * bessel_j1(x), promote="float")
+@op("dx = −g J₁(x)", x=lambda g, x: -g * bessel_j1(x))
 def bessel_j0(x: Array) -> Array:
     """Bessel's function of the first kind of order 0"""
     return bessel.first_kind(x, 0)
 
 
-@op("dx = g (J₀(x) − J₂(x)) / 2", x=lambda g, x: g * _first_kind_slope(x, 1), promote="float")
+@op("dx = g (J₀(x) − J₂(x)) / 2", x=lambda g, x: g * _first_kind_slope(x, 1))
 def bessel_j1(x: Array) -> Array:
     """Bessel's function of the first kind of order 1"""
     return bessel.first_kind(x, 1)
 
 
-@op("dx = g (Jₙ₋₁(x) − Jₙ₊₁(x)) / 2", x=lambda g, x, order: g * _first_kind_slope(x, order), promote="float")
+@op("dx = g (Jₙ₋₁(x) − Jₙ₊₁(x)) / 2", x=lambda g, x, order: g * _first_kind_slope(x, order))
 def bessel_j(x: Array, order: int) -> Array:
     """Bessel's function of the first kind of a whole order"""
     return bessel.first_kind(x, order)
@@ -110,7 +109,7 @@ def _first_kind_slope(x: Array, order: int) -> Array:
     return 0.5 * (bessel_j(x, order - 1) - bessel_j(x, order + 1))
 
 
-@op("dx = −g j₁(x)", x=lambda g, x: -g * spherical_bessel_j(x, 1), promote="float")
+@op("dx = −g j₁(x)", x=lambda g, x: -g * spherical_bessel_j(x, 1))
 def spherical_bessel_j0(x: Array) -> Array:
     """sin(x) / x, 1 at 0"""
     return bessel.spherical(x, 0)
@@ -119,7 +118,6 @@ def spherical_bessel_j0(x: Array) -> Array:
 @op(
     "dx = g (n jₙ₋₁(x) − (n + 1) jₙ₊₁(x)) / (2n + 1)",
     x=lambda g, x, order: g * _spherical_slope(x, order),
-    promote="float",
     holomorphic=True,
 )
 def spherical_bessel_j(x: Array, order: int) -> Array:
@@ -132,12 +130,7 @@ def _spherical_slope(x: Array, order: int) -> Array:
     return (order * spherical_bessel_j(x, order - 1) - (order + 1) * after) / (2 * order + 1) if order else -after
 
 
-@op(
-    "dx = −g π j₁(πx), 0 at 0",
-    x=lambda g, x: flow(g, spherical_bessel_j(x * math.pi, 1) * -math.pi),
-    promote="float",
-    holomorphic=True,
-)
+@op("dx = −g π j₁(πx), 0 at 0", x=lambda g, x: flow(g, spherical_bessel_j(x * math.pi, 1) * -math.pi), holomorphic=True)
 def sinc(x: Array) -> Array:
     """sin(πx) / (πx), 1 at 0"""
     m, angle = xp(x), x * math.pi
@@ -149,33 +142,31 @@ def _unless_0(x: Array, y: Array) -> Array:
     return where(x == 0, 0.0, y)
 
 
-@op("dx = −g Y₁(x)", x=lambda g, x: -g * bessel_y1(x), promote="float")
+@op("dx = −g Y₁(x)", x=lambda g, x: -g * bessel_y1(x))
 def bessel_y0(x: Array) -> Array:
     """Bessel's function of the second kind of order 0"""
     return bessel.second_kind(x, 0)
 
 
-@op("dx = g (Y₀(x) − y / x)", x=lambda g, x, out: g * (_unless_0(x, bessel_y0(x)) - out / abs(x)), promote="float")
+@op("dx = g (Y₀(x) − y / x)", x=lambda g, x, out: g * (_unless_0(x, bessel_y0(x)) - out / abs(x)))
 def bessel_y1(x: Array) -> Array:
     """Bessel's function of the second kind of order 1"""
     return bessel.second_kind(x, 1)
 
 
-@op("dx = −g K₁(x)", x=lambda g, x: -g * modified_bessel_k1(x), promote="float")
+@op("dx = −g K₁(x)", x=lambda g, x: -g * modified_bessel_k1(x))
 def modified_bessel_k0(x: Array) -> Array:
     """The modified Bessel function of the second kind of order 0"""
     return bessel.third_kind(x, 0)
 
 
-@op("dx = −g (K₀(x) + y / x)", x=lambda g, x, out: -g * (modified_bessel_k0(x) + out / abs(x)), promote="float")
+@op("dx = −g (K₀(x) + y / x)", x=lambda g, x, out: -g * (modified_bessel_k0(x) + out / abs(x)))
 def modified_bessel_k1(x: Array) -> Array:
     """The modified Bessel function of the second kind of order 1"""
     return bessel.third_kind(x, 1)
 
 
-@op(
-    "dx = g (y − eˣ K₁(x))", x=lambda g, x, out: g * (_unless_0(x, out) - scaled_modified_bessel_k1(x)), promote="float"
-)
+@op("dx = g (y − eˣ K₁(x))", x=lambda g, x, out: g * (_unless_0(x, out) - scaled_modified_bessel_k1(x)))
 def scaled_modified_bessel_k0(x: Array) -> Array:
     """eˣ times the modified Bessel function of the second kind of order 0"""
     return bessel.scaled_third_kind(x, 0)
@@ -184,7 +175,6 @@ def scaled_modified_bessel_k0(x: Array) -> Array:
 @op(
     "dx = g (y − eˣ K₀(x) − y / x)",
     x=lambda g, x, out: g * (out * (1 - 1 / abs(x)) - _unless_0(x, scaled_modified_bessel_k0(x))),
-    promote="float",
 )
 def scaled_modified_bessel_k1(x: Array) -> Array:
     """eˣ times the modified Bessel function of the second kind of order 1"""
@@ -194,19 +184,19 @@ def scaled_modified_bessel_k1(x: Array) -> Array:
 # The normal distribution, and products with logarithms ------------------------------------------------------
 
 
-@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_slope(x, out), promote="float")
+@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_slope(x, out))
 def erfcx(x: Array) -> Array:
     """exp(x²) erfc(x)"""
     return special.scaled_complementary_error_function(x)
 
 
-@op("dx = g √(2/π) / erfcx(−x/√2)", x=lambda g, x: g * _hazard(x), promote="float")
+@op("dx = g √(2/π) / erfcx(−x/√2)", x=lambda g, x: g * _hazard(x))
 def log_ndtr(x: Array) -> Array:
     """ln of the standard normal distribution's share below x"""
     return special.log_normal_share(x)
 
 
-@op("dx = g √2π exp(y²/2)", x=lambda g, out: g * (exp(out * out * 0.5) * math.sqrt(2 * math.pi)), promote="float")
+@op("dx = g √2π exp(y²/2)", x=lambda g, out: g * (exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
 def ndtri(x: Array) -> Array:
     """The x below which the standard normal distribution has this share"""
     return special.normal_quantile(x)
@@ -232,7 +222,7 @@ def _hazard(x: Array) -> Array:
     return where(x > 0, exp(high * high * -0.5) / math.sqrt(2 * math.pi) / ndtr(high), below)
 
 
-@op("dx = g exp(−x²/2) / √2π", x=lambda g, x: g * exp(x * x * -0.5) / math.sqrt(2 * math.pi), promote="float")
+@op("dx = g exp(−x²/2) / √2π", x=lambda g, x: g * exp(x * x * -0.5) / math.sqrt(2 * math.pi))
 def ndtr(x: Array) -> Array:
     """The standard normal distribution's share below x"""
     return 0.5 * special.complementary_error_function(x * -math.sqrt(0.5))
@@ -242,14 +232,13 @@ def ndtr(x: Array) -> Array:
     "da = g ln(1 + b), 0 where a = 0 and b ≤ −1; db = g a / (1 + b)",
     a=lambda g, a, b: where((a == 0) & (b <= -1), 0.0, xlog1py(g, b)),
     b=lambda g, a, b: g * a / (b + 1),
-    promote="float",
 )
 def xlog1py(a: Array, b: Array) -> Array:
     """a ln(1 + b), 0 where a = 0 unless b is NaN"""
     return times_log(a, b, "log1p")
 
 
-@op("dx = −g (ln x + 1)", x=lambda g, x: -g * (log(x) + 1), promote="float")
+@op("dx = −g (ln x + 1)", x=lambda g, x: -g * (log(x) + 1))
 def entr(x: Array) -> Array:
     """-x ln x, 0 at 0 and -inf below"""
     return xp(x).where(x < 0, x.dtype.type(-math.inf), 0 - times_log(x, xp(x).maximum(x, 0), "log"))
@@ -262,7 +251,7 @@ def _no_rule(name: str, input: str) -> Any:
     raise NotImplementedError(f"the derivative for '{input}' of {name} is not implemented: use {input}.detach()")
 
 
-@op(promote="float")
+@op()
 def airy_ai(x: Array) -> Array:
     """Airy's function Ai"""
     return bessel.airy(x)
@@ -272,7 +261,6 @@ def airy_ai(x: Array) -> Array:
     "dx is not implemented; dq = −g x ζ(x + 1, q)",
     x=lambda g: _no_rule("zeta", "input"),
     q=lambda g, x, q: -g * x * zeta(x + 1, q),
-    promote="float",
 )
 def zeta(x: Array, q: Array) -> Array:
     """Hurwitz's function, Σ (q + k)⁻ˣ over k ≥ 0"""
@@ -284,22 +272,20 @@ def zeta(x: Array, q: Array) -> Array:
     "da is not implemented; dx = g xᵃ⁻¹ e⁻ˣ / Γ(a)",
     a=lambda g: _no_rule("igamma", "input"),
     x=lambda g, a, x: g * _gamma_density(a, x),
-    promote="float",
 )
 def igamma(a: Array, x: Array) -> Array:
     """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a)"""
-    return incomplete_gamma.incomplete_gamma(a, x, False)
+    return gamma.incomplete_gamma(a, x, False)
 
 
 @op(
     "da is not implemented; dx = −g xᵃ⁻¹ e⁻ˣ / Γ(a)",
     a=lambda g: _no_rule("igammac", "input"),
     x=lambda g, a, x: -g * _gamma_density(a, x),
-    promote="float",
 )
 def igammac(a: Array, x: Array) -> Array:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on"""
-    return incomplete_gamma.incomplete_gamma(a, x, True)
+    return gamma.incomplete_gamma(a, x, True)
 
 
 def _gamma_density(a: Array, x: Array) -> Array:

@@ -10,6 +10,8 @@ from ...optim.adam import update_means
 from ...optim.optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, checked
 from ...tensor import Tensor
 
+Betas = tuple[float, float]
+
 
 class Adamax(Optimizer):
     """θ ← θ - lr / (1 - β₁ᵗ) · m / u, where m ← β₁ m + (1 - β₁) g and u ← max(β₂ u, |g| + ε)
@@ -22,7 +24,7 @@ class Adamax(Optimizer):
         self,
         params: Params,
         lr: Rate = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         foreach: bool | None = None,
@@ -54,7 +56,7 @@ class NAdam(Optimizer):
         self,
         params: Params,
         lr: Rate = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         momentum_decay: float = 4e-3,
@@ -94,7 +96,7 @@ class RAdam(Optimizer):
         self,
         params: Params,
         lr: Rate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         decoupled_weight_decay: bool = False,
@@ -110,19 +112,12 @@ class RAdam(Optimizer):
         beta1, beta2 = options.betas
         update_means(state.exp_avg, state.exp_avg_sq, grad, options.betas)
         change = state.exp_avg / (1 - beta1**state.step)
-        factor = _rectified(beta2, state.step)
-        if factor:
+        last, rest = 2 / (1 - beta2) - 1, 1 - beta2**state.step
+        now = last - 2 * state.step * beta2**state.step / rest
+        if now > 5:
+            factor = math.sqrt((now - 4) * (now - 2) * last / ((last - 4) * (last - 2) * now) * rest)
             change = change * factor / (xp(grad).sqrt(state.exp_avg_sq) + options.eps)
         param -= options.lr * change
-
-
-def _rectified(beta2: float, step: int) -> float:
-    """r √(1 - β₂ᵗ), or 0 while v is an average of too few."""
-    last, rest = 2 / (1 - beta2) - 1, 1 - beta2**step
-    now = last - 2 * step * beta2**step / rest
-    if now <= 5:
-        return 0.0
-    return math.sqrt((now - 4) * (now - 2) * last / ((last - 4) * (last - 2) * now) * rest)
 
 
 class SparseAdam(Optimizer):
@@ -135,12 +130,7 @@ class SparseAdam(Optimizer):
     _state = {"exp_avg": ZEROS, "exp_avg_sq": ZEROS}
 
     def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        maximize: bool = False,
+        self, params: Params, lr: Rate = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
     ) -> None:
         defaults = checked(locals())
         check(lr > 0, "learning rate", lr)

@@ -24,8 +24,7 @@ class CyclicLR(GroupScheduler):
         cycle_momentum: let the momentum (or the first beta) go the other way, between
             ``base_momentum`` and ``max_momentum``.
 
-    Raises:
-        ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
+    Raises ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
     """
 
     _functions = ("_scale_fn_custom",)
@@ -162,11 +161,11 @@ class OneCycleLR(GroupScheduler):
 
 def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
     """How many calls there will be."""
-    if total_steps is None and (epochs is None or steps_per_epoch is None):
-        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    factors: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-    if total_steps is not None:
-        factors = {"total_steps": total_steps}
+    factors: dict[str, Any] = {"total_steps": total_steps}
+    if total_steps is None:
+        factors = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+        if None in factors.values():
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, value in factors.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")

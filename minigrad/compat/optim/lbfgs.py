@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...autograd import enable_grad
+from ...autograd.origin import note_change
 from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import Array
@@ -64,18 +65,12 @@ class LBFGS(Optimizer):
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
-        state.setdefault("func_evals", 0)
+        begun = state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        with enable_grad():
-            first = closure()
+        first = self._loss(closure, state)
         now = Point(0.0, float(first), self._flat_gradient(), 0.0)
-        state["func_evals"] += 1
-        if _largest(now.gradient) > group["tolerance_grad"]:
-            self._iterate(closure, state, now)
-        return first
-
-    def _iterate(self, closure: Callable[[], Any], state: State, now: Point) -> None:
-        group, evaluations = self.param_groups[0], 1
+        if _largest(now.gradient) <= group["tolerance_grad"]:
+            return first
         for count in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             d = _direction(state, now.gradient, group["history_size"])
@@ -85,39 +80,43 @@ class LBFGS(Optimizer):
             if slope > -group["tolerance_change"]:
                 break
             before = now._replace(t=0.0, slope=slope)
-            now, used = self._move(closure, before, t, d, count == group["max_iter"])
-            state["t"], evaluations = now.t, evaluations + used
-            state["func_evals"] += used
+            now = self._move(closure, state, before, t, d, count == group["max_iter"])
+            state["t"] = now.t
             if (
-                evaluations >= group["max_eval"]
+                state["func_evals"] - begun >= group["max_eval"]
                 or _largest(now.gradient) <= group["tolerance_grad"]
                 or _largest(now.t * d) <= group["tolerance_change"]
                 or abs(now.f - before.f) < group["tolerance_change"]
             ):
                 break
+        return first
 
-    def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool) -> tuple[Point, int]:
-        """A step along d: the new point, and how many losses were computed for it."""
+    @staticmethod
+    def _loss(closure: Callable[[], Any], state: State) -> Any:
+        state["func_evals"] += 1
+        with enable_grad():
+            return closure()
+
+    def _move(self, closure: Callable[[], Any], state: State, now: Point, t: float, d: Array, last: bool) -> Point:
+        """A step along d: the new point."""
         search = self.param_groups[0]["line_search_fn"]
         start = [parts(p.array).copy() for p in self.param_groups[0]["params"]]
 
         def at(t: float) -> Point:
             self._go(start, t, d)
-            with enable_grad():
-                f = float(closure())
+            f = float(self._loss(closure, state))
             g = self._flat_gradient()
             return Point(t, f, g, float(g @ d))
 
-        if search is None:
-            if not last:
-                return at(t), 1
-            self._go(start, t, d)  # the last step: its loss is not needed
-            return now._replace(t=t), 0
-        if search != "strong_wolfe":
+        if search not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
-        best, used = strong_wolfe(at, now, t, _largest(d))
-        self._go(start, best.t, d)
-        return best, used
+        if search is None and not last:
+            return at(t)
+        new = now._replace(t=t)  # of the last step the loss is not needed
+        if search is not None:
+            new = strong_wolfe(at, now, t, _largest(d))
+        self._go(start, new.t, d)
+        return new
 
     def _go(self, start: list[Array], t: float, d: Array) -> None:
         """Put the parameters at start + t d."""
@@ -125,7 +124,7 @@ class LBFGS(Optimizer):
         for p, first in zip(self.param_groups[0]["params"], start, strict=True):
             parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
             offset += first.size
-            self._changed(p)
+            note_change(p._changes, "step", "LBFGS.step()")
 
     def _flat_gradient(self) -> Array:
         """All gradients as one vector, of complex numbers the parts."""
@@ -180,19 +179,16 @@ def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
 
 def strong_wolfe(
     at: Callable[[float], Point], start: Point, t: float, length: float, tolerance: float = 1e-9, most: int = 25
-) -> tuple[Point, int]:
+) -> Point:
     """A point with enough decrease and a slope flat enough (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
 
     Args:
         at: the point at t. start: the one at 0, whose slope is negative.
         t: where to look first. length: the largest number of the direction.
         tolerance: give up where the bracket is shorter. most: how many points to try.
-
-    Returns:
-        The best point, and how many were computed.
     """
     low, high, done, tries = _bracket(at, start, t, most)
-    evaluations, insufficient = tries + 1, False
+    insufficient = False
     while not done and tries < most and abs(high.t - low.t) * length >= tolerance:
         left, right = sorted((low.t, high.t))
         t = cubic_minimum(low, high, left, right)
@@ -203,7 +199,7 @@ def strong_wolfe(
             near = False
         insufficient = near  # at most once in a row so close to an end
         new = at(t)
-        tries, evaluations = tries + 1, evaluations + 1
+        tries += 1
         if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
             low, high = (low, new) if low.f <= new.f else (new, low)
             continue
@@ -211,7 +207,7 @@ def strong_wolfe(
         if not done and new.slope * (high.t - low.t) >= 0:
             high = low
         low = new
-    return low, evaluations
+    return low
 
 
 def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:

@@ -6,8 +6,9 @@ points, where the next period would begin. All take ``dtype`` (float32 or float6
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,134 +17,90 @@ from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...functions.arguments import Maybe
 from ...functions.creation import creating
+from ...functions.define import named
+from ...tensor import Tensor
 from ..ops.approximations.bessel import scaled_modified
 
-__all__ = [
-    "bartlett",
-    "blackman",
-    "cosine",
-    "exponential",
-    "gaussian",
-    "general_cosine",
-    "general_hamming",
-    "hamming",
-    "hann",
-    "kaiser",
-    "nuttall",
-]
+__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming"]
+__all__ += ["hann", "kaiser", "nuttall"]
 
 
-@creating
-def bartlett(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+def _window(heights: Callable[..., Array]) -> Callable[..., Tensor]:
+    """A window, from a function that computes its heights in float64."""
+
+    @functools.wraps(heights)
+    def window(M: int, *, dtype: Maybe, **options: Any) -> Array:
+        name = heights.__name__
+        if M < 0:
+            raise ValueError(f"{name} requires non-negative window length, got M={M}")
+        kind = dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)
+        if kind not in (dt.float32, dt.float64):
+            raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
+        return heights(M, **options).astype(kind.numpy)
+
+    return creating(window)
+
+
+@_window
+def bartlett(M: int, *, sym: bool = True) -> Array:
     """A triangle, 0 at the edges: (M,)."""
-    kind = _kind("bartlett", M, dtype)
-    return (1 - np.abs(_places(M, sym))).astype(kind)
+    return 1 - np.abs(_places(M, sym))
 
 
-@creating
-def blackman(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
-    """0.42 - 0.5 cos 2πt + 0.08 cos 4πt for t from 0 to 1: (M,)."""
-    kind = _kind("blackman", M, dtype)
-    return _cosines(M, (0.42, 0.5, 0.08), sym).astype(kind)
-
-
-@creating
-def cosine(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
+@_window
+def cosine(M: int, *, sym: bool = True) -> Array:
     """sin(π (k + ½) / M) for k = 0 ... M - 1: (M,)."""
-    kind = _kind("cosine", M, dtype)
-    return np.sin(math.pi * (np.arange(M) + 0.5) / max(_points(M, sym), 1)).astype(kind)
+    return np.sin(math.pi * (np.arange(M) + 0.5) / max(_points(M, sym), 1))
 
 
-@creating
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Maybe) -> Any:
+@_window
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True) -> Array:
     """e^(-|k - center| / tau) for k = 0 ... M - 1, around the middle by default: (M,).
 
-    Raises:
-        ValueError: ``tau`` is not positive; a ``center`` of a symmetric window.
+    Raises ValueError for a ``tau`` that is not positive, and for a ``center`` of a symmetric window.
     """
-    kind = _kind("exponential", M, dtype)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
     middle = (_points(M, sym) - 1) / 2 if center is None else center
-    return np.exp(-np.abs(np.arange(M) - middle) / tau).astype(kind)
+    return np.exp(-np.abs(np.arange(M) - middle) / tau)
 
 
-@creating
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Maybe) -> Any:
-    """e^(-d² / (2 std²)) at d points from the middle: (M,).
-
-    Raises:
-        ValueError: ``std`` is not positive.
-    """
-    kind = _kind("gaussian", M, dtype)
+@_window
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:
+    """e^(-d² / (2 std²)) at d points from the middle: (M,). Raises ValueError for a ``std`` that is not positive."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    return np.exp(-0.5 * ((np.arange(M) - (_points(M, sym) - 1) / 2) / std) ** 2).astype(kind)
+    return np.exp(-0.5 * ((np.arange(M) - (_points(M, sym) - 1) / 2) / std) ** 2)
 
 
-@creating
-def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, dtype: Maybe) -> Any:
-    """Σ (-1)ⁱ aᵢ cos 2πit for t from 0 to 1: (M,).
+@_window
+def general_cosine(M: int, *, a: Sequence[float], sym: bool = True) -> Array:
+    """Σ (-1)ⁱ aᵢ cos 2πit for t from 0 to 1: (M,). A single point is 1.
 
-    Raises:
-        TypeError, ValueError: ``a`` is no list or tuple, or an empty one.
+    Raises TypeError if ``a`` is no list or tuple, and ValueError if it is empty.
     """
-    kind = _kind("general_cosine", M, dtype)
-    return _cosines(M, a, sym).astype(kind)
+    if not isinstance(a, (list, tuple)):
+        raise TypeError("Coefficients must be a list/tuple")
+    if not a:
+        raise ValueError("Coefficients cannot be empty")
+    return _cosines(M, a, sym)
 
 
-@creating
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Maybe) -> Any:
+@_window
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True) -> Array:
     """alpha - (1 - alpha) cos 2πt for t from 0 to 1: (M,)."""
-    kind = _kind("general_hamming", M, dtype)
-    return _cosines(M, (alpha, 1 - alpha), sym).astype(kind)
+    return _cosines(M, (alpha, 1 - alpha), sym)
 
 
-@creating
-def hamming(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
-    """0.54 - 0.46 cos 2πt for t from 0 to 1: (M,)."""
-    kind = _kind("hamming", M, dtype)
-    return _cosines(M, (0.54, 0.46), sym).astype(kind)
-
-
-@creating
-def hann(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
-    """(1 - cos 2πt) / 2 for t from 0 to 1: (M,)."""
-    kind = _kind("hann", M, dtype)
-    return _cosines(M, (0.5, 0.5), sym).astype(kind)
-
-
-@creating
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Maybe) -> Any:
-    """I₀(beta √(1 - d²)) / I₀(beta) for d from -1 to 1: (M,).
-
-    Raises:
-        ValueError: ``beta`` is negative.
-    """
-    kind = _kind("kaiser", M, dtype)
+@_window
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:
+    """I₀(beta √(1 - d²)) / I₀(beta) for d from -1 to 1: (M,). Raises ValueError for a negative ``beta``."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     inner, most = beta * np.sqrt(np.maximum(1 - _places(M, sym) ** 2, 0)), np.array(float(beta))
-    return (scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)).astype(kind)
-
-
-@creating
-def nuttall(M: int, *, sym: bool = True, dtype: Maybe) -> Any:
-    """Four cosines whose side lobes are lowest (Nuttall 1981): (M,)."""
-    kind = _kind("nuttall", M, dtype)
-    return _cosines(M, (0.3635819, 0.4891775, 0.1365995, 0.0106411), sym).astype(kind)
-
-
-def _kind(name: str, M: int, dtype: Maybe) -> Any:
-    """The window's dtype, as NumPy's, after PyTorch's checks."""
-    if M < 0:
-        raise ValueError(f"{name} requires non-negative window length, got M={M}")
-    kind = dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)
-    if kind not in (dt.float32, dt.float64):
-        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
-    return kind.numpy
+    return scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)
 
 
 def _points(M: int, sym: bool) -> int:
@@ -157,12 +114,24 @@ def _places(M: int, sym: bool) -> Array:
 
 
 def _cosines(M: int, a: Sequence[float], sym: bool) -> Array:
-    """Σ (-1)ⁱ aᵢ cos 2πit; a single point is 1."""
-    if not isinstance(a, (list, tuple)):
-        raise TypeError("Coefficients must be a list/tuple")
-    if not a:
-        raise ValueError("Coefficients cannot be empty")
     if M == 1:
         return np.ones(1)
     angles = math.pi * (_places(M, sym) + 1)
     return sum(((-1) ** i * height * np.cos(i * angles) for i, height in enumerate(a)), np.zeros(M))
+
+
+def _of_cosines(name: str, doc: str, *a: float) -> Callable[..., Tensor]:
+    """A window of cosines with these coefficients."""
+
+    def heights(M: int, *, sym: bool = True) -> Array:
+        return _cosines(M, a, sym)
+
+    return _window(named(heights, name, f"{doc} for t from 0 to 1: (M,)."))
+
+
+blackman = _of_cosines("blackman", "0.42 - 0.5 cos 2πt + 0.08 cos 4πt", 0.42, 0.5, 0.08)
+hamming = _of_cosines("hamming", "0.54 - 0.46 cos 2πt", 0.54, 0.46)
+hann = _of_cosines("hann", "(1 - cos 2πt) / 2", 0.5, 0.5)
+nuttall = _of_cosines(
+    "nuttall", "Four cosines whose side lobes are lowest (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
+)

@@ -7,7 +7,6 @@ from .activation import *
 from .attention import *
 from .classification import *
 from .convolution import *
-from .distance import *
 from .dropout import *
 from .embedding import *
 from .interpolation import *

@@ -1,11 +1,22 @@
-"""What functions share: checks of arguments, and the way from the losses of elements to one number."""
+"""What functions share: checks of arguments, changes in place, and the way from elements' losses to one number."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...autograd.calls import apply
+from ...autograd.inplace import mutate
 from ...autograd.tracebacks import warn
+from ...ops.op import Op
 from ...tensor import Tensor
 
 Flag = bool | None
+
+
+def applied(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
+    """The result of an op, or with ``inplace`` the tensor itself, changed."""
+    args = (input, *attributes)
+    return mutate(input, op, args) if inplace else apply(op, args)
 
 
 def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:

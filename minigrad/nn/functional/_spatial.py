@@ -32,21 +32,13 @@ def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
 
 
 class Axes(NamedTuple):
-    """The spatial axes of a function.
+    """The spatial axes of a function."""
 
-    Attributes:
-        name: of the function, for errors. n: their number.
-    """
-
-    name: str
-    n: int
+    name: str  # of the function, for errors
+    n: int  # the number of axes
 
     def each(self, argument: str, value: Any) -> Ints:
-        """A number for each axis, from one for all or one for each.
-
-        Raises:
-            RuntimeError: too many, or too few.
-        """
+        """A number for each axis, from one for all or one for each. Raises RuntimeError: too many, or too few."""
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
@@ -89,17 +81,13 @@ class Axes(NamedTuple):
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
         """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
-
-        Raises:
-            RuntimeError: the input has another number of axes.
-        """
+        Raises RuntimeError: the input has another number of axes."""
         if input.array.ndim == self.n + 2:
             return run(input)
         if input.array.ndim != self.n + 1:
-            raise RuntimeError(
-                f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}, but got "
-                f"input of size: {list(input.array.shape)}: unsqueeze(0) adds an axis, for the batch or the channels"
-            )
+            expected = f"{self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}"
+            remedy = "unsqueeze(0) adds an axis, for the batch or the channels"
+            raise RuntimeError(f"Expected {expected}, but got input of size: {list(input.array.shape)}: {remedy}")
         out = run(input.unsqueeze(0))
         return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)
 

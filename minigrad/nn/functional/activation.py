@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
-from ...autograd.inplace import mutate
 from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
 from ...backend import of
@@ -20,9 +19,8 @@ from ...functions.random import rand
 from ...functions.spelling import spelled
 from ...ops import activation as a
 from ...ops import elementwise as e
-from ...ops.op import Op
 from ...tensor import Tensor
-from ._checks import same_dtype
+from ._checks import applied, same_dtype
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
 __all__ += ["hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu"]
@@ -33,19 +31,13 @@ tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
 _SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # they keep mean 0 and variance 1 (Klambauer et al. 2017)
 
 
-def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
-    """Apply an op to a tensor, or change the tensor in place."""
-    args = (input, *attributes)
-    return mutate(input, op, args) if inplace else apply(op, args)
-
-
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), elementwise.
 
     >>> F.relu(mg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return _activate(e.relu, input, True) if inplace else apply(e.relu, (input,))
+    return applied(e.relu, input, True) if inplace else apply(e.relu, (input,))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -54,34 +46,34 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> F.silu(mg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
-    return _activate(e.silu, input, True) if inplace else apply(e.silu, (input,))
+    return applied(e.silu, input, True) if inplace else apply(e.silu, (input,))
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else α (eˣ - 1), elementwise (Clevert et al. 2015)."""
-    return _activate(e.elu, input, inplace, alpha)
+    return applied(e.elu, input, inplace, alpha)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x for x > 0, else negative_slope · x, elementwise."""
-    return _activate(e.leaky_relu, input, inplace, negative_slope)
+    return applied(e.leaky_relu, input, inplace, negative_slope)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)."""
-    return _activate(a.scaled_elu, input, inplace, *_SELU)
+    return applied(a.scaled_elu, input, inplace, *_SELU)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else α (exp(x / α) - 1), elementwise (Barron 2017). α must not be 0."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _activate(a.scaled_elu, input, inplace, alpha, 1.0, 1 / alpha)
+    return applied(a.scaled_elu, input, inplace, alpha, 1.0, 1 / alpha)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh ln(1 + eˣ), elementwise (Misra 2019)."""
-    return _activate(a.mish, input, inplace)
+    return applied(a.mish, input, inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -94,28 +86,28 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise RuntimeError(f"hardtanh: not provided for {problem}: convert the input with .float()")
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
-    return _activate(a.hardtanh, input, inplace, min_val, max_val)
+    return applied(a.hardtanh, input, inplace, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x clamped to [0, 6], elementwise (Krizhevsky 2010)."""
-    return _activate(a.hardtanh, input, inplace, 0, 6)
+    return applied(a.hardtanh, input, inplace, 0, 6)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)."""
-    return _activate(a.hardsigmoid, input, inplace)
+    return applied(a.hardsigmoid, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x hardsigmoid(x), elementwise (Howard et al. 2019)."""
-    return _activate(a.hardswish, input, inplace)
+    return applied(a.hardswish, input, inplace)
 
 
 @spelled
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where |x| <= λ, else x, elementwise."""
-    return _activate(a.hardshrink, input, False, lambd)
+    return applied(a.hardshrink, input, False, lambd)
 
 
 @spelled
@@ -123,7 +115,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where |x| <= λ, else x - λ sign x, elementwise. λ must not be negative."""
     if lambd < 0:
         raise RuntimeError(f"softshrink: lambda must not be negative, but found {lambd}")
-    return _activate(a.softshrink, input, False, lambd)
+    return applied(a.softshrink, input, False, lambd)
 
 
 @rounded_once
@@ -140,7 +132,7 @@ def softsign(input: Tensor) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x above the threshold, else ``value``, elementwise."""
-    return _activate(a.threshold, input, inplace, threshold, value)
+    return applied(a.threshold, input, inplace, threshold, value)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -150,8 +142,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         input: (N, C, ...), (N) or ().
         weight: a slope for each channel, (C), or a common one, (1) or ().
 
-    Raises:
-        RuntimeError: shapes or dtypes do not fit.
+    Raises RuntimeError: shapes or dtypes do not fit.
     """
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
@@ -170,11 +161,7 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element, else it is
-    their mean (Xu et al. 2015).
-
-    Raises:
-        RuntimeError: lower is above upper.
-    """
+    their mean (Xu et al. 2015). Raises RuntimeError: lower is above upper."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -184,11 +171,10 @@ def rrelu(
     slopes = np.ones(negative.shape, input.array.dtype)
     uniform = default_generator.uniform((int(negative.sum()),), np.float64)
     slopes[negative] = uniform * (upper - lower) + lower
-    return _activate(e.mul, input, inplace, wrap(backend.asarray(slopes, backend.device_of(input.array))))
+    return applied(e.mul, input, inplace, wrap(backend.asarray(slopes, backend.device_of(input.array))))
 
 
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The in-place form of a function, with an underscore after its name."""
 
     @wraps(function)
     def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -207,22 +193,18 @@ threshold_, rrelu_ = _in_place(threshold), _in_place(rrelu)
 @spelled
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """ln(1 + eᵝˣ) / β, elementwise; x itself where βx is above the threshold."""
-    return _activate(e.softplus, input, False, float(beta), float(threshold))
+    return applied(e.softplus, input, False, float(beta), float(threshold))
 
 
 @spelled
 def logsigmoid(input: Tensor) -> Tensor:
     """ln σ(x), elementwise."""
-    return _activate(e.logsigmoid, input, False)
+    return applied(e.logsigmoid, input, False)
 
 
 @rounded_once
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a σ(b), a and b being the halves of an axis, of even length (Dauphin et al. 2016).
-
-    Raises:
-        RuntimeError: the axis has an odd length.
-    """
+    """a σ(b), a and b being the halves of an axis (Dauphin et al. 2016). Raises RuntimeError: its length is odd."""
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")

@@ -39,8 +39,7 @@ def scaled_dot_product_attention(
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
-    Returns:
-        (..., T, Dv). A query that may attend to nothing gets zeros.
+    Returns (..., T, Dv). A query that may attend to nothing gets zeros.
 
     >>> q = k = v = mg.zeros(1, 2, 5, 4)
     >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape
@@ -93,7 +92,6 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
 
 
 def _check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
-    """Refuse a mask that does not broadcast to the scores (..., T, S)."""
     shape = mask.array.shape
     if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
         fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"

@@ -26,11 +26,13 @@ from .linear import linear
 
 __all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
 
+Weight = Tensor | None  # (C), a factor for each class
+
 
 def cross_entropy(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
@@ -69,9 +71,7 @@ def cross_entropy(
 
 
 @rounded_once
-def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
-) -> Tensor:
+def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Weight, reduction: str, smoothing: float) -> Tensor:
     """Cross-entropy with a probability for every class as target; the mean is over the rows."""
     if input.array.shape != target.array.shape:
         if input.array.ndim == target.array.ndim > 1 and input.array.shape[0] != target.array.shape[0]:
@@ -96,7 +96,7 @@ def _soft_cross_entropy(
 def nll_loss(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
@@ -112,9 +112,7 @@ def nll_loss(
     return _reduced(losses, reduction, target, classes, weight, ignore_index)
 
 
-def _rows(
-    name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
     """(N, C) rows, (N,) targets, and these without ``ignore_index``, after a check that all of it fits."""
     shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
     if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
@@ -156,7 +154,7 @@ def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -
 
 
 def _reduced(
-    losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Tensor | None, ignore_index: int
+    losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Weight, ignore_index: int
 ) -> Tensor:
     """Losses (N d1 ...) reduced; the mean divides by the weights of the targets that are not ignored."""
     if reduction == "mean":
@@ -182,7 +180,7 @@ def linear_cross_entropy(
     target: Tensor,
     *,
     linear_bias: Tensor | None = None,
-    weight: Tensor | None = None,
+    weight: Weight = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
@@ -217,9 +215,8 @@ def linear_cross_entropy(
         operands = (rows, linear_weight, linear_bias, target.reshape(-1))
         return apply(ops.linear_cross_entropy, (*operands, ignored, float(label_smoothing), reduction))
     if len(shape) > 2:
-        raise RuntimeError(
-            f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}: use reshape"
-        )
+        problem = f"expected input with dimensionality 1 or 2, got {len(shape)}"
+        raise RuntimeError(f"linear_cross_entropy: {problem}: use reshape")
     if len(shape) < 2 < len(widths):
         problem = f"linear_weight of shape {widths} requires batched input, (N, {shape[-1]})"
         raise RuntimeError(f"linear_cross_entropy: {problem}, got unbatched input of shape {shape}")

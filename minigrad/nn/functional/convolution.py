@@ -93,16 +93,15 @@ def _window(axes: Axes, weight: Tensor, stride: Each, padding: Each | str, dilat
 
 
 def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
-    """Refuse channels, groups and dtypes that do not fit."""
     same_dtype(name, x, weight=weight, bias=bias)
     size, shape = list(weight.array.shape), list(x.array.shape)
     context = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {size}"
     if groups < 1 or size[0] % groups:
         problem = f"expected weight to be at least {groups} at dimension 0 and divisible by it"
         raise RuntimeError(f"{name}: {context}, {problem}")
-    wanted = size[0] if transposed else size[1] * groups
-    if shape[1] != wanted:
-        problem = f"expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
+    channels = size[0] if transposed else size[1] * groups
+    if shape[1] != channels:
+        problem = f"expected input{shape} to have {channels} channels, but got {shape[1]} channels instead"
         layout = "(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"
         where = f"channels are axis 1, the input is {layout[len(shape) - 3]}"
         raise RuntimeError(f"{name}: {context}, {problem}: {where}")
@@ -110,9 +109,6 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     if bias is not None and tuple(bias.array.shape) != (out,):
         problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"
         raise RuntimeError(f"{context}, {problem}")
-
-
-# Blocks ----------------------------------------------------------------------------------------------------
 
 
 def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1) -> Tensor:
@@ -135,11 +131,7 @@ def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
     """Overlapping blocks, as ``unfold`` returns them, added: (N, C · kernel, places) -> (N, C, *output_size); also
-    without N.
-
-    Raises:
-        RuntimeError: the input does not have a shape that ``unfold`` returns.
-    """
+    without N. Raises RuntimeError: the input does not have a shape that ``unfold`` returns."""
     axes = Axes("fold", 2)
     window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)
     places, kernel = window.places(lengths), prod(window.kernel)

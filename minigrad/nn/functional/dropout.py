@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
-from ...autograd.inplace import mutate
 from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
@@ -16,33 +15,23 @@ from ...backend import of, random
 from ...ops.activation import dropout as op
 from ...ops.activation import relu_dropout as relu_op
 from ...tensor import Tensor
-from ._checks import probability
+from ._checks import applied, probability
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
+    2014). Raises ValueError: ``p`` is not a probability."""
     probability("dropout", p)
     if not training or p == 0.0:
         return input
-    args = _drawn(input, p)
-    return mutate(input, op, args) if inplace else apply(op, args)
+    return applied(op, input, inplace, keep_mask(input, None, p), _scale(input, p))
 
 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
     """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
-    return apply(relu_op, _drawn(input, p))
-
-
-def _drawn(input: Tensor, p: float) -> tuple[Tensor, Any, float]:
-    """What the ops of dropout take."""
-    return input, keep_mask(input, None, p), _scale(input, p)
+    return apply(relu_op, (input, keep_mask(input, None, p), _scale(input, p)))
 
 
 def _scale(input: Tensor, p: float) -> float:
@@ -53,11 +42,8 @@ def _scale(input: Tensor, p: float) -> float:
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L).
-
-    Raises:
-        ValueError: ``p`` is not a probability. RuntimeError: the input has another number of axes.
-    """
+    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError: ``p`` is not a
+    probability; RuntimeError: the input has another number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
         problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
@@ -85,36 +71,25 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
     ndim = input.array.ndim
     if ndim not in usual:
-        warn(
-            f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {name} is for inputs of "
-            f"{usual[0]} or {usual[1]} axes. To drop elements use dropout."
-        )
+        rule = f"{name} is for inputs of {usual[0]} or {usual[1]} axes. To drop elements use dropout."
+        warn(f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {rule}")
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear
-    map follows (Klambauer et al. 2017).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
-    keep = _mask(input, p, training)
-    return input if keep is None else _alpha(input, keep, p, inplace)
+    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear map
+    follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
+    return _alpha(input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels: input (N, C, ...)."""
-    keep = _mask(input, p, training, lead=2)
-    return input if keep is None else _alpha(input, keep, p, inplace)
+    return _alpha(input, p, training, inplace, lead=2)
 
 
 def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
     """``dropout`` of whole channels of each sample."""
     keep = _mask(input, p, training, lead=2 if batched else 1)
-    if keep is None:
-        return input
-    args = input, keep, _scale(input, p)
-    return mutate(input, op, args) if inplace else apply(op, args)
+    return input if keep is None else applied(op, input, inplace, keep, _scale(input, p))
 
 
 def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
@@ -131,21 +106,20 @@ def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> A
     return keep.array() if isinstance(keep, random.Draw) else keep
 
 
-def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | None = None) -> Tensor:
+    keep = _mask(input, p, training, lead)
+    if keep is None:
+        return input
     least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
     slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
     dropped = wrap(~keep * input.array.dtype.type(-least * slope))
-    args = input, keep, slope
-    return (mutate(input, op, args) if inplace else apply(op, args)).add_(dropped + least * slope * p)
+    return applied(op, input, inplace, keep, slope).add_(dropped + least * slope * p)
 
 
 @announced
 def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
-    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``.
-
-    Args:
-        shape: the tensor's if None. PyTorch then draws in the order of its memory, not of indices.
-    """
+    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``. ``shape``: the tensor's if
+    None. PyTorch then draws in the order of its memory, not of indices."""
     array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous

@@ -38,8 +38,7 @@ def embedding(
         scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
         sparse: ignored: gradients are dense.
 
-    Raises:
-        RuntimeError: indices are not integers. IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
+    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
     """
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:
@@ -122,23 +121,24 @@ def embedding_bag(
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if scale_grad_by_freq and mode == "max":
-        raise RuntimeError(
-            "embedding_bag: scaling gradients by the frequency of indices is not supported for max mode: use 'sum'"
-        )
-    if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode!r}")
-    if per_sample_weights is not None and per_sample_weights.array.shape != input.array.shape:
-        shapes = f"({tuple(per_sample_weights.shape)}) must have the same shape as the input ({tuple(input.shape)})"
-        raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
-    if per_sample_weights is not None and per_sample_weights.array.dtype != weight.array.dtype:
-        dtypes = f"not {per_sample_weights.dtype} for {weight.dtype}"
-        raise RuntimeError(f"embedding_bag: per_sample_weights must have the same type as the weight, {dtypes}")
+        problem = "scaling gradients by the frequency of indices is not supported for max mode: use 'sum'"
+        raise RuntimeError(f"embedding_bag: {problem}")
+    if (factors := per_sample_weights) is not None:
+        if mode != "sum":
+            problem = f"per_sample_weights is only supported for mode='sum', not {mode!r}"
+            raise NotImplementedError(f"embedding_bag: {problem}")
+        if factors.array.shape != input.array.shape:
+            shapes = f"({tuple(factors.shape)}) must have the same shape as the input ({tuple(input.shape)})"
+            raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
+        if factors.array.dtype != weight.array.dtype:
+            dtypes = f"not {factors.dtype} for {weight.dtype}"
+            raise RuntimeError(f"embedding_bag: per_sample_weights must have the same type as the weight, {dtypes}")
+        factors = factors.reshape(-1)
     bag, bags = _bags(input, offsets, include_last_offset)
     flat, table = input.reshape(-1), weight.array.shape[0]
     integers("embedding_bag", "indices", flat)
     expected = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
     ops.check_indices(flat.array, table, expected, RuntimeError)  # as in PyTorch; embedding: an IndexError
-    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
         if not -table <= padding_idx < table:
             raise RuntimeError(f"padding_idx must be within the number of embeddings, {table}, but got {padding_idx}")

@@ -107,8 +107,8 @@ def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
     if mode not in _MODES or ndim not in (3, 4, 5):
         supported = f"Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(_MODES)}"
         raise NotImplementedError(f"Input Error: {supported} (got {mode})")
-    if (wanted := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
-        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted}D input")
+    if (needed := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
 
@@ -127,18 +127,13 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
         at = place * ((length - 1) / (new - 1) if new > 1 else 0.0)
     else:
         at = (place + 0.5) * (length / new if factor is None else 1.0 / factor) - 0.5
-    if mode == "bicubic":
-        return _cubic_taps(at, length)
+    if mode == "bicubic":  # four neighbours
+        low, steps = np.floor(at), np.arange(-1, 3)[:, None]
+        return Taps(np.clip(low + steps, 0, length - 1), _cubic(at - low - steps, -0.75), length)
     at = np.maximum(at, 0.0)
     low = np.minimum(np.floor(at).astype(np.int64), length - 1)
     part = np.minimum(at - low, 1.0)
     return Taps([low, np.minimum(low + 1, length - 1)], np.stack([1 - part, part]), length)
-
-
-def _cubic_taps(at: Any, length: int) -> Taps:
-    """Four neighbours."""
-    low, steps = np.floor(at), np.arange(-1, 3)[:, None]
-    return Taps(np.clip(low + steps, 0, length - 1), _cubic(at - low - steps, -0.75), length)
 
 
 def _cubic(distance: Any, a: float) -> Any:

@@ -1,21 +1,22 @@
-"""Linear and bilinear maps."""
+"""Linear and bilinear maps, and distances between vectors."""
 
 from __future__ import annotations
 
 from ...autograd.calls import apply
+from ...backend import dtype as dt
+from ...functions.arguments import common_shape, rounded_once
 from ...functions.linalg import einsum
+from ...functions.reduction import norm
 from ...ops import linear as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
 
-__all__ = ["bilinear", "linear"]
+__all__ = ["bilinear", "cosine_similarity", "linear", "pairwise_distance"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...).
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
+    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...). Raises
+    RuntimeError: shapes or dtypes do not fit; TypeError: the input is not a tensor.
 
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])
@@ -37,3 +38,20 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(f"bilinear: inputs of shapes {shapes}: {remedy}")
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
+
+
+@rounded_once
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
+    common = dt.result_type(x1.array, x2.array)
+    x1, x2 = x1.to(common), x2.to(common)
+    if x1.array.shape != x2.array.shape:
+        shape = common_shape(x1.array.shape, x2.array.shape)
+        x1, x2 = x1.expand(shape), x2.expand(shape)
+    lengths = [norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...); the operands broadcast."""
+    return norm(x1 - x2 + eps, p, -1, keepdim)

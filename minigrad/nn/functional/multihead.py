@@ -10,7 +10,7 @@ from typing import Any
 
 from ...backend.dtype import kind_of
 from ...backend.random import follows_pytorch
-from ...functions.creation import ones, zeros
+from ...functions.creation import ones
 from ...functions.shaping import cat
 from ...ops import attention as ops
 from ...tensor import Tensor
@@ -64,8 +64,7 @@ def multi_head_attention_forward(
         static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
         batch_first: not in PyTorch: inputs are (B, T, D).
 
-    Raises:
-        AssertionError, RuntimeError: shapes or dtypes do not fit.
+    Raises AssertionError, RuntimeError: shapes or dtypes do not fit.
     """
     if query.ndim == 2:
         return _unbatched(query, key, value, locals())
@@ -122,7 +121,6 @@ def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, A
 def _check(
     query: Tensor, key: Tensor, value: Tensor, width: int, weights: tuple[Tensor | None, ...], batch_first: bool
 ) -> None:
-    """Refuse inputs that do not fit."""
     shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
     widths = (width, *(width if w is None else w.array.shape[1] for w in weights[2:]))
     b, t = (0, 1) if batch_first else (1, 0)  # the axes of batch and length
@@ -130,16 +128,14 @@ def _check(
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
-        raise AssertionError(
-            f"MultiheadAttention: query, key and value must be {widths} wide, but have shapes {shapes}"
-        )
+        problem = f"query, key and value must be {widths} wide, but have shapes {shapes}"
+        raise AssertionError(f"MultiheadAttention: {problem}")
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
         problem = "batches must be equal, and so must the lengths of key and value"
         raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")
 
 
 def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
-    """Refuse masks that do not fit."""
     (batch, heads, target, _), source = q.array.shape, k.array.shape[2]
     for name, tensor, shapes, meanings in (
         ("attn_mask", mask, [(target, source), (batch * heads, target, source)], "(T, S), or (batch · heads, T, S)"),
@@ -148,9 +144,8 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
         if tensor is None:
             continue
         if kind_of(tensor.array) not in "bf":
-            raise AssertionError(
-                f"only bool and floating types of {name} are supported, not {tensor.dtype}: use .bool()"
-            )
+            kinds = f"only bool and floating types of {name}"
+            raise AssertionError(f"{kinds} are supported, not {tensor.dtype}: use .bool()")
         if tuple(tensor.array.shape) not in shapes:
             expected, actual = " or ".join(map(str, shapes)), tuple(tensor.array.shape)
             kind = RuntimeError if tensor is mask else AssertionError  # as in PyTorch
@@ -194,11 +189,8 @@ def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
 
 
 def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
-    """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None.
-
-    Args:
-        attn_mask: (T, S) or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores.
-    """
+    """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None. ``attn_mask``: (T, S)
+    or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores."""
     parts: list[Tensor] = []
     if attn_mask is not None:
         is_by_head = attn_mask.ndim == 3
@@ -209,12 +201,10 @@ def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: in
         return None
     if all(m.array.dtype.kind == "b" for m in parts):
         return ~parts[0] if len(parts) == 1 else ~(parts[0] | parts[1])
-    kinds = {"dtype": like.dtype, "device": like.device}
-    added = [
-        zeros(m.shape, **kinds).masked_fill_(m, float("-inf")) if m.array.dtype.kind == "b" else m.to(dtype=like.dtype)
-        for m in parts
-    ]
-    return added[0] if len(added) == 1 else added[0] + added[1]
+    for i, m in enumerate(parts):
+        added = like.new_zeros(m.shape).masked_fill_(m, float("-inf")) if m.array.dtype.kind == "b" else m
+        parts[i] = added.to(dtype=like.dtype)
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
 def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:

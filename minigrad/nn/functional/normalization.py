@@ -20,7 +20,7 @@ from .pooling import avg_pool1d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
-_BATCH_NORM = "NativeBatchNormBackward0"  # the name of its node
+Affine = Tensor | None  # a weight or bias
 _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype in which the op computes
 
 
@@ -29,8 +29,8 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
-        wanted = f"expected input with shape [*, {str(list(expected))[1:-1]}], but got input of size {list(actual)}"
-        raise RuntimeError(f"{name}: given normalized_shape={list(expected)}, {wanted}")
+        problem = f"expected input with shape [*, {str(list(expected))[1:-1]}], but got input of size {list(actual)}"
+        raise RuntimeError(f"{name}: given normalized_shape={list(expected)}, {problem}")
     for role, tensor in zip(("weight", "bias"), affine, strict=False):
         if tensor is not None and tensor.array.shape != expected:
             raise RuntimeError(f"{name}: expected {role} of shape {list(expected)}, but got {list(tensor.array.shape)}")
@@ -43,18 +43,14 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
     return (flat, *(None if t is None else t.reshape(width) for t in affine))
 
 
-def _has_wide(input: Tensor, weight: Tensor | None) -> bool:
+def _has_wide(input: Tensor, weight: Affine) -> bool:
     """Whether 16 bits meet a weight of float32, as in models that keep the parameters of normalisation in float32."""
     dtype = input.array.dtype
     return weight is not None and weight.array.dtype is not dtype and dtype.itemsize == 2 and weight.dtype is float32
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, bias: Affine = None, eps: float = 1e-5
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
@@ -69,11 +65,8 @@ def layer_norm(
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
 
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
-) -> Tensor:
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the machine epsilon if
-    None, for 16 bits float32's."""
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, eps: float | None = None) -> Tensor:
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). See ``nn.RMSNorm`` for ``eps``."""
     small = _EPSILON[input.array.real.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
@@ -83,8 +76,8 @@ def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
     running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    weight: Affine = None,
+    bias: Affine = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -97,8 +90,7 @@ def batch_norm(
             mean and variance of a batch that is not empty; evaluation uses them instead of these.
         weight, bias: (C), or None.
 
-    Raises:
-        ValueError: one value a channel in training, or an eps that is not positive.
+    Raises ValueError: one value a channel in training, or an eps that is not positive.
     """
     shape = input.array.shape
     if shape == (0,):
@@ -113,23 +105,22 @@ def batch_norm(
         same_dtype("batch_norm", input, **parameters)
     if not (input.array.flags.c_contiguous or prefers_channels_last(input.array)):
         input = input.contiguous()  # the result lies in memory as PyTorch's
-    dims = (0, *range(2, len(shape)))
-    if not training:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
-        mean, var = (_by_channel(in_float32(running), len(shape)) for running in (running_mean, running_var))
-        centred = in_float32(input) - mean
-        return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
-    count = input.array.size // max(shape[1], 1)
-    _check_several(count, input)
-    x = in_float32(input)
-    mean = x.mean(dims, keepdim=True)
-    centred = x - mean
-    var = centred.square().mean(dims, keepdim=True)
-    if count:
-        _move(running_mean, mean.detach().reshape(-1), momentum)
-        _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
-    return as_one(_scaled(centred, var, weight, bias, eps).to(input.dtype), _BATCH_NORM)
+    x, dims = in_float32(input), (0, *range(2, len(shape)))
+    if training:
+        count = input.array.size // max(shape[1], 1)
+        _check_several(count, input)
+        mean = x.mean(dims, keepdim=True)
+        centred = x - mean
+        var = centred.square().mean(dims, keepdim=True)
+        if count:
+            move(running_mean, mean.detach().reshape(-1), momentum)
+            move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
+    else:
+        centred = x - _by_channel(in_float32(running_mean), len(shape))
+        var = _by_channel(in_float32(running_var), len(shape))
+    return as_one(scaled(centred, var, weight, bias, eps).to(input.dtype), "NativeBatchNormBackward0")
 
 
 def _by_channel(values: Tensor, ndim: int) -> Tensor:
@@ -137,7 +128,7 @@ def _by_channel(values: Tensor, ndim: int) -> Tensor:
     return values.reshape(-1, *(1,) * (ndim - 2))
 
 
-def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: float) -> Tensor:
     """x / √(var + eps) · weight + bias, by channel."""
     scale, ndim = (var + eps).rsqrt(), centred.array.ndim
     out: Tensor = centred * (scale if weight is None else scale * _by_channel(weight, ndim))
@@ -145,7 +136,7 @@ def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | 
 
 
 @no_grad()
-def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
+def move(running: Tensor | None, now: Tensor, momentum: float) -> None:
     """Move a running statistic, in place, towards that of the batch."""
     if running is not None:
         running.mul_(1 - momentum).add_(now.to(running) * momentum)
@@ -154,29 +145,24 @@ def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
 def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
     for role, tensor in others.items():
         if tensor is not None and tuple(tensor.array.shape) != (channels,):
-            raise RuntimeError(
-                f"{name}: {role} should contain {channels} elements not {tensor.array.size}, as the input has channels"
-            )
+            expected = f"should contain {channels} elements not {tensor.array.size}, as the input has channels"
+            raise RuntimeError(f"{name}: {role} {expected}")
 
 
 def _check_several(values: int, input: Tensor) -> None:
     if values == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {tuple(input.shape)}: a "
-            f"single value has no variance; take a larger batch, or call eval() on the model"
-        )
+        remedy = "a single value has no variance; take a larger batch, or call eval() on the model"
+        size = f"got input size {tuple(input.shape)}"
+        raise ValueError(f"Expected more than 1 value per channel when training, {size}: {remedy}")
 
 
-def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
-) -> Tensor:
+def group_norm(input: Tensor, num_groups: int, weight: Affine = None, bias: Affine = None, eps: float = 1e-5) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018).
 
     Args:
         input: (N, C, ...). num_groups: the number of groups, which divides C. weight, bias: (C), or None.
 
-    Raises:
-        ValueError: groups of one value.
+    Raises ValueError: groups of one value.
     """
     if _has_wide(input, weight):
         return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
@@ -196,8 +182,8 @@ def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
     running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    weight: Affine = None,
+    bias: Affine = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -215,8 +201,8 @@ def instance_norm(
     _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
     if input.array.size and (running_mean is not None or running_var is not None):
         flat = in_float32(input.detach()).flatten(2)
-        _move(running_mean, flat.mean((0, 2)), momentum)
-        _move(running_var, flat.var(2).mean(0), momentum)
+        move(running_mean, flat.mean((0, 2)), momentum)
+        move(running_var, flat.var(2).mean(0), momentum)
     return group_norm(input, shape[1], weight, bias, eps)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +27,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             numbers remove is still there to be mirrored or repeated, but not to come round.
         value: the constant, 0 if None.
 
-    Raises:
-        RuntimeError: the number of widths is odd or too large, or an axis is too short.
-        NotImplementedError: the mode is unknown, or does not pad these axes.
+    Raises RuntimeError: the number of widths is odd or too large, or an axis is too short; NotImplementedError: the
+    mode is unknown, or does not pad these axes.
 
     >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1))
     tensor([[0, 1, 2],
@@ -56,7 +54,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
-    """Remove elements where widths are negative."""
     for axis, ((before, after), n) in enumerate(zip(pairs, input.array.shape, strict=True)):
         if n + before + after < 0 or n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError(f"pad: ({before}, {after}) takes more away than axis {axis} of length {n} has")
@@ -88,13 +85,8 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
         if mode == "circular":
             before, after = max(before, 0), max(after, 0)
         if before or after:
-            indices = _source_of(np.arange(-before, n + after), n, mode)
+            places = np.arange(-before, n + after)
+            mirrored, repeated = n - 1 - abs(n - 1 - abs(places)), places.clip(0, n - 1)
+            indices = {"circular": places % n, "reflect": mirrored, "replicate": repeated}[mode]
             input = input.index_select(axis, as_tensor(indices, device=input.device))
     return input.clone() if input is source else input
-
-
-def _source_of(places: Any, n: int, mode: str) -> Any:
-    """The element of an axis of length ``n`` that stands at each place, also before its first and after its last."""
-    if mode == "circular":
-        return places % n
-    return n - 1 - abs(n - 1 - abs(places)) if mode == "reflect" else places.clip(0, n - 1)

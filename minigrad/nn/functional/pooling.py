@@ -127,19 +127,7 @@ def _avg_pool(
     return total.div(as_tensor(counts, dtype=input.dtype, device=input.device), rounding_mode=rounding)
 
 
-_avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each window of one axis. Arguments as in ``avg_pool2d``, which has ``divisor_override`` besides."""
-    return _avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
 
 
 def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
@@ -177,9 +165,8 @@ def _overhanging(window: Window, lengths: Ints) -> Window:
     """With the padding that admits a last window beyond the end, if it begins in the input or in the padding before it.
     A kernel that alone covers an axis is cut to it, however long it is."""
     kernel, padding = list(window.kernel), []
-    for axis, (n, (p, _), span, step) in enumerate(
-        zip(lengths, window.padding, window.span(), window.stride, strict=True)
-    ):
+    axes = zip(lengths, window.padding, window.span(), window.stride, strict=True)
+    for axis, (n, (p, _), span, step) in enumerate(axes):
         places = -((n + 2 * p - span) // -step) + 1
         if (places - 1) * step >= n + p:
             places -= 1
@@ -195,13 +182,16 @@ def _overhanging(window: Window, lengths: Ints) -> Window:
 @rounded_once
 def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of ``output_size`` bins: (N, C, *lengths) or (C, *lengths) -> (N, C, *bins) or (C, *bins).
-
-    Args:
-        output_size: the number of bins, or one an axis; None keeps an axis as it is.
-    """
+    ``output_size``: the number of bins, or one an axis; None keeps an axis as it is."""
     out = input
     for axis, size in enumerate(_sizes(axes, output_size, input.array.shape[2:]), 2):
-        out = _binned_mean(out, axis, size)
+        length = out.array.shape[axis]
+        if size and length % size == 0:
+            out = out if size == length else out.unflatten(axis, (size, length // size)).mean(axis + 1)
+            continue
+        bins = [ops.bin_of(i, length, size) for i in range(size)]
+        means = [out.narrow(axis, start, end - start).mean(axis) for start, end in bins]
+        out = stack(means, axis) if means else out.narrow(axis, 0, 0)
     return laid_as(input, out.contiguous())
 
 
@@ -209,23 +199,9 @@ adaptive_avg_pool1d, adaptive_avg_pool2d = over(1, _adaptive_avg_pool), over(2, 
 adaptive_avg_pool3d = over(3, _adaptive_avg_pool)
 
 
-def _binned_mean(x: Tensor, axis: int, size: int) -> Tensor:
-    length = x.array.shape[axis]
-    if size == length:
-        return x
-    if size and length % size == 0:
-        return x.unflatten(axis, (size, length // size)).mean(axis + 1)
-    bins = [ops.bin_of(i, length, size) for i in range(size)]
-    means = [x.narrow(axis, start, end - start).mean(axis) for start, end in bins]
-    return stack(means, axis) if means else x.narrow(axis, 0, 0)
-
-
 def _adaptive_max_pool(axes: Axes, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of ``output_size`` bins. Shapes and arguments as in ``adaptive_avg_pool1d``.
-
-    Args:
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-    """
+    ``return_indices``: return (values, indices), where an index counts the elements of a channel."""
     sizes = _sizes(axes, output_size, input.array.shape[2:])
     return _picked(input, ops.largest_cells_of_bins(input.detach(), sizes), return_indices)
 
@@ -235,10 +211,10 @@ adaptive_max_pool3d = over(3, _adaptive_max_pool)
 
 
 def _sizes(axes: Axes, output_size: Any, lengths: Ints) -> Ints:
-    wanted = tuple_of(output_size, axes.n)
-    if len(wanted) != axes.n:
-        raise RuntimeError(f"{axes.name}: output_size must be {axes.n}, but got {list(wanted)}")
-    sizes = tuple(length if size is None else int(size) for size, length in zip(wanted, lengths, strict=True))
+    bins = tuple_of(output_size, axes.n)
+    if len(bins) != axes.n:
+        raise RuntimeError(f"{axes.name}: output_size must be {axes.n}, but got {list(bins)}")
+    sizes = tuple(length if size is None else int(size) for size, length in zip(bins, lengths, strict=True))
     if min(sizes) < 0 or 0 in lengths:
         expected = "elements of output_size must be at least 0 and the input's lengths greater than 0"
         raise RuntimeError(f"{axes.name}: {expected}, but got {sizes} for {tuple(lengths)}")

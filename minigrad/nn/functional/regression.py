@@ -112,21 +112,16 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked
-    on the CPU.
-
-    Raises:
-        ValueError: input and target differ in shape.
-        RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked on the CPU).
-    """
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked on
+    the CPU. Raises ValueError: input and target differ in shape; RuntimeError: they differ in dtype; the input is
+    outside [0, 1], or NaN (checked on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
     if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
-        raise RuntimeError(
-            f"binary_cross_entropy: all elements of input should be between 0 and 1, but they lie between "
-            f"{array.min():g} and {array.max():g}: take the sigmoid, or binary_cross_entropy_with_logits"
-        )
+        problem = "all elements of input should be between 0 and 1, but they lie between"
+        remedy = "take the sigmoid, or binary_cross_entropy_with_logits"
+        raise RuntimeError(f"binary_cross_entropy: {problem} {array.min():g} and {array.max():g}: {remedy}")
     return reduced(apply(ops.binary_cross_entropy, (input, target)), reduction, size_average, reduce, weight)
 
 
@@ -139,14 +134,9 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form.
-
-    Args:
-        pos_weight: a factor for the part of the loss where the target is 1.
-
-    Raises:
-        ValueError: input and target differ in shape. RuntimeError: the target is not floating-point.
-    """
+    """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
+    part of the loss where the target is 1. Raises ValueError: input and target differ in shape; RuntimeError: the
+    target is not floating-point."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
@@ -220,8 +210,7 @@ def gaussian_nll_loss(
             be 1, or the last one absent. It is clamped to at least ``eps``, which gradients ignore.
         full: add ln 2π / 2.
 
-    Raises:
-        ValueError: the variance is negative, or of another shape; the reduction is unknown.
+    Raises ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):

@@ -150,10 +150,8 @@ class Buckets:
 
 
 def _shares(parameters: Sequence[Tensor], first_bytes: float, most_bytes: float) -> list[list[int]]:
-    """The numbers of the parameters of each bucket, in the order of the reductions.
-
-    A bucket is closed when it has its bytes: one parameter may have more.
-    """
+    """The numbers of the parameters of each bucket, in the order of the reductions. A bucket is closed when it has its
+    bytes: one parameter may have more."""
     shares: list[list[int]] = []
     open_ones: dict[Any, list[int]] = {}
     limits: dict[Any, float] = {}

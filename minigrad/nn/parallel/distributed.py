@@ -46,9 +46,8 @@ class DistributedDataParallel(Wrapper, fields=True):
         check_reduction, gradient_as_bucket_view, delay_all_reduce_named_params, param_to_hook_all_reduce,
             mixed_precision, device_mesh, skip_all_reduce_unused_params: kept as attributes, without an effect.
 
-    Raises:
-        ValueError: ``init_process_group`` was not called. RuntimeError: nothing requires a gradient, or the ranks'
-            models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.
+    Raises ValueError: ``init_process_group`` was not called; RuntimeError: nothing requires a gradient, or the ranks'
+    models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.
     """
 
     broadcast_buffers: bool | None = None
@@ -95,7 +94,6 @@ class DistributedDataParallel(Wrapper, fields=True):
         return list(self._named("buffers").values())
 
     def _reduced(self) -> dict[str, Tensor]:
-        """The parameters whose gradients are reduced."""
         return {name: p for name, p in self._named("parameters").items() if p.requires_grad}
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -112,9 +110,8 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the forward pass begins with the buffers of rank 0."""
-        return bool(
-            self.broadcast_buffers and self.training and self.require_backward_grad_sync and self._buffers_to_send
-        )
+        sends = self.broadcast_buffers and self.training and self.require_backward_grad_sync
+        return bool(sends and self._buffers_to_send)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -142,18 +139,17 @@ class DistributedDataParallel(Wrapper, fields=True):
         self._joining = Joining(self, divide_by_initial_world_size, throw_on_early_termination)
         try:
             yield
-            self._joining.end()
+            while self._joining.follow():
+                pass
+            self._joining.finish()
         finally:
             self._joining = None
             self._reducer.factor = self._reducer.usual_factor
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
         """Let ``hook(state, bucket)`` reduce each bucket. It returns a Future, or a tensor, of the bucket's result,
-        which is taken as it is: a hook divides by the number of ranks itself.
-
-        Raises:
-            TypeError: ``hook`` cannot be called. RuntimeError: there is a hook already.
-        """
+        which is taken as it is: a hook divides by the number of ranks itself. Raises TypeError: ``hook`` cannot be
+        called; RuntimeError: there is a hook already."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._reducer.set_hook(state, hook)
@@ -183,30 +179,19 @@ class Joining:
         """A rank with a batch begins. Returns the first rank of the group that has one."""
         syncs = grad and self.model.require_backward_grad_sync
         said = self._said(self.WITH if syncs else self.WITHOUT)
-        if self.throws and self.OVER in said:
-            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
-        active = [rank for rank, word in enumerate(said) if word != self.OVER]
+        active = self._active(said)
         reducer = self.model._reducer
-        if not self.divides_by_all and not reducer.has_hook():
+        if not self.divides_by_all and reducer.hook is None:
             reducer.factor = 1 / len(active)
         return active[0]
-
-    def end(self) -> None:
-        """A rank without a batch follows the others until all are at their end."""
-        while self.follow():
-            pass
-        self.finish()
 
     def follow(self) -> bool:
         """A rank without a batch takes part in the next step of those that have one. Returns whether any has."""
         model = self.model
         detach(model._reducer)
         said = self._said(self.OVER)
-        active = [rank for rank, word in enumerate(said) if word != self.OVER]
-        if not active:
+        if not (active := self._active(said)):
             return False
-        if self.throws:
-            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
         self.last = active[-1]
         if model.will_sync_module_buffers():
             _refresh(model._buffers_to_send, self.group, active[0])
@@ -217,10 +202,15 @@ class Joining:
     def finish(self) -> None:
         """All get the weights of a rank that was last."""
         latest = self._said(self.last)
-        last = next(
-            (rank for number, rank in enumerate(latest) if rank != number), 0
-        )  # what those saw that ended early
+        last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early saw it
         _send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
+
+    def _active(self, said: list[int]) -> list[int]:
+        """The ranks that have a batch. Raises RuntimeError: some have one, others none, and the context ``throws``."""
+        active = [rank for rank, word in enumerate(said) if word != self.OVER]
+        if self.throws and 0 < len(active) < len(said):
+            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+        return active
 
     def _said(self, word: int) -> list[int]:
         words = [0] * self.group.size()
@@ -229,7 +219,6 @@ class Joining:
 
 
 def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
-    """Raise RuntimeError on all ranks if their parameters differ in names, shapes or dtypes."""
     own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
     models: list[list[str]] = [[]] * group.size()
     objects.all_gather_object(models, own, group)

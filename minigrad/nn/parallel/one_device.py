@@ -18,11 +18,9 @@ Devices = Sequence[Any]
 
 
 def _check_one(devices: Devices, what: str) -> None:
-    """Raises NotImplementedError unless there is exactly one device."""
     if len(devices) != 1:
-        raise NotImplementedError(
-            f"minigrad computes on one device: there is no {what} for {len(devices)}. Name one device, or none"
-        )
+        problem = f"there is no {what} for {len(devices)}. Name one device, or none"
+        raise NotImplementedError(f"minigrad computes on one device: {problem}")
 
 
 class Wrapper(FunctionLayer, fields=True):
@@ -50,8 +48,7 @@ class DataParallel(Wrapper):
     Args:
         device_ids: one GPU, or none. output_device, dim: kept as attributes.
 
-    Raises:
-        NotImplementedError: there are several devices.
+    Raises NotImplementedError: there are several devices.
     """
 
 

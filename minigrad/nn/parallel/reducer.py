@@ -12,7 +12,6 @@ from ...autograd.tape import wrap
 from ...autograd.walk import nodes_behind
 from ...distributed import collectives
 from ...distributed.group import ReduceOp
-from ...distributed.work import Work
 from ...functions.creation import tensor
 from .buckets import Buckets, GradBucket
 
@@ -20,11 +19,8 @@ Hook = Callable[[Any, GradBucket], Any]
 
 
 class Reducer(Observer):
-    """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` when it is over.
-
-    A parameter's gradient is whole when the walk has passed the last node that uses it. Which nodes do, is counted
-    before the walk begins.
-    """
+    """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` at its end. A
+    gradient is whole when the walk has passed the last node that uses its parameter: these are counted before."""
 
     sees_arrays = False  # between nodes; what arrives at parameters is whole
     lasts = True  # a forward pass within a profile is walked back after it
@@ -38,27 +34,20 @@ class Reducer(Observer):
         self._spans: list[bool] = []  # the walk's, and those within it: whether each is a walk; empty: there is none
         self._is_reduced = False
         self._error: BaseException | None = None
-        self._hook: tuple[Any, Hook] | None = None
+        self.hook: tuple[Any, Hook] | None = None
         self._futures: list[tuple[GradBucket, Any]] = []
 
     def set_hook(self, state: Any, hook: Hook) -> None:
         """See ``register_comm_hook``."""
-        if self._hook is not None:
+        if self.hook is not None:
             raise RuntimeError("register_comm_hook can only be called once.")
-        self._hook, self.factor, self.usual_factor = (state, hook), 1.0, 1.0
+        self.hook, self.factor, self.usual_factor = (state, hook), 1.0, 1.0
         self.buckets.reduce = self._call_hook
 
-    def has_hook(self) -> bool:
-        """Whether a hook reduces the buckets."""
-        return self._hook is not None
-
-    def _call_hook(self, bucket: GradBucket) -> Work | None:
-        assert self._hook is not None
-        state, hook = self._hook
+    def _call_hook(self, bucket: GradBucket) -> None:
+        assert self.hook is not None
+        state, hook = self.hook
         self._futures.append((bucket, hook(state, bucket)))
-        return None
-
-    # What the walk tells ------------------------------------------------------------------------------------
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         """A walk begins, or a span within it."""
@@ -147,8 +136,6 @@ class Reducer(Observer):
         if self.finds_unused:
             self._marks(set())
 
-    # Gradients ----------------------------------------------------------------------------------------------
-
     def _complete(self, number: int) -> None:
         """A gradient is whole: add what has accumulated before."""
         parameter = self.buckets.parameters[number]
@@ -168,7 +155,8 @@ class Reducer(Observer):
 
     def _hand_out(self) -> None:
         """Set ``.grad`` of each parameter that any rank has used."""
-        used = self._used()
+        used = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
+        used = self._marks(used) if self.finds_unused else used
         for number, parameter in enumerate(self.buckets.parameters):
             view = self.buckets.view(number)
             if parameter.grad is not None:
@@ -177,12 +165,8 @@ class Reducer(Observer):
             elif number in used:
                 parameter.grad = wrap(view.copy())
 
-    def _used(self) -> set[int]:
-        """The parameters that have a gradient on any rank."""
-        own = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
-        return self._marks(own) if self.finds_unused else own
-
     def _marks(self, own: set[int]) -> set[int]:
+        """The parameters that any rank has used."""
         marks = tensor([int(number in own) for number in range(len(self.names))])
         collectives.all_reduce(marks, ReduceOp.MAX, self.buckets.group)
         return {number for number, mark in enumerate(marks.tolist()) if mark}

@@ -18,10 +18,11 @@ from ...functions.shaping import stack
 from ...tensor import Tensor
 from ..init import renamed
 
-Parameters = Tensor | Iterable[Tensor]
+Tensors = Tensor | Iterable[Tensor]
+Flag = bool | None
 
 
-def _listed(parameters: Parameters) -> list[Tensor]:
+def _listed(parameters: Tensors) -> list[Tensor]:
     if isinstance(parameters, Tensor):
         return [parameters]
     listed = list(parameters)
@@ -30,19 +31,15 @@ def _listed(parameters: Parameters) -> list[Tensor]:
     return listed
 
 
-def _gradients(parameters: Parameters) -> list[Tensor]:
+def _gradients(parameters: Tensors) -> list[Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
 @no_grad()
 def get_total_norm(
-    tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector: a tensor without axes.
-
-    Raises:
-        RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
-    """
+    """The norm of all tensors as one vector. Raises RuntimeError: it is not finite, and ``error_if_nonfinite``."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
@@ -54,18 +51,14 @@ def get_total_norm(
     else:
         total = norm(stack([norm(t.detach(), norm_type).to(device=device) for t in listed]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
-        raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
-            f"cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
-            "anyway, set `error_if_nonfinite=False`"
-        )
+        problem = f"The total norm of order {norm_type} for gradients from `parameters` is non-finite"
+        remedy = "To disable this error and scale the gradients by the non-finite norm anyway"
+        raise RuntimeError(f"{problem}, so it cannot be clipped. {remedy}, set `error_if_nonfinite=False`")
     return total
 
 
 @no_grad()
-def clip_grads_with_norm_(
-    parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
-) -> None:
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: Flag = None) -> None:
     """Scale all gradients, in place, by min(1, max_norm / total_norm)."""
     if total_norm.device.type == "cpu" and total_norm.item() + 1e-6 <= max_norm:  # on a GPU, this would wait
         return
@@ -102,11 +95,7 @@ def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
 
 @no_grad()
 def clip_grad_norm_(
-    parameters: Parameters,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
     """Scale all gradients, in place, so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
 
@@ -114,11 +103,8 @@ def clip_grad_norm_(
         parameters: whose gradients to scale. norm_type: which norm; inf for the largest absolute value.
         foreach: ignored.
 
-    Returns:
-        The norm before, a tensor without axes.
-
-    Raises:
-        RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
+    Returns the norm before, a tensor without axes. Raises RuntimeError: the norm is not finite, and
+    ``error_if_nonfinite``.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()
@@ -137,7 +123,7 @@ clip_grad_norm = renamed(clip_grad_norm_, "nn.utils.{}")
 
 
 @no_grad()
-def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: Flag = None) -> None:
     """Clamp all elements of the gradients to ±``clip_value``, in place."""
     for gradient in _gradients(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))

@@ -17,9 +17,10 @@ from ...functions.creation import full, tensor
 from ...functions.shaping import cat
 from ...tensor import Tensor
 
+Indices = Tensor | None
+
 
 def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:
-    """A method that converts the data to a dtype."""
 
     def convert(self: PackedSequence) -> PackedSequence:
         return self.to(dtype)
@@ -32,8 +33,8 @@ class PackedSequence_(NamedTuple):
 
     data: Tensor
     batch_sizes: Tensor
-    sorted_indices: Tensor | None
-    unsorted_indices: Tensor | None
+    sorted_indices: Indices
+    unsorted_indices: Indices
 
 
 class PackedSequence(PackedSequence_):
@@ -49,11 +50,7 @@ class PackedSequence(PackedSequence_):
     __slots__ = ()
 
     def __new__(
-        cls,
-        data: Any,
-        batch_sizes: Tensor | None = None,
-        sorted_indices: Tensor | None = None,
-        unsorted_indices: Tensor | None = None,
+        cls, data: Any, batch_sizes: Indices = None, sorted_indices: Indices = None, unsorted_indices: Indices = None
     ) -> PackedSequence:
         if batch_sizes is None:
             if not (isinstance(data, (list, tuple)) and len(data) == 2):
@@ -119,8 +116,7 @@ def pack_padded_sequence(
         lengths: of each sequence, B integers: a list, or a tensor on the CPU.
         enforce_sorted: require the longest sequence first; if False, they are sorted here.
 
-    Raises:
-        RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
+    Raises RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
     """
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
@@ -128,10 +124,8 @@ def pack_padded_sequence(
     checked = _checked_lengths(lengths, time, batch)
     order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
     if order is None and (checked[1:] > checked[:-1]).any():
-        raise RuntimeError(
-            f"pack_padded_sequence: the lengths must be sorted in decreasing order, not {checked.tolist()}: pass "
-            "enforce_sorted=False to have the sequences sorted"
-        )
+        problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"
+        raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to have the sequences sorted")
     # The sequences that have each step, (T)
     sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
     index = _packed_rows(sizes, order, time, batch, batch_first)
@@ -140,7 +134,6 @@ def pack_padded_sequence(
 
 
 def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
-    """The lengths as int64, (B,)."""
     if isinstance(lengths, Tensor):
         if lengths.device.type != "cpu" or lengths.ndim != 1:
             actual = f"{lengths.ndim}D {lengths.device.type} {lengths.dtype} tensor"
@@ -177,17 +170,9 @@ def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, 
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of ``pack_padded_sequence``; the batch gets its original order.
-
-    Args:
-        total_length: pad to this length instead of the longest sequence's.
-
-    Returns:
-        (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
-
-    Raises:
-        ValueError: ``total_length`` is shorter than the longest sequence.
-    """
+    """The inverse of ``pack_padded_sequence``; the batch gets its original order. ``total_length``: pad to this length
+    instead of the longest sequence's. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
+    Raises ValueError: ``total_length`` is shorter than the longest sequence."""
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])
     if total_length is not None and total_length < longest:
@@ -203,10 +188,8 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L.
-
-    Raises:
-        RuntimeError: the side is unknown, there are no sequences, or axes after the first differ.
+    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L. Raises RuntimeError:
+    the side is unknown, there are no sequences, or axes after the first differ.
 
     >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)
     tensor([[1, 2, 3],

@@ -12,16 +12,11 @@ from .scheduler import LRScheduler, put, snapshot
 
 
 class _Combined(LRScheduler):
-    """A schedule of other ones, whose state dicts are part of its own.
-
-    Raises:
-        ValueError: no schedules, one of another optimiser, or a ReduceLROnPlateau.
-    """
+    """A schedule of others of one optimiser, which take no metric; their state dicts are part of its own."""
 
     _schedulers: list[Any]
 
     def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any]) -> None:
-        """Check that the schedules are of one optimiser, and store them and it."""
         if not schedulers:
             raise ValueError(f"{kind} expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
@@ -29,11 +24,9 @@ class _Combined(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires "
-                    f"additional kwargs to be specified when calling `step`, but got one at "
-                    f"index {i} in the given schedulers sequence."
-                )
+                reason = "it requires additional kwargs to be specified when calling `step`"
+                where = f"but got one at index {i} in the given schedulers sequence"
+                raise ValueError(f"{kind} does not support `ReduceLROnPlateau` scheduler as {reason}, {where}.")
             if scheduler.optimizer is not optimizer:
                 raise ValueError(f"{kind} expects schedulers of one optimizer, but that at index {i} has another one")
         self._schedulers, self.optimizer = list(schedulers), optimizer
@@ -50,21 +43,17 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0.
-
-    There is one milestone less than there are schedules, which are all of ``optimizer``.
-    """
+    """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0. There is one
+    milestone less than there are schedules, which are all of ``optimizer``."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
     ) -> None:
         self._take("SequentialLR", optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number "
-                f"of milestone points, but got number of schedulers {len(schedulers)} and the number of "
-                f"milestones to be equal to {len(milestones)}"
-            )
+            expected = "number of schedulers provided to be one more than the number of milestone points"
+            numbers = f"{len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+            raise ValueError(f"Sequential Schedulers expects {expected}, but got number of schedulers {numbers}")
         self._milestones, self.last_epoch = list(milestones), last_epoch + 1
         for group in optimizer.param_groups:  # back to the rate before the first steps of the schedules
             put(group, "lr", snapshot(group["initial_lr"]))
@@ -90,7 +79,7 @@ class ChainedScheduler(_Combined):
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._take("ChainedScheduler", optimizer, schedulers)
-        self._last_lr = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
+        self._note_rates()
 
     def step(self) -> None:  # type: ignore[override]
         """A step of each schedule, in order."""
@@ -109,7 +98,6 @@ def _step_back(scheduler: Any) -> None:
 
 
 def _begin(scheduler: Any) -> None:
-    """Put a schedule at e = 0."""
     if isinstance(scheduler, _Combined):
         scheduler.step()
     else:

@@ -67,11 +67,8 @@ class ConstantLR(FactorScheduler):
 
 
 class LinearLR(FactorScheduler):
-    """lr₀ · (start + (end - start) · min(e, total_iters) / total_iters), the factors being the arguments.
-
-    Raises:
-        ValueError: start_factor outside (0, 1], end_factor outside [0, 1].
-    """
+    """lr₀ · (start + (end - start) · min(e, total_iters) / total_iters), the factors being the arguments. Raises
+    ValueError: start_factor outside (0, 1], end_factor outside [0, 1]."""
 
     def __init__(
         self,
@@ -148,9 +145,7 @@ class CosineAnnealingLR(FactorScheduler):
 
 class CosineAnnealingWarmRestarts(GroupScheduler):
     """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each T_mult times as long.
-
-    ``step(epoch)`` takes fractions, as ``epoch + i / batches``. T_0 and T_mult are positive ints.
-    """
+    ``step(epoch)`` takes fractions, as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -194,11 +189,8 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
 
 
 class NoamLR(GroupScheduler):
-    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3).
-
-    It rises linearly over ``warmup_steps`` steps, and then falls as 1 / √s. With the paper's lr₀ = 1 its
-    summit is (d_model · warmup_steps)^-½.
-    """
+    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3): it rises over
+    ``warmup_steps`` steps, with the paper's lr₀ = 1 to (d_model · warmup_steps)^-½, and then falls as 1 / √s."""
 
     def __init__(self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if d_model <= 0 or warmup_steps <= 0:

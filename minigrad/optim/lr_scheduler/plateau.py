@@ -19,9 +19,8 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
         eps: the smallest change.
 
-    Raises:
-        ValueError: factor not below 1, an unknown mode, or another number of floors than groups.
-        TypeError: not an Optimizer.
+    Raises ValueError: factor not below 1, an unknown mode, or another number of floors than groups; TypeError: not an
+    Optimizer.
     """
 
     def __init__(
@@ -55,7 +54,6 @@ class ReduceLROnPlateau(LRScheduler):
         self._note_rates()
 
     def _reset(self) -> None:
-        """Forget the metrics so far."""
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     @property

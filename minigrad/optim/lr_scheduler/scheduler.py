@@ -10,10 +10,7 @@ from ...autograd.tracebacks import border_methods, warn
 from ...tensor import Tensor
 from ..optimizer import Group, Optimizer
 
-_EARLY = (
-    "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped. Call "
-    "them the other way round"
-)
+_EARLY = "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped"
 _EPOCH = "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or load a state_dict"
 _LAST = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
 _OTHER_LENGTH = (
@@ -34,8 +31,7 @@ class LRScheduler:
     Attributes:
         base_lrs: lr₀ of each group. last_epoch: e.
 
-    Raises:
-        TypeError: not an Optimizer. KeyError: a group without "initial_lr".
+    Raises TypeError: not an Optimizer; KeyError: a group without "initial_lr".
     """
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
@@ -73,7 +69,7 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next e (or to ``epoch``, by the closed form), and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
-            warn(_EARLY)
+            warn(f"{_EARLY}. Call them the other way round")
         self._step_count += 1
         if epoch is not None:
             warn(_EPOCH)

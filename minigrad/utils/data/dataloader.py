@@ -78,9 +78,8 @@ class DataLoader(Generic[T_co, Batch_co]):
     To type checkers it is a ``DataLoader[Example, Batch]``, of which ``DataLoader[Example]`` says nothing of the batch:
     its type is that which ``collate_fn`` returns.
 
-    Raises:
-        ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took
-            longer than ``timeout``; an error of the dataset in a worker, with its traceback in the text.
+    Raises ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took longer than
+    ``timeout``; an error of the dataset in a worker, with its traceback in the text.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]
@@ -122,15 +121,18 @@ class DataLoader(Generic[T_co, Batch_co]):
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
-            _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
+            order = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+            for name, value in order.items():
+                if value is not None:
+                    problem = f"expected unspecified {name} option, not {name}={value}"
+                    raise ValueError(f"DataLoader with IterableDataset: {problem}")
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-                )
+                others = "batch_size, shuffle, sampler, and drop_last"
+                raise ValueError(f"batch_sampler option is mutually exclusive with {others}")
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
@@ -147,7 +149,6 @@ class DataLoader(Generic[T_co, Batch_co]):
         self._initialized = True
 
     def _checked_context(self, context: Any) -> Any:
-        """The multiprocessing context that starts workers; None for the default."""
         if context is not None and not self.num_workers:
             raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {self.num_workers}")
         if isinstance(context, str):
@@ -200,20 +201,11 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
-def _check_iterable(**options: Any) -> None:
-    """Refuse options for the order of an IterableDataset, which has its own."""
-    for name, value in options.items():
-        if value is not None and not (name == "shuffle" and value is False):
-            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, not {name}={value}")
-
-
 def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
-    """A function from an index to the example, or if ``batched`` from a list of them to the batch.
-
-    An iterable yields its next examples instead, as many as there are indices, and raises StopIteration at its end.
-    """
+    """A function from an index to the example, or if ``batched`` from a list of them to the batch. An iterable yields
+    its next examples instead, as many as there are indices, and raises StopIteration at its end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
     # islice calls ``iter`` of what it gets, with which a dataset that is its own iterator begins anew
@@ -231,8 +223,7 @@ def _fetcher(
 
 
 class _BaseDataLoaderIter:
-    """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first
-    index."""
+    """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
@@ -256,23 +247,17 @@ class _BaseDataLoaderIter:
         with span(f"{type(self).__name__}.__next__", "data", self):
             data = self._next_data()
             self._num_yielded += 1
-            self._warn_of_excess()
+        loader, length = self._loader, self._loader._IterableDataset_len_called
+        if length is not None and self._num_yielded > len(loader):  # as when each worker yields everything
+            hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
+            warn(
+                f"IterableDataset {loader.dataset!r} says that it has {length} examples, {len(loader)} "
+                f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
+            )
         return data
 
     def __len__(self) -> int:
         return len(self._index_sampler)
-
-    def _warn_of_excess(self) -> None:
-        """Warn if an IterableDataset yields more than its length, as when each worker yields everything."""
-        loader = self._loader
-        if loader._IterableDataset_len_called is None or self._num_yielded <= len(loader):
-            return
-        told = loader._IterableDataset_len_called
-        hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
-        warn(
-            f"IterableDataset {loader.dataset!r} says that it has {told} examples, {len(loader)} "
-            f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
-        )
 
     def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
@@ -301,7 +286,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._workers: list[Worker] = []
         self._turns: deque[Worker] = deque()  # the worker of each open task, in the order of tasks
         super().__init__(loader)
-        context = loader.multiprocessing_context or _default_context()
+        context = loader.multiprocessing_context
+        if context is None:  # on Linux fork, which is fast and takes any dataset, unless the program has said otherwise
+            chosen = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
+            context = multiprocessing.get_context(None if chosen else "fork")
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
@@ -321,7 +309,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._send_index(worker)
 
     def _send_index(self, worker: Worker) -> None:
-        """Send the next index, if there is one."""
         with suppress(StopIteration):
             worker.send((self._epoch, next(self._sampler_iter)))
             self._turns.append(worker)
@@ -371,27 +358,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if code is None:
             how, words = "its pipe is closed", "has closed its pipe"
         elif code < 0:
-            how, words = f"killed by signal {-code}", f"was killed by {_name_of(-code)}"
+            names = {each.value: each.name for each in signal.Signals}  # some numbers have none
+            how, words = f"killed by signal {-code}", f"was killed by {names.get(-code, f'signal {-code}')}"
         else:
             how, words = f"exit code {code}", f"ended with exit code {code}"
-        return RuntimeError(
-            f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}): "
-            f"worker {worker.number} (process {pid}) {words}"
-        )
-
-
-def _name_of(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # one of the numbers that have no names
-        return f"signal {number}"
-
-
-def _default_context() -> Any:
-    """The program's start method; if it has set none, on Linux fork, which is fast and takes any dataset."""
-    if sys.platform == "linux" and multiprocessing.get_start_method(allow_none=True) is None:
-        return multiprocessing.get_context("fork")
-    return multiprocessing.get_context()
+        worker_text = f"worker {worker.number} (process {pid}) {words}"
+        return RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}): {worker_text}")
 
 
 def _stop(workers: list[Worker], owner: int) -> None:

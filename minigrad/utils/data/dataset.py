@@ -43,10 +43,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples one after another, from ``__iter__``.
-
-    Every worker of a DataLoader has a copy; ``get_worker_info()`` tells the copy which part to yield.
-    """
+    """Examples from ``__iter__``. Each worker has a copy; ``get_worker_info()`` tells it which part to yield."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...
@@ -76,10 +73,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name.
-
-    Raises ValueError for no dataset, different lengths, or some datasets by position and some by name.
-    """
+    """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name. Raises
+    ValueError for no dataset, different lengths, or some datasets by position and some by name."""
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
@@ -185,36 +180,27 @@ def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Split a dataset at random. The same seed gives the parts that PyTorch gives.
-
-    ``lengths`` are the numbers of examples in the parts, that is, of all; or fractions that sum to 1, where the first
-    parts get one each of the examples that are left over. Raises ValueError for others.
-    """
+    """Split a dataset at random. The same seed gives the parts that PyTorch gives. ``lengths`` are the numbers of
+    examples in the parts, that is, of all; or fractions that sum to 1, where the first parts get one each of the
+    examples that are left over. Raises ValueError for others."""
     size = len(dataset)  # type: ignore[arg-type]
-    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        lengths = _counts(lengths, size)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:  # fractions
+        for i, fraction in enumerate(lengths):
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+        counts = [math.floor(size * fraction) for fraction in lengths]
+        for i in range(size - sum(counts)):
+            counts[i % len(counts)] += 1
+        for i, count in enumerate(counts):
+            if count == 0:
+                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
+        lengths = counts
     if sum(lengths) != size:
-        raise ValueError(
-            f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}: give "
-            f"lengths that add up to it, or fractions that add up to 1"
-        )
+        problem = f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}"
+        raise ValueError(f"{problem}: give lengths that add up to it, or fractions that add up to 1")
     order = (generator or default_generator).permutation(size).tolist()
     ends = list(accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]
-
-
-def _counts(fractions: Sequence[float], size: int) -> list[int]:
-    """The number of examples that each fraction of ``size`` gets."""
-    for i, fraction in enumerate(fractions):
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
-    counts = [math.floor(size * fraction) for fraction in fractions]
-    for i in range(size - sum(counts)):
-        counts[i % len(counts)] += 1
-    for i, count in enumerate(counts):
-        if count == 0:
-            warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
-    return counts
 
 
 border_functions(globals())

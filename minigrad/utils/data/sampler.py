@@ -19,14 +19,11 @@ __all__ = ["BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "Se
 __all__ += ["SubsetRandomSampler", "WeightedRandomSampler"]
 
 T_co = TypeVar("T_co", covariant=True)
+Source = Generator | None  # of random numbers
 
 
 class Sampler(Generic[T_co]):
-    """An order of examples: ``__iter__`` yields their numbers, or lists of them.
-
-    Args:
-        data_source: without effect; programs for earlier versions of PyTorch pass it.
-    """
+    """An order of examples: ``__iter__`` yields their numbers, or lists of them. ``data_source``: without effect."""
 
     def __init__(self, data_source: Sized | None = None) -> None:
         pass
@@ -57,16 +54,11 @@ class RandomSampler(Sampler[int]):
             through several orders.
         generator: of the numbers; None is a new one for each pass, seeded from the default generator.
 
-    Raises:
-        TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
+    Raises TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
-        self,
-        data_source: Sized,
-        replacement: bool = False,
-        num_samples: int | None = None,
-        generator: Generator | None = None,
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
@@ -97,7 +89,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The numbers ``indices`` in random order, each once."""
 
-    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Source = None) -> None:
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -118,7 +110,7 @@ class WeightedRandomSampler(Sampler[int]):
     """
 
     def __init__(
-        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Source = None
     ) -> None:
         _check_positive("num_samples", num_samples)
         _check_bool("replacement", replacement)
@@ -137,10 +129,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter.
-
-    Raises:
-        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool.
-    """
+    Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)
@@ -155,18 +144,6 @@ class BatchSampler(Sampler[list[int]]):
 
     def __len__(self) -> int:
         return batch_count(len(self.sampler), self.batch_size, self.drop_last)  # type: ignore[arg-type]
-
-
-def _world_size() -> int:
-    from ...distributed import get_world_size, is_initialized
-
-    return get_world_size() if is_initialized() else 1
-
-
-def _rank() -> int:
-    from ...distributed import get_rank, is_initialized
-
-    return get_rank() if is_initialized() else 0
 
 
 class DistributedSampler(Sampler[int]):
@@ -190,8 +167,10 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        num_replicas = _world_size() if num_replicas is None else num_replicas
-        rank = _rank() if rank is None else rank
+        from ...distributed import get_rank, get_world_size, is_initialized
+
+        ranks, own = (get_world_size(), get_rank()) if is_initialized() else (1, 0)
+        num_replicas, rank = ranks if num_replicas is None else num_replicas, own if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...backend.extras import how_to_install
+
 if TYPE_CHECKING:
     from .writer import SummaryWriter
 
@@ -14,7 +16,11 @@ def __getattr__(name: str) -> Any:
     """The class, if TensorBoard is installed: programs try the import to see whether it is."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .writer import SummaryWriter, protocol
+    try:
+        import tensorboard
+    except ImportError as error:
+        command = how_to_install("tensorboard", "tensorboard")
+        raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
+    from .writer import SummaryWriter
 
-    protocol()
     return SummaryWriter

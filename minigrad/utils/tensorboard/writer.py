@@ -11,13 +11,11 @@ import socket
 import time
 import wave
 from collections.abc import Mapping, Sequence
-from functools import cache, partialmethod
-from types import SimpleNamespace
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
-from ...backend.extras import how_to_install
 from ...backend.host import host
 
 Ndarray = np.ndarray[Any, Any]
@@ -30,25 +28,6 @@ _INSTEAD = {
     "write frames with add_image, one per step": "add_video",
     "begin the tags of one chart with the same word, or use add_scalars": "add_custom_scalars",
 }
-
-
-@cache
-def protocol() -> SimpleNamespace:
-    """The parts of the package ``tensorboard`` that writing needs. Raises ImportError if it is not installed."""
-    try:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.plugins.hparams import metadata, plugin_data_pb2, summary_v2
-        from tensorboard.plugins.scalar.metadata import create_summary_metadata as scalar
-        from tensorboard.plugins.text.metadata import create_summary_metadata as text
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter
-    except ImportError as error:
-        command = how_to_install("tensorboard", "tensorboard")
-        raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
-    end = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
-    ended = {"tag": metadata.SESSION_END_INFO_TAG, "metadata": metadata.create_summary_metadata(end)}
-    return SimpleNamespace(
-        Event=Event, File=EventFileWriter, hparams=summary_v2, ended=ended, scalar=scalar("", ""), text=text("", "")
-    )
 
 
 class SummaryWriter:
@@ -64,8 +43,7 @@ class SummaryWriter:
         max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
         filename_suffix: appended to the names of files.
 
-    Raises:
-        ImportError: the package ``tensorboard`` is not installed.
+    Raises ImportError: the package ``tensorboard`` is not installed.
     """
 
     def __init__(
@@ -92,14 +70,17 @@ class SummaryWriter:
 
     def _file(self, folder: str) -> Any:
         """The file in a folder, a new one after ``close``."""
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
         if folder not in self._files:
-            self._files[folder] = protocol().File(folder, *self._options)
+            self._files[folder] = EventFileWriter(folder, *self._options)
         return self._files[folder]
 
     def _write(self, step: Any, walltime: Time, folder: str | None = None, **fields: Any) -> None:
-        event = protocol().Event(wall_time=time.time() if walltime is None else walltime, **fields)
-        if step is not None:
-            event.step = int(step)
+        from tensorboard.compat.proto.event_pb2 import Event
+
+        fields |= {} if step is None else {"step": int(step)}
+        event = Event(wall_time=time.time() if walltime is None else walltime, **fields)
         self._file(folder or self.log_dir).add_event(event)
 
     def _add(self, step: Any, walltime: Time, **entry: Any) -> None:
@@ -122,9 +103,11 @@ class SummaryWriter:
         """
         number = _number(tag, scalar_value)
         if new_style:
+            from tensorboard.plugins.scalar.metadata import create_summary_metadata
+
             kind, field = ("DT_DOUBLE", "double_val") if double_precision else ("DT_FLOAT", "float_val")
             tensor = {"dtype": kind, field: [number]}
-            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=protocol().scalar)
+            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=create_summary_metadata("", ""))
         else:
             self._add(global_step, walltime, tag=tag, simple_value=number)
 
@@ -202,8 +185,12 @@ class SummaryWriter:
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
+        from tensorboard.plugins.text.metadata import create_summary_metadata
+
         tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
-        self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=protocol().text, tensor=tensor)
+        self._add(
+            global_step, walltime, tag=f"{tag}/text_summary", metadata=create_summary_metadata("", ""), tensor=tensor
+        )
 
     def add_hparams(
         self,
@@ -221,13 +208,19 @@ class SummaryWriter:
             hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
         """
-        hp, name = protocol().hparams, run_name or str(time.time())
+        from tensorboard.plugins.hparams import metadata, plugin_data_pb2
+        from tensorboard.plugins.hparams import summary_v2 as hparams
+
+        name = run_name or str(time.time())
         values = {key: getattr(v, "item", lambda v=v: v)() for key, v in hparam_dict.items() if v is not None}
-        domains = {key: hp.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
-        table = hp.hparams_config_pb([hp.HParam(key, domains.get(key)) for key in values], map(hp.Metric, metric_dict))
-        run = hp.hparams_pb(values, trial_id=name)
+        domains = {key: hparams.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
+        columns = [hparams.HParam(key, domains.get(key)) for key in values]
+        table = hparams.hparams_config_pb(columns, map(hparams.Metric, metric_dict))
+        run = hparams.hparams_pb(values, trial_id=name)
+        success = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
+        end = {"tag": metadata.SESSION_END_INFO_TAG, "metadata": metadata.create_summary_metadata(success)}
         with SummaryWriter(os.path.join(self.log_dir, name)) as row:
-            for summary in (table, run, {"value": [protocol().ended]}):
+            for summary in (table, run, {"value": [end]}):
                 row._write(None, None, summary=summary)
             for key, metric in metric_dict.items():
                 row.add_scalar(key, metric, global_step)
@@ -281,12 +274,9 @@ def _histogram(values: Ndarray, bins: Any, max_bins: int | None) -> dict[str, An
         raise ValueError("no number lies within the bins of the histogram")
     first, last = filled[0], filled[-1]
     buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
-    known = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
-    return known | {
-        "sum_squares": values.dot(values),
-        "bucket": buckets,
-        "bucket_limit": edges[first : last + 2].tolist(),
-    }
+    numbers = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
+    numbers |= {"sum_squares": values.dot(values), "bucket": buckets}
+    return numbers | {"bucket_limit": edges[first : last + 2].tolist()}
 
 
 def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
@@ -305,7 +295,6 @@ def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
 
 
 def _rendered(figure: Any, close: bool) -> Ndarray:
-    """The pixels of a matplotlib figure, (height, width, 4)."""
     from matplotlib import pyplot
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

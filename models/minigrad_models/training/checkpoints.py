@@ -44,8 +44,8 @@ from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save
-from minigrad.serialization.schema import check, check_like, check_size, short
 
+from ..text.schema import check, check_like, check_size, short
 from .lock import locked
 from .trainer_settings import FORMER, Settings, State
 
@@ -238,7 +238,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
     shapes."""
     check(saved, dict[str, Any], "optimizer")
     check(saved.get("state"), dict[int, dict[str, Any]], "optimizer.state")
-    check_like(saved.get("param_groups"), optimizer._numbered_groups(), "optimizer.param_groups", False)
+    check_like(saved.get("param_groups"), optimizer._numbered()[1], "optimizer.param_groups", False)
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     starts = optimizer._state
     for number, values in saved["state"].items():

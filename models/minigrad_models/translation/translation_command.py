@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minigrad.backend.extras import how_to_install
+
 from ..programs.command_line import (
     CLOSED,
     Command,
@@ -153,8 +155,14 @@ def _do_evaluate(options: argparse.Namespace) -> int:
 
 
 def _do_serve(options: argparse.Namespace) -> int:
-    from .serve import serve
     from .translator import Translator
+
+    try:
+        from .serve import serve
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"the page needs {error.name}: {how_to_install('translate', 'starlette', 'uvicorn')}"
+        ) from None
 
     return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)
 

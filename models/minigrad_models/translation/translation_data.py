@@ -81,7 +81,7 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
     """The corpus that ships with minigrad, by split; ``train`` pairs to learn from (None: all)."""
     splits = {}
     for split in ("train", "validation", "test"):
-        pairs = english_italian.load(split, size=train if split == "train" else 1000)
+        pairs = english_italian.load(split, train if split == "train" else None)
         splits[split] = Pairs([p.source for p in pairs], [p.target for p in pairs])
     return splits
 

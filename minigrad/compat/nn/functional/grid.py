@@ -43,8 +43,7 @@ def grid_sample(
             ("reflection").
         align_corners: see above; None stands for False, with PyTorch's warning.
 
-    Raises:
-        ValueError: an unknown mode. RuntimeError: shapes or dtypes do not fit.
+    Raises ValueError: an unknown mode. RuntimeError: shapes or dtypes do not fit.
     """
     for name, value, known in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
         if value not in known:
@@ -154,8 +153,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises:
-        ValueError: shapes or dtypes do not fit. NotImplementedError: another number of axes.
+    Raises ValueError: shapes or dtypes do not fit. NotImplementedError: another number of axes.
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])

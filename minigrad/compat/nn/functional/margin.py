@@ -12,7 +12,7 @@ from ....functions import pointwise
 from ....functions.arguments import rounded_once
 from ....nn.functional._checks import Flag, integers, reduced, same_dtype
 from ....nn.functional.activation import logsigmoid
-from ....nn.functional.distance import pairwise_distance
+from ....nn.functional.linear import pairwise_distance
 from ....ops.indexing import check_indices
 from ....tensor import Tensor
 
@@ -34,10 +34,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
-
-    Raises:
-        RuntimeError: the numbers of axes differ.
-    """
+    Raises RuntimeError: the numbers of axes differ."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
@@ -72,8 +69,7 @@ def cosine_embedding_loss(
     Args:
         input1, input2: (N, D), or (D). target: (N), or ().
 
-    Raises:
-        RuntimeError: the numbers of axes do not fit.
+    Raises RuntimeError: the numbers of axes do not fit.
     """
     axes = target.array.ndim
     if axes > 1:
@@ -113,8 +109,7 @@ def multi_margin_loss(
         input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
-    Raises:
-        ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
+    Raises ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
     """
     input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
@@ -159,8 +154,7 @@ def multilabel_margin_loss(
         input: scores, (N, C), or (C).
         target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
 
-    Raises:
-        RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
+    Raises RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
     """
     shape, array = tuple(input.array.shape), target.array
     if len(shape) > 2 or 0 in shape[-1:] or tuple(array.shape) != shape:

@@ -21,10 +21,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 @no_grad()
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Copy a vector into parameters, in order.
-
-    Raises:
-        TypeError: ``vec`` is not a tensor. RuntimeError: its length is not that of all parameters.
-    """
+    Raises TypeError: ``vec`` is not a tensor. RuntimeError: its length is not that of all parameters."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
     listed = list(parameters)

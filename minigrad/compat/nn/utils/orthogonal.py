@@ -117,8 +117,7 @@ def orthogonal(
         orthogonal_map: "matrix_exp" (of square matrices by default), "cayley", or "householder" (of others).
         use_trivialization: multiply to a fixed matrix, so that any orthogonal matrix can be assigned.
 
-    Raises:
-        ValueError: there is no such parameter, it is no matrix, or the map is unknown.
+    Raises ValueError: there is no such parameter, it is no matrix, or the map is unknown.
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -9,8 +9,7 @@ from ....nn.functional.normalization import normalize
 from ....nn.module import Module
 from ....tensor import Tensor
 from .parametrize import register_parametrization
-from .spectral_norm import check_iterations, default_dim, new_vectors, normed
-from .weight_norm import norm_except_dim, weighted
+from .weight_norm import check_iterations, default_dim, new_vectors, norm_except_dim, normed, weighted
 
 M = TypeVar("M", bound=Module)
 
@@ -30,10 +29,7 @@ class _WeightNorm(Module):
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, v
-    ``original1``.
-
-    Args: as of ``nn.utils.weight_norm``.
-    """
+    ``original1``. Arguments as of ``nn.utils.weight_norm``."""
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def renamed(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
@@ -75,9 +71,7 @@ def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
     """Divide a parameter by its largest singular value (Miyato et al. 2018), estimated anew in training.
-
-    Args: as of ``nn.utils.spectral_norm``.
-    """
+    Arguments as of ``nn.utils.spectral_norm``."""
     dim = default_dim(module) if dim is None else dim
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
     return register_parametrization(module, name, parametrization)

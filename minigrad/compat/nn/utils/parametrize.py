@@ -130,8 +130,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
         parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
         unsafe: do not check that shape and dtype stay the same.
 
-    Raises:
-        ValueError: there is no such tensor, or the result has another shape or dtype.
+    Raises ValueError: there is no such tensor, or the result has another shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -169,14 +168,8 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a parametrized tensor an ordinary one again.
-
-    Args:
-        leave_parametrized: keep the computed values, or else those of the original.
-
-    Raises:
-        ValueError: the tensor is not parametrized, or has several originals and should become the original.
-    """
+    """Make a parametrized tensor an ordinary one again, with the computed values or else those of the original.
+    Raises ValueError: the tensor is not parametrized, or has several originals and should become the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

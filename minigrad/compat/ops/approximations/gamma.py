@@ -1,4 +1,6 @@
-"""The gamma function's family, which NumPy does not have, by Stirling's series far from 0."""
+"""The gamma function's family, which NumPy does not have, by Stirling's series far from 0; the incomplete ones' shares
+P(a, x) and Q(a, x) = 1 - P(a, x) below.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ import math
 import numpy as np
 
 from ....backend.dtype import Array
-from ....backend.registry import xp
+from ....backend.registry import holds, xp
+from ....backend.special import complementary_error_function
 
 # Bernoulli's numbers B2, B4, ...: the coefficients of Stirling's series and of Euler-Maclaurin's
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -92,3 +95,127 @@ def _hurwitz(x: Array, q: Array) -> Array:
         rest = rest + b / math.factorial(2 * k) * rising / z
         rising = rising * (ratio + (2 * k - 1) / z) * (ratio + 2 * k / z)
     return total + z ** (1 - x) * rest
+
+
+# The incomplete gamma functions: by the series (DLMF 8.7.1) where x < a + 1, else by Legendre's continued fraction
+# (DLMF 8.9.2); where a is large and x near it, by Temme's expansion about the error function (Gil, Segura and Temme
+# 2012, section 2.4).
+
+_TERMS = 400  # more than any of the series takes
+_EPSILON = 2.0**-55
+
+
+def incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
+    """P(a, x), or Q(a, x) if ``upper``, in the arrays' dtype; NaN where one of them is negative, and at (0, 0)."""
+    m, dtype = xp(x), x.dtype
+    a, x = m.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
+    lower = m.where(a == 0, 1.0, m.where(m.isinf(a), 0.0, m.where(x == 0, 0.0, 1.0)))
+    out = 1 - lower if upper else lower
+    undefined = ~((a >= 0) & (x >= 0)) | ((a == 0) & (x == 0)) | (m.isinf(a) & m.isinf(x))
+    out = m.where(undefined, math.nan, out)
+    inner = (a > 0) & (x > 0) & m.isfinite(a) & m.isfinite(x)
+    eta = _eta(m.where(inner, x, 1.0), m.where(inner, a, 1.0))
+    near = inner & (a > 20) & (m.absolute(eta) < 1)
+    small = inner & ~near & (x < 1.5) & (a < 1) & upper  # where 1 - P would lose the digits of a small Q
+    series = inner & ~near & ~small & (x < a + 1)
+    fraction = inner & ~near & ~small & (x >= a + 1)
+    for where, rule, is_upper in (
+        (near, _temme, None),
+        (small, _upper_series, True),
+        (series, _series, False),
+        (fraction, _fraction, True),
+    ):
+        if holds(where):
+            share = rule(a[where], x[where], eta[where], upper)
+            out[where] = share if is_upper is None or is_upper == upper else 1 - share
+    return out.astype(dtype)
+
+
+def _eta(x: Array, a: Array) -> Array:
+    """η with η²/2 = λ - 1 - ln λ for λ = x / a, and the sign of λ - 1."""
+    m = xp(x)
+    mu = (x - a) / a
+    near = m.where(m.absolute(mu) < 0.1, mu, 0.0)
+    series = sum((-near) ** k / k for k in range(2, 20))  # μ - ln(1 + μ), whose two terms nearly cancel
+    half = m.where(m.absolute(mu) < 0.1, series, mu - m.log(x / a))
+    return m.copysign(m.sqrt(2 * m.maximum(half, 0.0)), mu)
+
+
+def _weight(a: Array, x: Array, eta: Array) -> Array:
+    """xᵃ e⁻ˣ / Γ(a + 1), without large numbers that cancel where a is large."""
+    m = xp(x)
+    large = m.maximum(a, 12.0)
+    by_eta = m.exp(-0.5 * large * eta * eta - stirling(large)) / m.sqrt(2 * math.pi * large)
+    return m.where(a >= 12, by_eta, m.exp(a * m.log(x) - x - log_gamma(a + 1)))
+
+
+def _series(a: Array, x: Array, eta: Array, upper: bool) -> Array:
+    """P(a, x) = xᵃ e⁻ˣ / Γ(a + 1) Σ xⁿ / ((a + 1) ... (a + n))"""
+    m = xp(x)
+    term = total = m.ones_like(x)
+    for n in range(1, _TERMS):
+        term = term * x / (a + n)
+        total = total + term
+        if not (term > _EPSILON * total).any():
+            break
+    return _weight(a, x, eta) * total
+
+
+def _upper_series(a: Array, x: Array, eta: Array, upper: bool) -> Array:
+    """Q(a, x) = 1 - xᵃ / Γ(a + 1) (1 + a Σ (-x)ⁿ / (n! (a + n))), for small a and x"""
+    m = xp(x)
+    term, total = m.ones_like(x), m.zeros_like(x)
+    for n in range(1, 30):
+        term = term * -x / n
+        total = total + term / (a + n)
+    log = a * m.log(x) - log_gamma(a + 1)
+    return -m.expm1(log) - m.exp(log) * a * total
+
+
+def _fraction(a: Array, x: Array, eta: Array, upper: bool) -> Array:
+    """Q(a, x) = a · xᵃ e⁻ˣ / Γ(a + 1) / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), by Lentz's method (1976)"""
+    m = xp(x)
+    tiny = 1e-300
+    below = x + 1 - a
+    up, down = below + 1 / tiny, 1 / below
+    out = down
+    for n in range(1, _TERMS):
+        part = n * (a - n)
+        below = below + 2
+        down = part * down + below
+        down = 1 / m.where(m.absolute(down) < tiny, tiny, down)
+        up = below + part / up
+        up = m.where(m.absolute(up) < tiny, tiny, up)
+        factor = up * down
+        out = out * factor
+        if not (m.absolute(factor - 1) > _EPSILON * 8).any():
+            break
+    return _weight(a, x, eta) * a * out
+
+
+def _slopes(count: int) -> list[float]:
+    """The coefficients f of η / (λ - 1) = Σ fₙ ηⁿ: with μ = λ - 1 = Σ mₙ ηⁿ it is μ' - η, as μ μ' = η (1 + μ)."""
+    m = [0.0, 1.0]
+    for k in range(2, count + 2):
+        m.append((m[k - 1] * 2 / (k + 1) - sum(m[i] * m[k + 1 - i] for i in range(2, k))) / 2)
+    slopes = [(n + 1) * m[n + 1] for n in range(count)]
+    slopes[1] -= 1
+    return slopes
+
+
+_SLOPES = _slopes(36)
+
+
+def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
+    """½ erfc(±η √(a/2)) ± e^(-½ a η²) / √(2πa) Σ sₙ ηⁿ, with η S - S' / a = (η / (λ - 1)) / Γ*(a) - 1 for S"""
+    m = xp(x)
+    scale = m.exp(-stirling(a))  # 1 / Γ*(a)
+    coefficients = [m.zeros_like(a)] * (len(_SLOPES) + 1)  # sₙ₋₁ = fₙ / Γ* + (n + 1) sₙ₊₁ / a, from the far end
+    for n in range(len(_SLOPES) - 1, 0, -1):
+        coefficients[n - 1] = _SLOPES[n] * scale + (n + 1) / a * coefficients[n + 1]
+    total = m.zeros_like(a)
+    for coefficient in coefficients[::-1]:
+        total = total * eta + coefficient
+    rest = m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a) * total
+    sign = 1.0 if upper else -1.0
+    return 0.5 * complementary_error_function(sign * eta * m.sqrt(a / 2)) + sign * rest

@@ -22,15 +22,14 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
 
     Args:
         batch: a sequence of examples of one structure.
-        collate_fn_map: by type, or tuple of types: ``function(batch, *, collate_fn_map)`` for examples of it.
-            Other mappings, named tuples and sequences of one length are collated item by item.
+        collate_fn_map: by type, or tuple of types: ``function(batch, *, collate_fn_map)`` for examples of it, or of a
+            type that derives from it. Other mappings, named tuples and sequences are collated item by item.
 
-    Raises:
-        TypeError: examples of a type that is not in the map. RuntimeError: sequences of different lengths.
+    Raises TypeError: examples of a type that is not in the map; RuntimeError: sequences of different lengths.
     """
-    first = batch[0]
-    join = _joiner(type(first), collate_fn_map or {})
-    if join is not None:
+    first, joiners = batch[0], collate_fn_map or {}
+    inherited = (joiner for types, joiner in joiners.items() if isinstance(first, types))
+    if join := joiners.get(type(first)) or next(inherited, None):
         return join(batch, collate_fn_map=collate_fn_map)
 
     def together(values: Any) -> Any:
@@ -44,12 +43,6 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
     if not named and any(len(example) != len(first) for example in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
     return _like(first, [together(column) for column in zip(*batch, strict=True)])
-
-
-def _joiner(kind: type, joiners: Joiners) -> Joiner | None:
-    """The function for a type, else for the first type in the map that it derives from."""
-    inherited = (joiner for types, joiner in joiners.items() if issubclass(kind, types))
-    return joiners.get(kind) or next(inherited, None)
 
 
 def _is_sequence(value: Any) -> bool:
@@ -84,14 +77,12 @@ def _stacked_arrays(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any
 
 
 def _stacked(tensors: Any) -> Tensor:
-    shapes = {tuple(t.shape) for t in tensors}
-    if len(shapes) > 1:
-        other = next(i for i, t in enumerate(tensors) if t.shape != tensors[0].shape)
+    other = next((i for i, t in enumerate(tensors) if t.shape != tensors[0].shape), None)
+    if other is not None:
         sizes = f"{list(tensors[0].shape)} at entry 0 and {list(tensors[other].shape)} at entry {other}"
-        raise RuntimeError(
-            f"stack expects each tensor to be equal size, but got {sizes}: the examples of a batch differ in shape; "
-            f"give the DataLoader a collate_fn that pads them (nn.utils.rnn.pad_sequence)"
-        )
+        remedy = "give the DataLoader a collate_fn that pads them (nn.utils.rnn.pad_sequence)"
+        problem = f"stack expects each tensor to be equal size, but got {sizes}"
+        raise RuntimeError(f"{problem}: the examples of a batch differ in shape; {remedy}")
     return stack(list(tensors), 0)
 
 
@@ -110,11 +101,9 @@ default_collate_fn_map: Joiners = {
 
 
 def default_collate(batch: Any) -> Any:
-    """A batch out of a sequence of examples of one structure.
-
-    Tensors and arrays are stacked, numbers become a tensor (floats a float64 one), text stays a list;
-    dicts, lists, tuples (as lists) and named tuples are collated item by item. Errors as in ``collate``.
-    """
+    """A batch out of a sequence of examples of one structure. Tensors and arrays are stacked, numbers become a tensor
+    (floats a float64 one), text stays a list; dicts, lists, tuples (as lists) and named tuples are collated item by
+    item. Errors as in ``collate``."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 

@@ -54,8 +54,7 @@ class Ended:
 class _KeyErrorMessage(str):
     """A text that KeyError shows line by line, without quotes."""
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = str.__str__
 
 
 class Failure:
@@ -177,9 +176,6 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
             return _pickled(epoch, Failure(error, where), where)
         answer.kind = RuntimeError  # its own type has no name in a module
         return pickle.dumps((epoch, answer), protocol=5)
-
-
-# In the parent ---------------------------------------------------------------------------------------------
 
 
 class Worker:

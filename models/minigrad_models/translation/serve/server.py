@@ -1,42 +1,53 @@
-"""The server of the page: Python's own, one thread per request, one translation at a time.
-
-The number of threads is bounded. If all are taken, the client that has been sending its request for longest is given
-up for the next one: whoever holds connections open with a byte now and then holds nobody up. A client that is given up,
-or for whom no thread becomes free, is told so (503).
-"""
+"""The server of the page: uvicorn, with a limit of time for each request."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
-import os
 import socket
-import socketserver
 import sys
-import threading
-import time
 import webbrowser
-from collections import deque
-from contextlib import suppress
-from http.server import ThreadingHTTPServer
 from typing import Any
 
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from .api import Translator
-from .handler import Handler
+from .site import Site
 
-MOST_CLIENTS = 32  # at the same time; a browser opens six connections
-MOST_REFUSED = 256  # that may still be sending what nobody reads
-PATIENCE = 1.0  # seconds without a free thread, from which on clients are refused at once
-_BUSY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Type: application/json\r\n\r\n" + (
-    b'{"error": "Too many clients at once. Try again in a while."}'
-)
+PATIENCE = 20.0  # seconds for a request to come as a whole, and again for its answer to be read
 
 
-class Server(ThreadingHTTPServer):
+class Protocol(H11Protocol):
+    """HTTP on one connection, which ends if the client is too slow: it has one request, see ``site.HEADERS``."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock."""
+        super().connection_made(transport)
+        self.loop.call_later(PATIENCE, self._check_request)
+
+    def _check_request(self) -> None:
+        if getattr(self.cycle, "more_body", True):  # no cycle yet, or one without its body
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        """The client does not read. Start the clock."""
+        super().pause_writing()
+        self._slow = self.loop.call_later(PATIENCE, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads."""
+        super().resume_writing()
+        if hasattr(self, "_slow"):
+            self._slow.cancel()
+
+
+class Server:
     """Listens from the start; ``serve_forever`` answers.
 
     Args:
-        translator: used by one thread at a time.
+        translator: asked by one request at a time.
         port: 0 takes a free one.
         host: a name or address of this machine; other machines cannot reach 127.0.0.1.
 
@@ -44,83 +55,38 @@ class Server(ThreadingHTTPServer):
         OSError: the port is taken or may not be used, or the host is unknown. ValueError: no such port.
     """
 
-    daemon_threads = True  # the program ends at once, even during a translation
-    allow_reuse_address = os.name != "nt"  # on Windows it would let two programs share a port
-    allow_reuse_port = False
-    request_queue_size = 256
-
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
             raise ValueError(f"there is no port {port}: choose one from 0 (any free one) to 65535")
-        self.translator, self.host = translator, host
-        self.lock = threading.Lock()
-        self._room = threading.BoundedSemaphore(MOST_CLIENTS)
-        self._asking: dict[socket.socket, bool] = {}  # whose requests have not come yet, the oldest first
-        self._refused: deque[tuple[float, socket.socket]] = deque()  # and until when they may read their answer
-        self._had_room = 0.0
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            super().__init__((host, port), Handler)
+            self._socket = socket.create_server((host, port), family=family, backlog=256)
         except OSError as error:
             raise OSError(_reason(error, port, host)) from error
+        self.host, self.server_port = host, self._socket.getsockname()[1]
+        self.site = Site(translator, host)
+        options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
+        options |= {"access_log": False, "server_header": False, "timeout_graceful_shutdown": 1}
+        self._server = uvicorn.Server(uvicorn.Config(self.site.app, http=Protocol, **options))
 
-    def server_bind(self) -> None:
-        """Bind without HTTPServer's search for the machine's full name, which may wait for the network."""
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.host, self.server_address[1]
+    def serve_forever(self) -> None:
+        """Answer until ``shutdown``, or Ctrl-C, which raises KeyboardInterrupt."""
+        self._server.run([self._socket])
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread, if there is room for one."""
-        if not self._room.acquire(blocking=False):
-            for slowest in list(self._asking)[:1]:
-                if self.has_asked(slowest):
-                    with suppress(OSError):
-                        slowest.send(_BUSY, getattr(socket, "MSG_DONTWAIT", 0))
-                        slowest.shutdown(socket.SHUT_RDWR)  # its thread ends
-            left = self._had_room + PATIENCE - time.monotonic()
-            if not self._room.acquire(timeout=max(0.0, left)):
-                self._refuse(request)
-                return
-        self._had_room = time.monotonic()
-        self._asking[request] = True
-        super().process_request(request, client_address)
+    def shutdown(self) -> None:
+        """End ``serve_forever`` in another thread."""
+        self._server.should_exit = True
 
-    def _refuse(self, request: socket.socket) -> None:
-        """Answer at once. The connection stays open for a while: one that is closed before all is read may lose the
-        answer."""
-        with suppress(OSError):
-            request.setblocking(False)
-            request.sendall(_BUSY)
-            request.shutdown(socket.SHUT_WR)
-        self._refused.append((time.monotonic() + PATIENCE, request))
-        self.service_actions()
+    def __enter__(self) -> Server:
+        return self
 
-    def service_actions(self) -> None:
-        """Close the connections of refused clients."""
-        while self._refused and (self._refused[0][0] <= time.monotonic() or len(self._refused) > MOST_REFUSED):
-            _, request = self._refused.popleft()
-            with suppress(OSError):
-                request.recv(1 << 20)
-            self.shutdown_request(request)
+    def __exit__(self, *raised: object) -> None:
+        self._socket.close()
 
-    def server_close(self) -> None:
-        """Close everything that is open."""
-        super().server_close()
-        while self._refused:
-            self.shutdown_request(self._refused.popleft()[1])
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer one request, and make room for the next."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self.has_asked(request)
-            self._room.release()
-
-    def has_asked(self, request: socket.socket) -> bool:
-        """The request has come as a whole: it is answered, however long that takes. False: it was known before, or the
-        client has been given up."""
-        return self._asking.pop(request, False)
+    @property
+    def connections(self) -> set[Any]:
+        """What is open."""
+        return self._server.server_state.connections
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""What a checkpoint says, checked before any of it is used: a file may be damaged, or made to do harm.
+"""What a file says, checked before any of it is used: a file may be damaged, or made to do harm.
 
 A schema is a type as annotations have it: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a
 dataclass (the dict of its fields). ``check`` compares plain data with one, ``check_like`` with a value that is known to
@@ -7,47 +7,38 @@ be right, and ``check_size`` refuses what would take for ever to walk through.
 
 from __future__ import annotations
 
+import os
 import types
 from dataclasses import is_dataclass
-from reprlib import Repr
-from types import FunctionType
 from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
-from ..tensor import Tensor
+from minigrad import Tensor
+from minigrad.serialization.errors import reason as reason
+from minigrad.serialization.errors import short as short
+from minigrad.serialization.source import is_endless, opened
 
 MOST_CONTAINERS, MOST_ENTRIES, DEEPEST = 200_000, 50_000_000, 60
-_LONGEST = 60  # characters of a value in a message
-_LONGEST_REASON = 300  # of another error
 _SCALARS = (bool, int, float, str, type(None))
-_REPR = Repr()
-_REPR.maxstring = _REPR.maxother = _LONGEST
-_REPR.maxlevel = 2
+_MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
 
 
-def short(value: Any) -> str:
-    """A value for a message: text, a number or the name of a class, cut; of anything else its type, as to print it may
-    take for ever."""
-    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
-        return f"a number of {value.bit_length():,} bits"
-    if type(value) in _SCALARS or type(value) is complex:
-        return _REPR.repr(value)
-    if isinstance(value, (type, FunctionType)):
-        return f"{value.__module__}.{value.__qualname__}"[:_LONGEST]
-    return f"a {type(value).__name__}"
-
-
-def reason(error: BaseException) -> str:
-    """The text of an error for a message, cut; where it may quote more than text and numbers, only its type."""
-    is_plain = isinstance(error, UnicodeError) or all(type(part) in (*_SCALARS, complex) for part in error.args)
-    text = str(error) if is_plain else ""
-    return (text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…") or type(error).__name__
-
-
-def cause(error: BaseException) -> BaseException | None:
-    """An error to name as the cause of another one; None if its text may be huge."""
-    return None if reason(error).endswith("…") or reason(error) == type(error).__name__ else error
+def content(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a folder, a device or
+    a pipe, or has more than ``most`` bytes."""
+    if is_endless(path) or os.path.isdir(path):
+        raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
+    with opened(path) as file:
+        status = os.fstat(file.fileno())
+        most = most if status.st_size else min(most, _MOST_UNSIZED)
+        try:
+            data = file.read(most + 1) if status.st_size <= most else b""
+        except OSError as error:  # of /proc
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    if max(len(data), status.st_size) > most:
+        raise ValueError(f"{path} is larger than {most >> 20 or 1} MiB")
+    return data
 
 
 def check_size(value: Any) -> None:

@@ -1,24 +1,42 @@
-"""Text to words and back, for both languages, and a normal form for what users type.
+"""An English-Italian corpus that needs no download: 52,000 pairs, which a grammar wrote (examples/english_italian).
 
-normalize  "i don't like cats"          "I do not like cats."
-tokenize   "Maria likes the cat."       Maria likes the cat .
-           "A Maria piace l'orso."      a Maria piace l' orso .
-detokenize puts a sentence's tokens together again
+from minigrad_models.translation import english_italian
+
+pairs = english_italian.load("train")              # 50,000 pairs
+pairs[0].source, pairs[0].target
+english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
+english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
+english_italian.normalize("i don't like cats")     # "I do not like cats."
 """
 
 from __future__ import annotations
 
+import gzip
 import re
 import unicodedata
-from functools import lru_cache
+import zlib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
 
-from .lexicon import DAYS, MEN, NOUNS, WOMEN
+from ..text.tokenizer import SCHEMES, Scheme
 
-_PROPER = {word.lower(): word for word in (*MEN, *WOMEN, *DAYS)}
-_AFTER_I = {noun.italian_plural for noun in NOUNS.values() if noun.italian_plural} | {
-    *("miei", "tuoi", "suoi", "nostri", "loro", "bei", "begli")
+CORPUS = Path(__file__).with_suffix(".tsv.gz")
+SPLITS = ("train", "validation", "test")
+_PROPER = {
+    word.lower(): word
+    for word in (
+        *("Marco", "Luca", "Paolo", "Antonio", "Maria", "Giulia", "Laura", "Anna"),
+        *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    )
 }
-"""Words that follow the Italian article i; before any other word "i" is the English I."""
+_AFTER_I = re.compile(
+    r"""bambini|begli|bei|bicchieri|biscotti|camerieri|cani|cappelli|cassetti|cavalli|conigli|fiori|fratelli|funghi|gatti|
+    genitori|giocattoli|giornali|letti|libri|loro|lupi|medici|miei|musei|nostri|panini|piatti|pomodori|ragazzi|ragni|
+    ristoranti|suoi|tavoli|telefoni|topi|treni|tuoi|vestiti""",
+    re.VERBOSE,
+)
+"""Words of the corpus that follow the Italian article i; before any other word "i" is the English I."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`′＇", "'"))
 _TOKEN = re.compile(r"\w+(?='s\b)|'s\b|\w+'(?=\w)|\w+|[^\w\s]")
@@ -44,6 +62,44 @@ _QUESTION = re.compile(
 )
 _NO_SPACE_BEFORE = frozenset([".", ",", "?", "!", ";", ":", "'s"])
 _SENTENCE_END = frozenset(".?!")
+
+
+class Pair(NamedTuple):
+    """An English sentence and its Italian translation, as a person writes them."""
+
+    source: str
+    target: str
+
+
+def load(split: str = "train", size: int | None = None) -> list[Pair]:
+    """The first ``size`` pairs of a split, or all.
+
+    No two pairs have the same source, and some combinations of words are kept for validation and testing alone: no
+    training sentence holds "I love you", though it holds its words. English "you" is tu, and first persons are
+    masculine.
+
+    Args:
+        split: "train" (50,000 pairs), "validation" or "test" (1,000 each).
+
+    Raises:
+        ValueError: for an unknown split, or a size below 0 or above that of the split.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"load: no split {split!r}; there are {', '.join(SPLITS)}")
+    pairs = _corpus()[split]
+    if size is not None and not 0 <= size <= len(pairs):
+        raise ValueError(f"load: size {size} of {split!r} is not between 0 and {len(pairs)}")
+    return pairs[:size]
+
+
+@cache
+def _corpus() -> dict[str, list[Pair]]:
+    """All pairs by split. They are sorted in the file, which makes it small, and drawn by a checksum here."""
+    splits: dict[str, list[Pair]] = {split: [] for split in SPLITS}
+    for line in sorted(gzip.decompress(CORPUS.read_bytes()).splitlines(), key=zlib.crc32):
+        split, source, target = line.decode().split("\t")
+        splits[split].append(Pair(source, target))
+    return splits
 
 
 def _clean(text: str) -> str:
@@ -84,7 +140,7 @@ def tokenize(text: str) -> list[str]:
     for position, word in enumerate(words):
         if word in ("i", "I"):
             following = words[position + 1].lower() if position + 1 < len(words) else ""
-            word = "i" if following in _AFTER_I else "I"
+            word = "i" if _AFTER_I.fullmatch(following) else "I"
         else:
             word = _written(word, begins)
         tokens.append(word)
@@ -113,3 +169,7 @@ def detokenize(tokens: list[str]) -> str:
         text += token
         start = token in _SENTENCE_END
     return text
+
+
+SCHEME = SCHEMES["english_italian"] = Scheme(tokenize, detokenize, normalize)
+"""For ``WordTokenizer``; entered among the library's schemes, so that a run's tokenizer can be saved and loaded."""

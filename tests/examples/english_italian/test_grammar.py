@@ -8,7 +8,7 @@ import re
 from functools import cache
 from itertools import pairwise
 
-from minigrad_models.translation import english_italian
+from examples.english_italian.corpus import draw
 from minigrad_models.translation.english_italian import Pair
 
 VOWEL = "aeiouàèéìòùAEIOU"
@@ -224,7 +224,7 @@ def english_errors(text: str) -> list[str]:
 
 @cache
 def sample() -> list[Pair]:
-    return english_italian.load("train", size=10_000, seed=7) + english_italian.load("test", size=1_000, seed=7)
+    return draw("train", 10_000, 7) + draw("test", 1_000, 7)
 
 
 WRONG_ITALIAN = """
@@ -294,7 +294,7 @@ def test_constructions() -> None:
         (r"and ate it", r"\be l'"),
         (r"but he does not find", r"\bma non l[oaie] "),
     ]
-    drawn = sample() + english_italian.load("test", size=3_000, seed=8)
+    drawn = sample() + draw("test", 3_000, 8)
     for english, italian in rows:
         pairs = [pair for pair in drawn if re.search(english, pair.source)]
         assert pairs, english

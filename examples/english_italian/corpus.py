@@ -9,16 +9,17 @@ test asks whether a model has learned the grammar, not whether it remembers phra
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from functools import cache
+
+from minigrad_models.translation.english_italian import Pair
 
 from .clauses import Clause
 from .phrases import Link
 from .rules import sentence
 from .speaker import Speaker
 
-DEFAULT_SIZES = {"train": 100_000, "validation": 1_000, "test": 1_000}
-MAX_SIZES = {"train": 400_000, "validation": 20_000, "test": 20_000}
+SIZES = {"train": 50_000, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
+LARGEST = {"train": 400_000, "validation": 20_000, "test": 20_000}
 LONGEST = 14
 """Words of the longest English sentence."""
 
@@ -29,14 +30,6 @@ _TEST_PER_MILLE, _VALIDATION_PER_MILLE = 40, 25
 _SALT = "l"
 """Chosen among a dozen so that no one pair fills the test split: the commonest has some 6 % of it.
 Without salt "write a book" had 25 %."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An English sentence and its Italian translation, as a person writes them."""
-
-    source: str
-    target: str
 
 
 @cache
@@ -56,29 +49,18 @@ def split_of(clause: Clause) -> str:
     return next((split for split in ("test", "validation") if split in splits), "train")
 
 
-def load(split: str = "train", *, size: int | None = None, seed: int = 0) -> list[Pair]:
-    """Draw `size` distinct pairs of a split; the same arguments give the same pairs anywhere.
+def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
+    """Draw ``size`` distinct pairs of a split; the same arguments give the same pairs anywhere.
 
-    Splits are disjoint whatever the seeds. English "you" is tu, and first persons are masculine
-    (see `phrases`).
-
-    Args:
-        split: "train", "validation" or "test".
-        size: how many pairs; by default 100,000 to train and 1,000 of the others.
-        seed: any integer; another seed draws other sentences of the same split.
+    Splits are disjoint whatever the seeds.
 
     Raises:
-        ValueError: for an unknown split, or a size below 0 or above `MAX_SIZES[split]`.
+        ValueError: for an unknown split, or more pairs than the grammar has.
     """
-    if split not in DEFAULT_SIZES:
-        raise ValueError(f"load: no split {split!r}; there are {', '.join(DEFAULT_SIZES)}")
-    if size is None:
-        size = DEFAULT_SIZES[split]
-    if not 0 <= size <= MAX_SIZES[split]:
-        raise ValueError(
-            f"load: size {size} of {split!r} is not between 0 and {MAX_SIZES[split]},"
-            " which is all that the grammar is asked for"
-        )
+    if split not in LARGEST:
+        raise ValueError(f"draw: no split {split!r}; there are {', '.join(LARGEST)}")
+    if not 0 <= size <= LARGEST[split]:
+        raise ValueError(f"draw: size {size} of {split!r} is not between 0 and {LARGEST[split]}")
     speaker = Speaker(f"{split} {seed}")
     pairs: dict[str, Pair] = {}
     while len(pairs) < size:

@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import importlib, sys, warnings
 from minigrad import viz
-from minigrad.compat.moved import PLACES, place
+from minigrad.compat.old_paths import PLACES, new_path
 
 for old in PLACES:
     if old.startswith("viz."):
@@ -15,10 +15,10 @@ for old in PLACES:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         module = importlib.import_module(f"minigrad.{old}")
-    real = importlib.import_module(place(old))
+    real = importlib.import_module(new_path(old))
     names = [name for name, value in vars(real).items() if name[0] != "_" and type(value) is not type(warnings)]
     assert all(getattr(module, name) is getattr(real, name) for name in names), old
-    assert is_new == any(f"minigrad.{old} is now {place(old)}" in str(w.message) for w in caught), old
+    assert is_new == any(f"minigrad.{old} is now {new_path(old)}" in str(w.message) for w in caught), old
     assert all(w.category is FutureWarning and w.filename != importlib.__file__ for w in caught), old
 
 import minigrad_models.viz

@@ -1,19 +1,19 @@
-"""TransformedDistribution: the draws of a distribution after transforms, and the families that are defined so."""
+"""Distributions derived from others: Independent, mixtures, and the draws of a distribution after transforms."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from ...autograd import no_grad
 from ...functions.creation import full_like, ones_like, zeros_like
-from ...functions.pointwise import where
-from ...tensor import Tensor
+from ...functions.pointwise import log_softmax, where
+from ...tensor import Size, Tensor
 from . import constraints
+from .choices import Categorical
+from .constraints import dependent_property
 from .distribution import Distribution, kl_divergence
 from .gamma import Exponential, Gamma
-from .independent import Independent
 from .location_scale import EULER, Cauchy, LocationScale, Normal, Uniform
 from .transforms import (
     AbsTransform,
@@ -24,44 +24,142 @@ from .transforms import (
     StickBreakingTransform,
     Transform,
 )
-from .utils import broadcast_all, formula, sum_rightmost
+from .utils import broadcast_all, formula, method, sum_rightmost
 from .utils import size as size_of
+
+Transforms = Transform | Sequence[Transform]
+__all__ = ["HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal"]
+__all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
+
+
+class Independent(Distribution):
+    """A distribution of which the last ``reinterpreted_batch_ndims`` batch axes belong to the event: probabilities are
+    multiplied over them. Raises ValueError for more axes than the batch has.
+    """
+
+    def __init__(
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
+        batch = base_distribution.batch_shape
+        if reinterpreted_batch_ndims > len(batch):
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
+            )
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
+        axes = len(batch) - reinterpreted_batch_ndims
+        super().__init__(batch[:axes], (*batch[axes:], *base_distribution.event_shape), validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        return super().expand(batch_shape, self._get_checked_instance(Independent, _instance))
+
+    has_rsample = property(lambda d: d.base_dist.has_rsample)
+
+    @dependent_property
+    def support(self) -> Any:
+        base, count = self.base_dist.support, self.reinterpreted_batch_ndims
+        return constraints.independent(base, count) if base is not None and count else base
+
+    mean = formula(lambda d: d.base_dist.mean)
+    mode = formula(lambda d: d.base_dist.mode)
+    variance = formula(lambda d: d.base_dist.variance)
+    _sample = method(lambda d, sample_shape: d.base_dist.sample(sample_shape))
+    rsample = method(lambda d, sample_shape=(): d.base_dist.rsample(sample_shape))
+    log_prob = method(lambda d, value: d._sum(d.base_dist.log_prob(value)))
+    entropy = method(lambda d: d._sum(d.base_dist.entropy()))
+    __repr__ = method(lambda d: f"Independent({d.base_dist}, {d.reinterpreted_batch_ndims})")
+
+    def _kl(self, q: Independent) -> Tensor:
+        if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+            raise NotImplementedError("Independent distributions of different numbers of axes")
+        return self._sum(kl_divergence(self.base_dist, q.base_dist))
+
+    def _sum(self, value: Tensor) -> Tensor:
+        dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
+        return value.sum(dims) if dims else value
+
+
+class MixtureSameFamily(Distribution):
+    """Draws of one component of ``component_distribution``, along its last batch axis; the component's index is drawn
+    first, from ``mixture_distribution``, a Categorical. Raises ValueError if the two do not fit together."""
+
+    def __init__(
+        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+    ) -> None:
+        self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
+        if not isinstance(mixture_distribution, Categorical):
+            raise ValueError("The Mixture distribution needs to be an instance of torch.distributions.Categorical")
+        if not isinstance(component_distribution, Distribution):
+            raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
+        shape, count = component_distribution.batch_shape, mixture_distribution.logits.shape[-1]
+        if shape[-1] != count:
+            raise ValueError(
+                f"`mixture_distribution component` ({count}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({shape[-1]})"
+            )
+        super().__init__(shape[:-1], component_distribution.event_shape, validate_args)
+
+    support = dependent_property(lambda d: constraints.MixtureSameFamilyConstraint(d.component_distribution.support))
+    mean = formula(lambda d: d._mean(d.component_distribution.mean))
+    __repr__ = method(lambda d: f"MixtureSameFamily(\n  {d.mixture_distribution},\n  {d.component_distribution})")
+
+    @property
+    def variance(self) -> Tensor:
+        """The mean of the components' variances, and the variance of their means."""
+        components = self.component_distribution
+        return self._mean(components.variance) + self._mean((components.mean - self._one_more(self.mean)).pow(2))
+
+    def _one_more(self, x: Tensor) -> Tensor:
+        """With an axis for the components."""
+        return x.unsqueeze(-1 - len(self._event_shape))
+
+    def _mean(self, values: Tensor) -> Tensor:
+        """Over the components."""
+        axes = len(self._event_shape)
+        probs = self.mixture_distribution.probs
+        return (probs.reshape(*probs.shape, *(1,) * axes) * values).sum(-1 - axes)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        index = self.mixture_distribution.expand(self._batch_shape).sample(sample_shape)
+        drawn, place = self.component_distribution.sample(sample_shape), index.dim()
+        index = index.reshape(*index.shape, *(1,) * (drawn.dim() - place))
+        return drawn.gather(place, index.expand(*index.shape[: place + 1], *self._event_shape)).squeeze(place)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        chances = log_softmax(self.mixture_distribution.logits, -1)
+        return (self.component_distribution.log_prob(self._one_more(value)) + chances).logsumexp(-1)
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return (self.component_distribution.cdf(self._one_more(value)) * self.mixture_distribution.probs).sum(-1)
 
 
 class TransformedDistribution(Distribution):
-    """The draws of ``base_distribution``, transformed.
+    """The draws of ``base_distribution`` after one transform, or several, of which the first comes first.
 
-    Args:
-        base_distribution: the distribution of x. transforms: one, or several, of which the first comes first.
-
-    Raises:
-        ValueError: something else than transforms; a base with too few axes.
+    Raises ValueError for something else than transforms, and for a base with too few axes.
     """
 
     base_dist: Any
 
     def __init__(
-        self,
-        base_distribution: Distribution,
-        transforms: Transform | Sequence[Transform],
-        validate_args: bool | None = None,
+        self, base_distribution: Distribution, transforms: Transforms, validate_args: bool | None = None
     ) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
-        axes, whole = len(base_distribution.event_shape), ComposeTransform(self.transforms)
-        wanted, given = whole.domain.event_dim, whole.codomain.event_dim
-        if len(shape) < wanted:
-            raise ValueError(f"base_distribution needs to have shape with size at least {wanted}, but got {shape}.")
+        axes, whole = len(base_distribution.event_shape), self._whole
+        before, after = whole.domain.event_dim, whole.codomain.event_dim
+        if len(shape) < before:
+            raise ValueError(f"base_distribution needs to have shape with size at least {before}, but got {shape}.")
         result = size_of(whole.forward_shape(shape))
         if (wide := tuple(whole.inverse_shape(result))) != shape:
             base_distribution = base_distribution.expand(wide[: len(wide) - axes])
-        self.base_dist = Independent(base_distribution, wanted - axes) if wanted > axes else base_distribution
-        cut = len(result) - max(given, axes + given - wanted)
+        self.base_dist = Independent(base_distribution, before - axes) if before > axes else base_distribution
+        cut = len(result) - max(after, axes + after - before)
         super().__init__(result[:cut], result[cut:], validate_args)
 
-    @constraints.dependent_property(is_discrete=False)
+    @dependent_property(is_discrete=False)
     def support(self) -> Any:
         if not self.transforms:
             return self.base_dist.support
@@ -69,26 +167,14 @@ class TransformedDistribution(Distribution):
         more = len(self._event_shape) - support.event_dim
         return constraints.independent(support, more) if more else support
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return bool(self.base_dist.has_rsample)
+    has_rsample = property(lambda d: d.base_dist.has_rsample)
+    _whole = property(lambda d: ComposeTransform(d.transforms))
+    rsample = method(lambda d, sample_shape=(): d._whole(d.base_dist.rsample(sample_shape)))
+    cdf = method(lambda d, value: d._turned(d.base_dist.cdf(d._whole.inv(value))))
+    icdf = method(lambda d, value: d._whole(d.base_dist.icdf(d._turned(value))))
 
-    def _through(self, x: Tensor) -> Tensor:
-        for t in self.transforms:
-            x = t(x)
-        return x
-
-    def _back(self, y: Tensor) -> Tensor:
-        for t in reversed(self.transforms):
-            y = t.inv(y)
-        return y
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            return self._through(self.base_dist.sample(sample_shape))
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._through(self.base_dist.rsample(sample_shape))
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self._whole(self.base_dist.sample(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         axes, total = len(self._event_shape), 0.0
@@ -101,16 +187,8 @@ class TransformedDistribution(Distribution):
 
     def _turned(self, probability: Tensor) -> Tensor:
         """A probability, or 1 minus it where the transforms are decreasing."""
-        sign: Any = 1
-        for t in self.transforms:
-            sign = sign * t.sign
+        sign = self._whole.sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
-
-    def cdf(self, value: Tensor) -> Tensor:
-        return self._turned(self.base_dist.cdf(self._back(value)))
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self._through(self.base_dist.icdf(self._turned(value)))
 
 
 # Families ---------------------------------------------------------------------------------------------------
@@ -135,10 +213,10 @@ class _Family(TransformedDistribution):
         names = list(self._order or self.arg_constraints)
         if len(values) > len(names):
             *values, validate_args = values  # type: ignore[assignment]
-        given = dict(zip(names, values, strict=False)) | named
-        if given.keys() != set(names):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, not {', '.join(given)}")
-        parameters = broadcast_all(*(given[name] for name in names))
+        arguments = dict(zip(names, values, strict=False)) | named
+        if arguments.keys() != set(names):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, not {', '.join(arguments)}")
+        parameters = broadcast_all(*(arguments[name] for name in names))
         pairs = zip(names, parameters, strict=True)
         vars(self).update((name, value) for name, value in pairs if not hasattr(type(self), name))
         base, transforms = self._of(*parameters)
@@ -159,12 +237,8 @@ class LogNormal(TransformedDistribution):
     mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
     mode = formula(lambda d: (d.loc - d.scale.square()).exp())
     variance = formula(lambda d: d.scale.pow(2).expm1() * (2 * d.loc + d.scale.pow(2)).exp())
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
-
-    def _kl(self, q: LogNormal) -> Tensor:
-        return self.base_dist._kl(q.base_dist)
+    entropy = method(lambda d: d.base_dist.entropy() + d.loc)
+    _kl = method(lambda p, q: p.base_dist._kl(q.base_dist))
 
 
 class LogisticNormal(TransformedDistribution):
@@ -188,6 +262,9 @@ class _Half(_Family):
     support = constraints.nonnegative
     scale = formula(lambda d: d.base_dist.scale, doc="The width of the distribution of x.")
     mode = formula(lambda d: zeros_like(d.scale))
+    icdf = method(lambda d, value: d.base_dist.icdf((value + 1) / 2))
+    entropy = method(lambda d: d.base_dist.entropy() - math.log(2))
+    _kl = method(lambda p, q: kl_divergence(p.base_dist, q.base_dist))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.base_dist.log_prob(value) + math.log(2)
@@ -196,15 +273,6 @@ class _Half(_Family):
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
-
-    def _kl(self, q: HalfNormal) -> Tensor:
-        return kl_divergence(self.base_dist, q.base_dist)
 
 
 class HalfNormal(_Half):
@@ -234,9 +302,7 @@ class InverseGamma(_Family):
     mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
     mode = formula(lambda d: d.rate / (d.concentration + 1))
     variance = formula(
-        lambda d: where(
-            d.concentration > 2, d.rate.square() / ((d.concentration - 1).square() * (d.concentration - 2)), math.inf
-        )
+        lambda d: where((a := d.concentration) > 2, d.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
     )
 
     def entropy(self) -> Tensor:
@@ -249,17 +315,12 @@ class Pareto(_Family):
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _order = ("scale", "alpha")
-    support = constraints.dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
-    _of = staticmethod(
-        lambda scale, alpha: (Exponential(alpha, validate_args=False), [ExpTransform(), AffineTransform(0, scale)])
-    )
+    support = dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
+    _of = staticmethod(lambda scale, alpha: (Exponential(alpha, False), [ExpTransform(), AffineTransform(0, scale)]))
     mode = formula(lambda d: d.scale)
-
     mean = formula(lambda d: (a := d.alpha.clamp(min=1)) * d.scale / (a - 1))
     variance = formula(lambda d: d.scale.pow(2) * (a := d.alpha.clamp(min=2)) / ((a - 1).pow(2) * (a - 2)))
-
-    def entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+    entropy = method(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
 
 class Weibull(_Family):
@@ -268,18 +329,13 @@ class Weibull(_Family):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     _of = staticmethod(
-        lambda scale, concentration: (
-            Exponential(ones_like(scale), validate_args=False),
-            [PowerTransform(concentration.reciprocal()), AffineTransform(0, scale)],
-        )
+        lambda scale, c: (Exponential(ones_like(scale), False), [PowerTransform(1 / c), AffineTransform(0, scale)])
     )
     _k = formula(lambda d: d.concentration.reciprocal(), doc="The power.")
     mean = formula(lambda d: d.scale * (1 + d._k).lgamma().exp())
     mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d._k)
     variance = formula(lambda d: d.scale.pow(2) * ((1 + 2 * d._k).lgamma().exp() - (2 * (1 + d._k).lgamma()).exp()))
-
-    def entropy(self) -> Tensor:
-        return EULER * (1 - self._k) + (self.scale * self._k).log() + 1
+    entropy = method(lambda d: EULER * (1 - d._k) + (d.scale * d._k).log() + 1)
 
 
 class Kumaraswamy(_Family):

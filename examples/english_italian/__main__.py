@@ -1,0 +1,30 @@
+"""Write the corpus that minigrad ships, or print other sentences of the grammar."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+
+from minigrad_models.translation import english_italian
+
+from .corpus import SIZES, draw
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m examples.english_italian", description=__doc__)
+    parser.add_argument("count", type=int, nargs="?", help="print so many pairs; without it, write the corpus")
+    parser.add_argument("--seed", type=int, default=0, help="another seed draws other sentences (default 0)")
+    args = parser.parse_args()
+    if args.count is not None:
+        for pair in draw("train", args.count, args.seed):
+            print(pair.source, pair.target, sep="\t")
+        return
+    lines = [f"{split}\t{p.source}\t{p.target}\n" for split, size in SIZES.items() for p in draw(split, size)]
+    data = gzip.compress("".join(sorted(lines)).encode(), mtime=0)
+    english_italian.CORPUS.write_bytes(data)
+    print(f"{english_italian.CORPUS}: {len(lines):,} pairs, {len(data):,} bytes")
+
+
+if __name__ == "__main__":
+    main()

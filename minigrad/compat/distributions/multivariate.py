@@ -1,0 +1,253 @@
+"""Vectors of normal numbers that depend on each other, and matrices: of covariances, or of correlations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...backend import dtype as dt
+from ...functions.creation import arange
+from ...functions.pointwise import where
+from ...functions.random import normal_, randn
+from ...functions.shaping import cat
+from ...tensor import Size, Tensor
+from .. import linalg
+from ..functions.special import mvlgamma
+from . import constraints
+from .distribution import Distribution
+from .gamma import Beta, standard_gamma
+from .utils import Value, broadcast_all, formula, lazy_property, method
+
+
+class _OfMatrix(Distribution):
+    """What MultivariateNormal and Wishart share: one of three matrices, and the others when they are needed."""
+
+    _MATRICES: ClassVar[dict[str, constraints.Constraint]] = {
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    has_rsample = True
+
+    def _only(self, *matrices: Tensor | None) -> tuple[str, Tensor]:
+        """The matrix that is not None, with its name."""
+        arguments = [(name, x) for name, x in zip(self._MATRICES, matrices, strict=True) if x is not None]
+        if len(arguments) != 1:
+            raise ValueError(f"Exactly one of {' or '.join(self._MATRICES)} may be specified.")
+        return arguments[0]
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The lower triangle L of which L Lᵀ is the covariance matrix."""
+        return linalg.cholesky(self.covariance_matrix)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The mean of (x - loc) (x - loc)ᵀ."""
+        if "scale_tril" in self.__dict__:
+            return self.scale_tril @ self.scale_tril.mT
+        return linalg.inv(self.precision_matrix)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance matrix."""
+        return linalg.inv(self.covariance_matrix)
+
+    def _whitening(self) -> Tensor:
+        """L⁻¹, whose gradient reaches the lower triangle alone."""
+        return linalg.inv(self.scale_tril.tril())
+
+    def _half_log_det(self) -> Tensor:
+        """log det of L, which is half that of the covariance matrix."""
+        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class MultivariateNormal(_OfMatrix):
+    """Vectors of length n from their mean and one of three matrices.
+
+    Args:
+        loc: the mean, (..., n).
+        covariance_matrix: (..., n, n), positive definite.
+        precision_matrix: its inverse.
+        scale_tril: the lower triangle L with a positive diagonal of which L Lᵀ is the covariance matrix.
+
+    Raises ValueError for none or several of the matrices, and for too few axes.
+    """
+
+    arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
+    support = constraints.real_vector
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        name, matrix = self._only(covariance_matrix, precision_matrix, scale_tril)
+        if matrix.dim() < 2:
+            what = "scale_tril matrix" if name == "scale_tril" else name
+            raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
+        batch_shape = np.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        self.loc = loc.expand((*batch_shape, -1))
+        self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
+        super().__init__(batch_shape, loc.shape[-1:], validate_args=validate_args)
+
+    mean = mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: d.scale_tril.pow(2).sum(-1))
+    entropy = method(lambda d: 0.5 * d._event_shape[0] * (1 + math.log(2 * math.pi)) + d._half_log_det())
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        drawn = normal_(self._empty(sample_shape, self.loc))
+        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        distance = self._whitening() @ (value - self.loc).unsqueeze(-1)
+        squared = distance.squeeze(-1).pow(2).sum(-1)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
+
+    def _kl(self, q: MultivariateNormal) -> Tensor:
+        if self.event_shape != q.event_shape:
+            raise ValueError("there is no KL divergence between Multivariate Normals of different event shapes")
+        inverse = q._whitening()
+        trace = (inverse @ self.scale_tril).pow(2).sum((-2, -1))
+        distance = (inverse @ (q.loc - self.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
+        return q._half_log_det() - self._half_log_det() + 0.5 * (trace + distance - self.event_shape[0])
+
+
+class LowRankMultivariateNormal(MultivariateNormal):
+    """Vectors of length n whose covariance matrix is W Wᵀ and a diagonal.
+
+    Args:
+        loc: the mean, (..., n).
+        cov_factor: W, (..., n, m).
+        cov_diag: the diagonal, (..., n), positive. Raises ValueError if the shapes do not fit together.
+    """
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
+
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
+        if loc.dim() < 1 or cov_factor.dim() < 2 or not cov_factor.shape[-2] == cov_diag.shape[-1] == loc.shape[-1]:
+            raise ValueError(
+                f"Incompatible shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
+            )
+        batch_shape = np.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+        self.loc, self.cov_diag = loc.expand((*batch_shape, -1)), cov_diag.expand((*batch_shape, -1))
+        self.cov_factor = cov_factor.expand((*batch_shape, -1, -1))
+        Distribution.__init__(self, batch_shape, loc.shape[-1:], validate_args)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """W Wᵀ and the diagonal."""
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        factors = self.loc.new_empty((*shape[:-1], self.cov_factor.shape[-1]))
+        drawn = (self.cov_factor @ normal_(factors).unsqueeze(-1)).squeeze(-1)
+        return self.loc + drawn + self.cov_diag.sqrt() * normal_(self._empty(sample_shape, self.loc))
+
+
+class Wishart(_OfMatrix):
+    """Z Zᵀ, the columns of Z being ``df`` normal vectors of length n with the mean 0, whose matrix is as that of
+    MultivariateNormal; ``df``, above n - 1, is not always a whole number. PyTorch draws others from the same seed."""
+
+    arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
+    support = constraints.positive_definite
+
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        name, matrix = self._only(covariance_matrix, precision_matrix, scale_tril)
+        self.df, like = broadcast_all(df, matrix[..., 0, 0])
+        n = matrix.shape[-1]
+        if bool((self.df <= n - 1).any()):
+            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
+        vars(self)[name] = matrix.expand((*like.shape, n, n))
+        super().__init__(like.shape, (n, n), validate_args)
+
+    _df = formula(lambda d: d.df[..., None, None], doc="``df`` of each matrix.")
+    mean = formula(lambda d: d._df * d.covariance_matrix)
+
+    @property
+    def mode(self) -> Tensor:
+        """(df - n - 1) V, NaN where that is none."""
+        factor = self._df - self._event_shape[-1] - 1
+        return where(factor > 0, factor, math.nan) * self.covariance_matrix
+
+    @property
+    def variance(self) -> Tensor:
+        """df (V² + v vᵀ), v the diagonal of V."""
+        diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
+        return self._df * (self.covariance_matrix**2 + diagonal[..., None] * diagonal[..., None, :])
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:  # Bartlett's decomposition
+        n = self._event_shape[-1]
+        shape = self._extended_shape(sample_shape)
+        halves = (self.df[..., None] - arange(n, dtype=self.df.dtype, device=self.df.device)) / 2
+        squares = standard_gamma(halves.expand(shape[:-1]))
+        lower = randn(shape, dtype=self.df.dtype, device=self.df.device).tril(-1) + (2 * squares).sqrt().diag_embed()
+        factor = self.scale_tril @ lower
+        return factor @ factor.mT
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n, nu = self._event_shape[-1], self.df
+        constant = nu * (n * math.log(2) / 2 + self._half_log_det()) + mvlgamma(nu / 2, n)
+        inverse = self._whitening()
+        trace = (inverse @ value @ inverse.mT).diagonal(dim1=-2, dim2=-1).sum(-1)
+        return (nu - n - 1) / 2 * linalg.slogdet(value)[1] - constant - trace / 2
+
+    def entropy(self) -> Tensor:
+        n, nu = self._event_shape[-1], self.df
+        steps = arange(n, dtype=nu.dtype, device=nu.device) / 2
+        derivative = (nu[..., None] / 2 - steps).digamma().sum(-1)
+        constant = (n + 1) * (n * math.log(2) / 2 + self._half_log_det()) + mvlgamma(nu / 2, n)
+        return constant - (nu - n - 1) / 2 * derivative + nu * n / 2
+
+
+class LKJCholesky(Distribution):
+    """The lower triangle L, (``dim``, ``dim``), of which L Lᵀ is a matrix of correlations C, with a density in
+    proportion to det Cᵅ⁻¹: α, the ``concentration``, is 1 for all matrices alike, more for nearer to the identity."""
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+
+    def __init__(self, dim: int, concentration: Value = 1.0, validate_args: bool | None = None) -> None:
+        if dim < 2:
+            raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
+        self.dim = dim
+        (self.concentration,) = broadcast_all(concentration)
+        steps = arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
+        offset = cat([steps.new_zeros(1), steps])
+        self._beta = Beta(offset + 0.5, (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * offset)
+        super().__init__(self.concentration.shape, (dim, dim), validate_args)
+
+    def _sample(self, sample_shape: Size) -> Tensor:  # the onion method, section 3.2
+        y = self._beta.sample(sample_shape).unsqueeze(-1)
+        normal = randn(self._extended_shape(sample_shape), dtype=y.dtype, device=y.device).tril(-1)
+        direction = normal / normal.norm(dim=-1, keepdim=True)
+        direction[..., 0, :] = 0
+        w = y.sqrt() * direction
+        return w + (1 - (w**2).sum(-1)).clamp(min=dt.finfo(w.dtype).tiny).sqrt().diag_embed()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        order = self.dim - arange(2, self.dim + 1, device=self.concentration.device)
+        powers = 2 * (self.concentration - 1).unsqueeze(-1) + order
+        m = self.dim - 1
+        alpha = self.concentration + 0.5 * m
+        constant = 0.5 * m * math.log(math.pi) + mvlgamma(alpha - 0.5, m) - alpha.lgamma() * m
+        return (powers * value.diagonal(dim1=-2, dim2=-1)[..., 1:].log()).sum(-1) - constant

@@ -1,0 +1,55 @@
+"""Paths that earlier releases had for what is now in ``minigrad_models``: they work for a release, with a warning."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ..autograd.tracebacks import warn
+from ..extension import PACKAGE
+from .absent import rows
+
+MODELS = "minigrad_models"
+_MODULES = """
+models | translation.transformer translation.seq2seq translation.conv_seq2seq translation.r_drop translation.decoding
+    generation.cache generation.causal generation.continuation generation=generation.generate architectures.autoencoder
+    architectures.classifiers architectures.layers architectures.pretrained architectures.relative
+    architectures.skip_gram translation=translation.encoder_decoder music.music_transformer gpt.gpt2 gpt.transformer_xl
+    bert.bert
+text | generate=generation.beam_search risk=generation.minimum_bayes_risk
+translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
+    data=translation.translation_data training=translation.train_translator run=translation.translator_run
+    loss=translation.translation_loss
+training | settings=training.trainer_settings
+viz | viz.training viz.piano_roll
+"""
+PLACES = {  # longer paths first
+    f"{package}.{pair.partition('=')[0].rpartition('.')[2]}": pair.rpartition("=")[2]
+    for package, pairs in rows(_MODULES)
+    for pair in pairs.split()
+}
+PLACES |= {"models": "architectures", "translate": "translation"}
+PLACES |= {name: name for name in ("text", "music", "training", "programs")}
+
+
+def new_path(path: str) -> str | None:
+    """The full name that a module has now; None if it has not moved. ``path`` is the old one, without "minigrad."."""
+    for old, new in PLACES.items():
+        if path == old or path.startswith(f"{old}."):
+            now = f"{MODELS}.{new}{path.removeprefix(old)}"
+            with suppress(ModuleNotFoundError):  # what it would be in is no package
+                return now if find_spec(now) else None
+    return None
+
+
+def picture(name: str) -> Any:
+    """A function that ``minigrad.viz`` had. Its module has the same name."""
+    note(f"{PACKAGE}.viz.{name}", f"{MODELS}.viz.{name}")
+    return getattr(import_module(f"{MODELS}.viz"), name)
+
+
+def note(old: str, new: str) -> None:
+    """Warn that a name has another now."""
+    warn(f"{old} is now {new}; the old name goes in a later release", FutureWarning)

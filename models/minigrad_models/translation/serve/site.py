@@ -1,0 +1,221 @@
+"""The addresses of the page, and their protection from other sites.
+
+A foreign page in the same browser may send requests to localhost. Three things keep it out: the Host header
+must name this machine (which a foreign name that points to 127.0.0.1 does not: DNS rebinding), the Origin of a
+POST must be the page itself, and its body must be declared as JSON, which no foreign form can do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import re
+import socket
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from minigrad.viz.page import asset
+
+from . import api
+from .api import Refused
+
+LONGEST_BODY = 64 * 1024  # bytes
+PATIENCE = 120.0  # seconds that a request waits for those before it
+MOST_WAITING = 100  # requests for the model
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+# The page of a translation has a policy of its own, which names its scripts. Here: it may not act for this server.
+ALONE = "sandbox allow-scripts allow-downloads allow-modals; frame-ancestors 'none'"
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Connection": "close",
+}
+FOREIGN = "Another site's page may not ask this server."
+FILES = {  # of the page; the styles are those of all pages of the library
+    "page.html": "text/html",
+    "base.css": "text/css",
+    "dark.css": "text/css",
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "attention.js": "text/javascript",
+    "known.js": "text/javascript",
+    "text.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+Answer = TypeVar("Answer")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
+
+
+class Site:
+    """What the server answers. Every answer but the page's files is JSON; an error is ``{"error": message}``.
+
+    Attributes:
+        translator: asked by one request at a time. waiting: requests for it.
+        app: the application, for uvicorn.
+    """
+
+    def __init__(self, translator: api.Translator, host: str) -> None:
+        self.translator, self._lock, self.waiting = translator, asyncio.Lock(), 0
+        self._known = {"localhost", host.lower(), socket.gethostname().lower()}
+        files = [_file(name, kind) for name, kind in FILES.items()]
+        paths = ["/", *(f"/{name}" for name in list(FILES)[1:])]
+        routes = [self._route(path, partial(_constant, *file)) for path, file in zip(paths, files, strict=True)]
+        routes += [
+            self._route("/about", self._about),
+            self._route("/linked", self._linked),
+            self._route("/translate", partial(self._call, api.translate), "POST"),
+            self._route("/attention", partial(self._call, api.attention), "POST"),
+        ]
+        self.app = Starlette(routes=routes, exception_handlers={Refused: _refusal, HTTPException: _no_such_address})
+        self.app.router.redirect_slashes = False
+
+    def _route(self, path: str, answer: Callable[[Request, bytes], Awaitable[Response]], method: str = "GET") -> Route:
+        async def endpoint(request: Request) -> Response:
+            body = await _body(request)  # first: a connection that is closed with unread bytes may lose the answer
+            self._check_host(request)
+            return await answer(request, body)
+
+        return Route(path, endpoint, methods=[method])
+
+    async def _about(self, request: Request, body: bytes) -> Response:
+        return _json(api.about(self.translator))
+
+    async def _linked(self, request: Request, body: bytes) -> Response:
+        """The page of attention and graph of ``/linked?text=…&beam=…``, made on the spot."""
+        _check_site(request)
+        query: dict[str, Any] = dict(request.query_params)
+        if "beam" in query:
+            query["beam"] = int(query["beam"]) if re.fullmatch(r"\d{1,4}", query["beam"], re.ASCII) else None
+        page = await self._alone(request, lambda: api.linked(self.translator, query))
+        return Response(page, 200, {**HEADERS, "Content-Security-Policy": ALONE}, "text/html")
+
+    async def _call(
+        self, function: Callable[[api.Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
+    ) -> Response:
+        _check_origin(request)
+        call = _parse(body)
+        return _json(await self._alone(request, lambda: function(self.translator, call)))
+
+    async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
+        """An answer of the translator, while no other request asks it. Raises Refused: it is busy for too long."""
+        if self.waiting >= MOST_WAITING:
+            raise Refused(503, "Too many clients at once. Try again in a while.")
+        self.waiting += 1
+        try:
+            await asyncio.wait_for(self._lock.acquire(), PATIENCE)
+        except TimeoutError:
+            raise Refused(503, "The model is busy with other texts. Try again in a while.") from None
+        finally:
+            self.waiting -= 1
+        try:
+            if await request.is_disconnected():
+                raise ClientDisconnect
+            return await run_sync(answer, abandon_on_cancel=True)  # the program may end during a translation
+        except (Refused, ClientDisconnect):
+            raise
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            raise Refused(500, "The translation failed inside the program; its terminal shows where.") from None
+        finally:
+            self._lock.release()
+
+    def _check_host(self, request: Request) -> None:
+        """The host must be a numeric address or a name of this machine, which nobody can redirect."""
+        name = _host_name(request.headers.get("Host", ""))
+        if not name or (name not in self._known and not _is_address(name)):
+            raise Refused(403, "This server answers only under the address that it printed when it started.")
+
+
+def _file(name: str, kind: str) -> tuple[bytes, str]:
+    path = Path(__file__).parent / "page" / name
+    return path.read_bytes() if path.exists() else asset(name).encode(), f"{kind}; charset=utf-8"
+
+
+async def _constant(content: bytes, kind: str, request: Request, body: bytes) -> Response:
+    return Response(content, 200, HEADERS, kind)
+
+
+async def _body(request: Request) -> bytes:
+    """Up to the longest body. What is longer is read for a while: else the client could miss the answer."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > 16 * LONGEST_BODY:
+            break
+    if len(body) > LONGEST_BODY:
+        raise Refused(413, f"The request is too long; at most {LONGEST_BODY:,} bytes are read.")
+    return bytes(body)
+
+
+def _check_origin(request: Request) -> None:
+    origin = request.headers.get("Origin")
+    if origin is not None and origin != f"http://{request.headers.get('Host')}":
+        raise Refused(403, FOREIGN)
+    _check_site(request)
+    if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "The request must be JSON (Content-Type: application/json).")
+
+
+def _check_site(request: Request) -> None:
+    if request.headers.get("Sec-Fetch-Site") not in (None, "same-origin", "none"):
+        raise Refused(403, FOREIGN)
+
+
+def _refusal(request: Request, refused: Exception) -> Response:
+    assert isinstance(refused, Refused)
+    return _json({"error": refused.message}, refused.status)
+
+
+def _no_such_address(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
+        return _json({"error": f"{request.method} is not for this address; {allowed} is."}, 405, {"Allow": allowed})
+    return _json({"error": "There is nothing at this address."}, error.status_code)
+
+
+def _json(value: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse(value, status, {**HEADERS, **(headers or {})})
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused(400, "The request is not valid JSON.") from None
+    if not isinstance(request, dict):
+        raise Refused(400, "The request must be a JSON object.")
+    return request
+
+
+def _host_name(header: str) -> str:
+    """The name or address in a Host header, without its port; empty if there is none."""
+    match = _HOST.fullmatch(header.strip().lower())
+    return match[1].strip("[]") if match else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
