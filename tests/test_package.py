@@ -195,7 +195,7 @@ def branch_points(function: ast.AST) -> int:
 
 def test_the_engine_is_small_and_is_the_engine_alone() -> None:
     texts = [path.read_text(encoding="utf-8") for path in ENGINE]
-    assert sum(len(text.splitlines()) for text in texts) <= 1000
+    assert sum(len(text.splitlines()) for text in texts) <= 900
     for path, text in zip(ENGINE, texts, strict=True):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):

@@ -42,16 +42,17 @@ class NumpyBackend:
         return lambda: copy
 
     def kernels(self, name: str) -> tuple[Any, ...]:
-        found = self._kernels.get(name)
-        if found is None:
-            compiled = kernels.COMPILED.get(name)
-            files = [compiled] if compiled and store.library(compiled) else []
-            files += [name] if name in kernels.NUMPY_NAMES else []
-            modules = [importlib.import_module(f"{__package__}.kernels.{file}") for file in files]
-            if modules and name in kernels.COMPILED_OF_EACH:
-                modules = [modules[0].KERNELS[name]]
-            found = self._kernels[name] = tuple(modules)
-        return found
+        return self._kernels[name] if name in self._kernels else self._load(name)
+
+    def _load(self, name: str) -> tuple[Any, ...]:
+        compiled = kernels.COMPILED.get(name)
+        files = [compiled] if compiled and store.library(compiled) else []
+        files += [name] if name in kernels.NUMPY_NAMES else []
+        modules = [importlib.import_module(f"{__package__}.kernels.{file}") for file in files]
+        if modules and name in kernels.COMPILED_OF_EACH:
+            modules = [modules[0].KERNELS[name]]
+        self._kernels[name] = tuple(modules)
+        return self._kernels[name]
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.cpu_keep_mask(shape, p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .dropout import dropout
+from .activation import dropout
 from .elementwise import where
 from .linear import matmul
 from .op import Arguments, bare, op

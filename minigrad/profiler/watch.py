@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 from .. import cuda
 from ..autograd.graph import name_by_op
 from ..autograd.observer import Observer, attach, detach
-from ..autograd.places import user_frames
 from ..autograd.tape import Node, Variable
+from ..autograd.tracebacks import user_frames
 from .event import MODULE, NODE, OP, STEP, WALK, Event
 from .flops import flops_of
 from .watched import ModuleNames

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from ..autograd.places import at
 from ..autograd.tape import Variable
+from ..autograd.tracebacks import at
 from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value
 from .graph.graph_record import graph_of, last_result_of
 from .graph.graph_values import summary, value_of

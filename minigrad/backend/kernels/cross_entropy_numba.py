@@ -12,7 +12,7 @@ from ..compiled.functions import exp
 from ..compiled.loops import FLOAT32, Cube, Flat, Indices, Rows, fits, grain, inline, laid, loop, scratch
 from ..compiled.native import row, sgemm
 from ..dtype import Array
-from ..in_parts import InParts, Slopes
+from ..in_parts import InParts, Products
 from . import Needs, wanted
 from ._softmax_numba import exp_sum, log, log1p, top
 
@@ -255,7 +255,7 @@ class LogitSlope(InParts):
         slope(len(out), grain(len(out), 8 * out.shape[1]), *self._about, out)
         return out
 
-    def slopes_of_linear(self, weight: Array, x: Array, of_bias: bool) -> Slopes | None:
+    def products(self, weight: Array, x: Array, of_bias: bool) -> Products | None:
         if not (fits(x, weight) and blas.sgemm()):
             return None
         x, weight = laid(x), laid(weight)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.tracebacks import at
 from ...autograd.walk import nodes_behind
 from ...nn.parameter import Parameter
 from ...profiler.watched import memory_of

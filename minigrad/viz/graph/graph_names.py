@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.places import at, cell
 from ...autograd.tape import Node, Variable
+from ...autograd.tracebacks import at, cell
 from ...nn.module import Module
 from ...profiler.watched import ModuleNames
 from ..vector import cut

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.places import user_frame, user_frames
 from ...autograd.tape import Variable
+from ...autograd.tracebacks import user_frame, user_frames
 from ...autograd.walk import nodes_behind
 from ...backend import of
 from ...nn.module import Module

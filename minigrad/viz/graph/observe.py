@@ -17,8 +17,8 @@ from ... import cuda
 from ...autograd.mode import at_end
 from ...autograd.observer import Observer, attach, detach, observed
 from ...autograd.origin import Faint
-from ...autograd.places import user_frame
 from ...autograd.tape import RETAINED, Node, Variable, wrap
+from ...autograd.tracebacks import user_frame
 from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...nn.parameter import Parameter

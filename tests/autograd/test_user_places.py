@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import viz
-from minigrad.autograd.places import at, cell, spelled
+from minigrad.autograd.tracebacks import at, cell, spelled
 from tests.support.cases import cases, raises
 
 FILE = "ipykernel_123/456.py"
