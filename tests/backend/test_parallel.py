@@ -426,7 +426,7 @@ def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) 
     run, launch, shared = parallel._Crew.run, loops.launch, set()
 
     def note(crew: Any, work: Any, blocks: Any) -> None:
-        shared.add(work.__module__.rpartition(".")[2])
+        shared.add(getattr(work, "func", work).__module__.rpartition(".")[2])
         run(crew, work, blocks)
 
     def note_loop(address: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations  # compiled loops read them as text
 
+import marshal
 import os
-import pickle
 import subprocess
 import sys
 from functools import cache
@@ -94,7 +94,7 @@ def compiled() -> Path:
         )
         subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
     library = store.Library()
-    library.add([NAME], pickle.loads(path.read_bytes()))
+    library.add([NAME], marshal.loads(path.read_bytes()))
     for each in (mark, add_up, see, work):
         each.address = library.addresses[each.name]
     return path

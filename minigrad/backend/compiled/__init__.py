@@ -13,3 +13,8 @@ machine code is kept in the user's cache (``store.py``). Later processes load it
     build.py       compiles; run as a program
     machine_code.py  the compiled code on disk: found, or compiled; store.py loads it
 """
+
+from __future__ import annotations
+
+CREW = "crew"  # the unit that is no file of kernels
+Code = dict[str, tuple[str, bytes]]  # by a function's name, its symbol and its machine code

@@ -1,7 +1,7 @@
 """Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
 
 A unit is a file of kernels, or "crew". For each it writes machine code for this machine to the folder, as a file of the
-unit's name: a ``store.Code`` by marshal.
+unit's name: a ``Code`` by marshal.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kernels
-from . import crew, loops
-from .store import CREW, Code
+from . import CREW, Code, crew, loops
 
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity as they are
 # Of all functions that are not called from outside: no wrappers, which take longer to compile than the functions.

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .store import CREW, Code
+from . import CREW, Code
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"

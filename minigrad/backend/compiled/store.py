@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-CREW = "crew"  # the unit that is no file of kernels
+from . import CREW, Code
+
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
 _FIRST = "adam clip_grad_norm cross_entropy dropout elementwise keep_mask layer_norm many muon products relu_dropout"
 _FIRST += " scaled_dot_product_attention scatter_add_rows softmax"
@@ -30,8 +31,6 @@ _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_
 _lock = threading.RLock()
 _library: Library | None = None
 _asked: set[str] = set()  # units that have been loaded, or tried
-
-Code = dict[str, tuple[str, bytes]]  # by a function's name, its symbol and its machine code
 
 
 class Library:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from minigrad.backend import blas
-from minigrad.backend.compiled import machine_code, store
+from minigrad.backend.compiled import CREW, Code, machine_code, store
 from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 pytest.importorskip("llvmlite")
 
 
-def code_of(unit: str) -> store.Code:
+def code_of(unit: str) -> Code:
     """What stands for machine code."""
     return {f"{unit}.first": ("symbol", unit.encode() * 40), f"{unit}.second": ("other", b"\0\xff")}
 
@@ -46,7 +46,7 @@ def made(sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[str]
     """The units that have been compiled, in order: nothing is."""
     units: list[str] = []
 
-    def compiled(wanted: list[str]) -> dict[str, store.Code]:
+    def compiled(wanted: list[str]) -> dict[str, Code]:
         units.extend(wanted)
         return {unit: code_of(unit) for unit in wanted}
 
@@ -288,7 +288,7 @@ def test_a_unit_that_few_programs_need_waits_until_it_is_asked_for(
 
 def test_a_kernel_of_others_loops_is_no_unit(cache: Path) -> None:
     units = machine_code._sources()
-    assert "convolve_numba" in units and "shifted_numba" in units and store.CREW in units
+    assert "convolve_numba" in units and "shifted_numba" in units and CREW in units
     assert "convolve_back_numba" not in units
     assert store.library("convolve_back_numba") is store.library()
 
