@@ -12,37 +12,36 @@ from .tape import Node
 from .tracebacks import spelled
 
 
-def no_start(i: int, root: Any, gradient: Any) -> Exception | None:
-    """Why a walk cannot begin at root number ``i`` with a gradient, or with None; None where it can."""
+def check_start(i: int, root: Any, gradient: Any) -> None:
+    """Raise what is wrong with a walk that begins at root number ``i`` with a gradient, or with None."""
     array = root.array
     if not root._wanted():
-        return RuntimeError(
+        raise RuntimeError(
             "the tensor does not require grad and was made by no recorded op: there is nothing to "
             "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
         )
     if gradient is None:
         text = "grad can be implicitly created only for scalar outputs"
         if array is None:
-            return RuntimeError(f"{text}: pass the gradient of an edge")
+            raise RuntimeError(f"{text}: pass the gradient of an edge")
         if array.size != 1:
             how = "reduce it first (.sum(), .mean()), or pass a gradient of its shape"
-            return RuntimeError(f"{text}, and this tensor has shape {tuple(array.shape)}: {how}")
+            raise RuntimeError(f"{text}, and this tensor has shape {tuple(array.shape)}: {how}")
         if dt.kind_of(array) == "f":
-            return None
+            return
         text = text.replace("scalar", "real scalar")
-        return RuntimeError(f"{text} but got {dt.of(array)}: take its .real or .abs(), or pass a gradient")
+        raise RuntimeError(f"{text} but got {dt.of(array)}: take its .real or .abs(), or pass a gradient")
     if not isinstance(gradient, Traced):
-        return TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
+        raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
     other: Any = gradient.array
     if other.shape != array.shape:
         shapes = [f"put[{i}] has a shape of {Size(x.shape)}" for x in (other, array)]
-        return RuntimeError(f"Mismatch in shape: grad_out{shapes[0]} and out{shapes[1]}.")
+        raise RuntimeError(f"Mismatch in shape: grad_out{shapes[0]} and out{shapes[1]}.")
     if of(other).device_of(other) != (where := of(array).device_of(array)):
-        return RuntimeError(f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')")
+        raise RuntimeError(f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')")
     if {dt.kind_of(other), dt.kind_of(array)} == {"c", "f"}:
         same = f"grad_output[{i}] and output[{i}] are required to have the same dtype"
-        return RuntimeError(f"{same}: they have {dt.of(other)} and {dt.of(array)}")
-    return None
+        raise RuntimeError(f"{same}: they have {dt.of(other)} and {dt.of(array)}")
 
 
 def walked_twice(node: Node) -> RuntimeError:

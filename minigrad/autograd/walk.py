@@ -91,8 +91,8 @@ def _start(i: int, root: Any, gradient: Any) -> Variable:
     if array is None and gradient is not None:  # an edge's, whose node does not know its result
         return gradient
     is_loss = gradient is None and root._node is not None and array is not None and array.size == 1
-    if not (is_loss and array.dtype.kind == "f") and (problem := errors.no_start(i, root, gradient)) is not None:
-        raise problem
+    if not (is_loss and array.dtype.kind == "f"):
+        errors.check_start(i, root, gradient)
     if gradient is None:
         return wrap(xp(array).ones_like(array))
     return gradient if gradient.array.dtype == array.dtype else cast(gradient, array.dtype)
