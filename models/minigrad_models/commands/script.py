@@ -17,11 +17,8 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Put the program's folder and arguments where it expects them.
-
-    Raises:
-        FileNotFoundError: there is no such file. ModuleNotFoundError: there is no such module.
-    """
+    """Put the program's folder and arguments where it expects them. Raises FileNotFoundError: there is no such file;
+    ModuleNotFoundError: there is no such module."""
     program = options.program
     sys.argv = [program, *options.arguments]
     sys.path[0] = os.getcwd() if options.is_module else os.path.dirname(os.path.realpath(program))

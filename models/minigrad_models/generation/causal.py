@@ -65,8 +65,7 @@ class Causal(Writes):
             tokens: (B, T).
             mask: (B, T), True at tokens, False at padding before or after them; None without padding.
 
-        Raises:
-            ValueError: more tokens than the model sees.
+        Raises ValueError: more tokens than the model sees.
         """
         if tokens.shape[1] > self.context:
             raise ValueError(

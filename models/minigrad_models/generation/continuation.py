@@ -54,8 +54,7 @@ class Prompts:
         start: the tokens (B, T). Padding repeats a row's first token: so no search meets one that a prompt lacks.
         first: the first token of each row that is no padding (N).
 
-    Raises:
-        ValueError: no prompt, an empty one, or a token out of the vocabulary.
+    Raises ValueError: no prompt, an empty one, or a token out of the vocabulary.
     """
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
@@ -87,8 +86,7 @@ class Plain(Prompts):
             each token is predicted from as many as the model can see, and a cache is of no use from there on; with
             more, the cache is filled anew only after so many tokens. A batch's windows move together.
 
-    Raises:
-        ValueError: as ``Prompts``, or a stride out of range.
+    Raises ValueError: as ``Prompts``, or a stride out of range.
     """
 
     def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):

@@ -64,8 +64,7 @@ def write(
         on_token: called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
             search, whose tokens are known at its end alone.
 
-    Raises:
-        ValueError: an empty prompt, a token out of the vocabulary, or a value out of range.
+    Raises ValueError: an empty prompt, a token out of the vocabulary, or a value out of range.
     """
     decoder = model.begin(prompts, **strides(model, search.stride))
     if search.repetition_penalty != 1:
@@ -131,9 +130,8 @@ class Writes(nn.Module):
         Returns:
             A text, several texts, or the tokens of each, ``end`` included: as the prompts are.
 
-        Raises:
-            ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of range,
-                or options that exclude each other.
+        Raises ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of
+        range, or options that exclude each other.
         """
         check_exclusive(temperature, top_k, top_p, beams)
         if temperature is None:

@@ -7,11 +7,8 @@ from minigrad import Tensor
 
 
 def moved(device: str, *tensors: Tensor) -> list[Tensor]:
-    """Tensors on the CPU, of one dtype, on a device: one copy moves them together.
-
-    Raises:
-        TypeError: they have several dtypes.
-    """
+    """Tensors on the CPU, of one dtype, on a device: one copy moves them together. Raises TypeError: they have several
+    dtypes."""
     if mg.device(device).type == "cpu":
         return list(tensors)
     if len({tensor.dtype for tensor in tensors}) > 1:

@@ -14,8 +14,7 @@ def data_set(*parts: str, what: str, instead: str) -> Path:
     Args:
         parts: its path in the folder. what: its name for a person. instead: what to do where it is missing.
 
-    Raises:
-        FileNotFoundError: it is not there; the message says what to do.
+    Raises FileNotFoundError: it is not there; the message says what to do.
     """
     name, folder = "/".join(parts), os.environ.get(VARIABLE)
     if folder and (path := Path(folder, *parts)).exists():

@@ -35,11 +35,7 @@ def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likelie
 
 
 def search_of(options: argparse.Namespace) -> Search:
-    """The search of the options.
-
-    Raises:
-        ValueError: some of them have no effect beside others.
-    """
+    """The search of the options. Raises ValueError: some of them have no effect beside others."""
     limits = options.top_k, options.top_p
     check_exclusive(options.temperature, *limits, options.beams, lambda name: "--" + name.replace("_", "-"))
     temperature = 1.0 if options.temperature is None else options.temperature

@@ -62,11 +62,8 @@ class Program:
     # Reading ------------------------------------------------------------------------------------------------
 
     def find(self, path: Path) -> Path:
-        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself.
-
-        Raises:
-            FileNotFoundError: there is none; the message lists the runs.
-        """
+        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself. Raises
+        FileNotFoundError: there is none; the message lists the runs."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -75,21 +72,15 @@ class Program:
         raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 
     def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-        """The file of a model, the checkpoint in it, and what that says besides weights.
-
-        Raises:
-            FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
-        """
+        """The file of a model, the checkpoint in it, and what that says besides weights. Raises FileNotFoundError:
+        there is none; ValueError, RuntimeError: it is damaged, or of another program."""
         file = self.find(path)
         checkpoint = read_checkpoint(file)
         return file, checkpoint, self.checked(file, checkpoint.get("extra"))
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
-        """What a checkpoint says besides weights.
-
-        Raises:
-            ValueError: the file is of another program, of another version of this one, or damaged.
-        """
+        """What a checkpoint says besides weights. Raises ValueError: the file is of another program, of another version
+        of this one, or damaged."""
         if not isinstance(description, dict) or description.get("program") not in (self.name, *self.earlier):
             raise ValueError(f"{path} is a training's checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
@@ -105,9 +96,8 @@ class Program:
 
         Settings that are newer than the training count as their defaults.
 
-        Raises:
-            ValueError: the training has another configuration; the message lists what differs. RuntimeError: its
-                checkpoint is damaged.
+        Raises ValueError: the training has another configuration; the message lists what differs; RuntimeError: its
+        checkpoint is damaged.
         """
         path = folder / LAST
         if not path.exists():
@@ -140,11 +130,8 @@ class Program:
 
     def set_aside(self, folder: Path, place: Path) -> None:
         """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
-        ``place`` into theirs. Nothing is deleted.
-
-        Raises:
-            BlockingIOError: a process is training there. OSError: they cannot be renamed; they are where they were.
-        """
+        ``place`` into theirs. Nothing is deleted. Raises BlockingIOError: a process is training there; OSError: they
+        cannot be renamed; they are where they were."""
         if not self._files(folder):
             return
         with locked(folder):
@@ -171,11 +158,7 @@ class Program:
 
 
 def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:
-    """Write the file of the trained model.
-
-    Raises:
-        OSError: it cannot be written; an old file is unharmed.
-    """
+    """Write the file of the trained model. Raises OSError: it cannot be written; an old file is unharmed."""
     path = folder / MODEL
     write_checkpoint(path, {"model": weights, "step": step, "extra": description})
     return path

@@ -33,9 +33,7 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
             the work of all.
         alone: why there can be but one rank; "" if there may be several.
 
-    Raises:
-        ValueError: there are more ranks than batches in an update, or may not be several.
-        Whatever ``train`` raises.
+    Raises ValueError: there are more ranks than batches in an update, or may not be several. Whatever ``train`` raises.
     """
     started = place.find().size
     ranks = s.ranks if started == 1 else started

@@ -57,8 +57,7 @@ class Sections:
         FREE: settings that do not affect the result of a training: they may change when it resumes.
         LATER: sections of which that is true as a whole.
 
-    Raises:
-        ValueError: a value out of range; the message names the setting.
+    Raises ValueError: a value out of range; the message names the setting.
     """
 
     PRESETS: ClassVar[Path]
@@ -123,11 +122,8 @@ class Sections:
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Self:
-        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults.
-
-        Raises:
-            ValueError: an unknown section or setting, or a value of another type.
-        """
+        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults. Raises ValueError: an unknown
+        section or setting, or a value of another type."""
         return cls().changed(_checked(cls, parts, where))
 
     # Files --------------------------------------------------------------------------------------------------
@@ -146,11 +142,8 @@ class Sections:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The settings of a TOML file.
-
-        Raises:
-            FileNotFoundError: there is no such file. ValueError: not TOML, or wrong settings.
-        """
+        """The settings of a TOML file. Raises FileNotFoundError: there is no such file; ValueError: not TOML, or wrong
+        settings."""
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
             raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")

@@ -31,10 +31,7 @@ def trainer_of(
     carried: Any = None,
 ) -> Trainer:
     """The loop of a causal model, whose evaluations have a ``METRIC``; the other arguments are those of ``Trainer``.
-
-    Raises:
-        ValueError: settings of the rates or of the loop that cannot be.
-    """
+    Raises ValueError: settings of the rates or of the loop that cannot be."""
     optimizer = s.make_optimizer(model)
     return Trainer(
         model,
@@ -57,8 +54,7 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
         settings: the text of settings.toml. about: printed before the first update.
         fresh: an earlier training is renamed.
 
-    Raises:
-        As ``Trainer.fit``.
+    Raises As ``Trainer.fit``.
     """
     trainer.check()
     if fresh and is_first():

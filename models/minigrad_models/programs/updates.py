@@ -108,11 +108,8 @@ def optimizer_of(
 
 
 def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
-    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``.
-
-    Raises:
-        ValueError: the rate would rise to the end of the training and beyond, or not end as it should.
-    """
+    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``. Raises
+    ValueError: the rate would rise to the end of the training and beyond, or not end as it should."""
     if s.schedule == "inverse_sqrt":
         return schedules.inverse_sqrt(s.warm_up)
     if s.warm_up >= s.steps:

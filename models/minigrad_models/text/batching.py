@@ -38,8 +38,7 @@ class TokenBatches(Sampler[list[int]]):
         shuffle: False goes from short to long, in every epoch.
         pool: pairs that are sorted together.
 
-    Raises:
-        ValueError: lengths of another shape, or no room for a token.
+    Raises ValueError: lengths of another shape, or no room for a token.
     """
 
     def __init__(

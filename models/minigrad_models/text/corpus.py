@@ -36,8 +36,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
     Returns:
         Split -> pairs: "train", and "validation" and "test" if they exist.
 
-    Raises:
-        FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
+    Raises FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
     """
     for path in paths:
         if not path.exists():

@@ -66,9 +66,8 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
                 and ``longest`` stay the same; None keeps the ids in memory.
             progress: show a bar on stderr after two seconds (if tqdm is installed).
 
-        Raises:
-            ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described.
-            OSError: the sentences cannot be read, or the folder cannot be written to.
+        Raises ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described; OSError: the
+        sentences cannot be read, or the folder cannot be written to.
         """
         corpus, dtype = len(pairs.source), _id_type(tokenizers)
         if folder is None:

@@ -70,10 +70,8 @@ class Lines(Texts):
     pass checks the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file,
     which goes with this object. The file must not change.
 
-    Raises:
-        ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
-            later, a shorter file.
-        OSError: the file cannot be read.
+    Raises ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
+    later, a shorter file; OSError: the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -46,9 +46,8 @@ def bleu(
         bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000. They take about 40 bytes
             per sample and sentence.
 
-    Raises:
-        ValueError: no sentences, sides of different length, or an unknown tokenizer.
-        ImportError: sacrebleu is missing, or a package that its tokenizer needs.
+    Raises ValueError: no sentences, sides of different length, or an unknown tokenizer; ImportError: sacrebleu is
+    missing, or a package that its tokenizer needs.
     """
     return _score(_bleu(tokenize, lowercase), found, references, bootstrap)
 
@@ -129,8 +128,7 @@ def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     From Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the
     ``lc.norm.tok`` files of the data set: all 93,042 sentences are equal, to the character.
 
-    Raises:
-        ValueError: ``language`` is no language code. ImportError: sacremoses is missing.
+    Raises ValueError: ``language`` is no language code; ImportError: sacremoses is missing.
     """
     normalizer, tokenizer = _moses(language)
     # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last

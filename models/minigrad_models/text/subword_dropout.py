@@ -28,8 +28,7 @@ class SubwordSampler:
         dropout: the probability, at each step, of skipping a possible merge: 0 gives ``tokenizer.encode``, 1
             gives characters.
 
-    Raises:
-        ValueError: a unigram tokenizer, or a dropout that is no probability.
+    Raises ValueError: a unigram tokenizer, or a dropout that is no probability.
     """
 
     def __init__(self, tokenizer: SubwordTokenizer, dropout: float = 0.1, seed: int = 0) -> None:

@@ -29,8 +29,7 @@ def word_pieces(
         strip_accents: leave out accents; None: if texts become lower-case.
         split_chinese: each Chinese character is a word.
 
-    Raises:
-        ValueError: it lacks [CLS] or [SEP]. ImportError: no tokenizers library.
+    Raises ValueError: it lacks [CLS] or [SEP]; ImportError: no tokenizers library.
     """
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
@@ -62,9 +61,8 @@ def train_word_pieces(
         min_frequency: pieces that are rarer together are not joined.
         progress: show bars on stderr.
 
-    Raises:
-        ValueError: no text, or a vocabulary too large or without room for its characters.
-        ImportError: no tokenizers library.
+    Raises ValueError: no text, or a vocabulary too large or without room for its characters; ImportError: no tokenizers
+    library.
     """
     check_vocabulary(vocabulary)
     library = load_library()

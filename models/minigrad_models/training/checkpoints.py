@@ -43,7 +43,7 @@ from pathlib import Path
 from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
-from minigrad.serialization import load, save
+from minigrad.serialization import load, save, source
 from minigrad.serialization.schema import check, check_like, check_size, short
 
 from .lock import locked
@@ -54,15 +54,8 @@ MOST = 2**53  # of every count: a step, a line, an epoch
 _TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
-DAMAGE: tuple[type[Exception], ...] = (
-    RuntimeError,
-    EOFError,
-    pickle.UnpicklingError,
-    ValueError,
-    TypeError,
-    LookupError,
-)
-DAMAGE += (AttributeError, OverflowError, RecursionError, MemoryError)
+DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
+ADVICE = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
 
 
 class Content(TypedDict, total=False):
@@ -131,11 +124,8 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``.
-
-        Raises:
-            RuntimeError: ``last`` is damaged, or holds no training.
-        """
+        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``. Raises RuntimeError: that is
+        damaged, or holds no training."""
         files = self._files()
         if not self.last.exists():
             return files
@@ -179,11 +169,9 @@ class RunFolder:
         """Delete what killed processes were writing, and all snapshots but those of some steps."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.tmp"):
-                if not _TEMPORARY.fullmatch(path.name):
-                    continue
-                if path.is_dir():
+                if _TEMPORARY.fullmatch(path.name) and path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
-                else:  # of earlier versions
+                elif _TEMPORARY.fullmatch(path.name):  # of earlier versions
                     path.unlink(missing_ok=True)
         for path in self._files():
             if int(path.stem) not in steps:
@@ -202,25 +190,21 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
     """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
-    are read from the file when they are used.
-
-    Raises:
-        FileNotFoundError: there is none. RuntimeError: it is damaged, or not a checkpoint of a run.
-    """
+    are read from the file when they are used. Raises FileNotFoundError: there is none; RuntimeError: it is damaged, or
+    not a checkpoint of a run."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
     if file.is_char_device():
         raise RuntimeError(f"{file} is a device, which may have no end, not a checkpoint")
-    advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
     try:
         checkpoint = load(file, map_location="cpu", mmap=mmap)
         check_size(checkpoint)
     except DAMAGE as error:
         reason = str(error).removeprefix(f"cannot load {file}: ").partition(" What to do:")[0].rstrip(".")
-        raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
+        raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {ADVICE}") from error
     if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
-        raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
+        raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {ADVICE}")
     if (version := checkpoint.get("version")) != VERSION:
         other = "unknown" if version is None else short(version)
         raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
@@ -229,7 +213,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:
-        raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {advice}") from None
+        raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {ADVICE}") from None
     return checkpoint
 
 
@@ -250,9 +234,8 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
         if 0 < len(missing) < len(required):  # none of them: another rule's state, such as Muon's
             raise ValueError(f"{where} lacks {', '.join(missing)}")
         for name in starts.keys() & values.keys():
-            check_like(
-                values[name], parameters[number].detach() if isinstance(starts[name], str) else 0, f"{where}.{name}"
-            )
+            like = parameters[number].detach() if isinstance(starts[name], str) else 0
+            check_like(values[name], like, f"{where}.{name}")
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:

@@ -59,10 +59,6 @@ class Ranks:
             distributed.destroy_process_group(self._group)
         self._group = self._buckets = None
 
-    def of_first_if(self, condition: bool, make: Callable[[], T]) -> T | None:
-        """The same where a condition holds, which is the same on all ranks; else None."""
-        return self.of_first(make) if condition else None
-
     def send(self, tensors: Iterable[Tensor]) -> None:
         """Give all ranks the tensors of rank 0."""
         if self.count > 1:
@@ -70,11 +66,8 @@ class Ranks:
                 distributed.broadcast(tensor.detach(), src=0)
 
     def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share) -> list[Part]:
-        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order.
-
-        Raises:
-            ValueError: a weight is not positive.
-        """
+        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order. Raises
+        ValueError: a weight is not positive."""
         parts = add_gradients(model, loss, batches, step, share)
         if self.count == 1:
             return parts

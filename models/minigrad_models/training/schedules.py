@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
-
-from minigrad.optim.lr_scheduler import LambdaLR, LRScheduler
 
 Schedule = Callable[[int], float]
 
@@ -66,17 +63,6 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
         return before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
 
     return lambda e: before(e) if e < begin else decay(e)
-
-
-def resume(schedule: LRScheduler, state: dict[str, Any]) -> None:
-    """Continue a schedule from its ``state_dict``.
-
-    A LambdaLR may have a new function, for another number of steps: its rate holds from the next update on,
-    where the optimiser's state still has the rate of the old one.
-    """
-    schedule.load_state_dict(state)
-    if isinstance(schedule, LambdaLR):
-        schedule._update_lr(schedule.last_epoch)
 
 
 def _check(name: str, warmup: int, steps: int) -> None:

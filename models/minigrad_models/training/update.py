@@ -59,15 +59,12 @@ class Updated:
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("norm of the gradient", norm)):
             if not math.isfinite(value):
-                harm = "the weights and earlier checkpoints are unharmed"
-                if not self.is_known:
-                    harm = (
-                        "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints "
-                        "are unharmed"
-                    )
+                late = "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints"
+                harm = "the weights and earlier checkpoints" if self.is_known else late
                 raise RuntimeError(
-                    f"the {name} is {value} in step {self.step}; {harm}. Try a lower learning rate, a longer warmup, "
-                    "or a smaller clip; minigrad.autograd.detect_anomaly() names the op that made the first such number"
+                    f"the {name} is {value} in step {self.step}; {harm} are unharmed. Try a lower "
+                    "learning rate, a longer warmup, or a smaller clip; minigrad.autograd.detect_anomaly() names the op "
+                    "that made the first such number"
                 )
         return loss, norm
 
@@ -101,7 +98,7 @@ def update(
     batches: Iterable[Any],
     clip: float | None,
     step: int,
-    gradients: Callable[[Iterable[Any], int], list[Part]] | None = None,
+    gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
     """Change the weights by the gradient of the mean loss of all batches.
 
@@ -111,14 +108,13 @@ def update(
 
     Args:
         loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
-        gradients: adds up the gradients of the batches of a step, perhaps over several ranks, and returns their parts.
+        gradients: ``add_gradients``, or that of several ranks.
 
-    Raises:
-        RuntimeError: the loss or the norm is not finite; the weights are unchanged. On a GPU, reading them raises.
-        ValueError: a weight is not positive.
+    Raises RuntimeError: the loss or the norm is not finite; the weights are unchanged. On a GPU, reading them raises;
+    ValueError: a weight is not positive.
     """
     optimizer.zero_grad()
-    parts = gradients(batches, step) if gradients else add_gradients(model, loss, batches, step)
+    parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     present = [p.grad for p in parameters if p.grad is not None]
     factor = parts[0].weight / sum(part.weight for part in parts)
@@ -135,11 +131,8 @@ def update(
 
 
 def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
-    """Add up the gradients of one rank's batches, with weights relative to the first of them.
-
-    Raises:
-        ValueError: a weight is not positive.
-    """
+    """Add up the gradients of one rank's batches, with weights relative to the first of them. Raises ValueError: a
+    weight is not positive."""
     parts: list[Part] = []
     for number, batch in _seeded(batches, step, share):
         if number % share.count != share.rank:

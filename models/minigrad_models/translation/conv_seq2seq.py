@@ -35,8 +35,7 @@ class Config:
         positions: tokens of the longest sentence.
         source_vocabulary: entries of the source's vocabulary; None if the languages share one.
 
-    Raises:
-        ValueError: an even kernel; a dropout that is no probability.
+    Raises ValueError: an even kernel; a dropout that is no probability.
     """
 
     def __init__(
@@ -142,11 +141,8 @@ class ConvSeq2Seq(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, source: bool = False) -> Tensor:
-        """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D).
-
-        Raises:
-            ValueError: the sentence is longer than the model's positions.
-        """
+        """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D). Raises ValueError: the
+        sentence is longer than the model's positions."""
         length = tokens.shape[1]
         if length > self.config.positions:
             raise ValueError(

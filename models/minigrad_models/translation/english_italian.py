@@ -81,8 +81,7 @@ def load(split: str = "train", size: int | None = None) -> list[Pair]:
     Args:
         split: "train" (50,000 pairs), "validation" or "test" (1,000 each).
 
-    Raises:
-        ValueError: for an unknown split, or a size below 0 or above that of the split.
+    Raises ValueError: for an unknown split, or a size below 0 or above that of the split.
     """
     if split not in SPLITS:
         raise ValueError(f"load: no split {split!r}; there are {', '.join(SPLITS)}")

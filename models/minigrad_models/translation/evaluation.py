@@ -142,9 +142,8 @@ def report(
         bootstrap: samples for BLEU's confidence interval; 0: none.
         tokenizer: sacrebleu's, for BLEU; "auto": by the language.
 
-    Raises:
-        ValueError: no sentences, or sides of different length. ImportError: sacrebleu, or its tokenizer's
-            dictionary, is missing.
+    Raises ValueError: no sentences, or sides of different length; ImportError: sacrebleu, or its tokenizer's
+    dictionary, is missing.
     """
     texts = [t if isinstance(t, str) else t.text for t in translations]
     if sources is None:
@@ -184,11 +183,7 @@ def report(
 
 
 def write(path: Path, results: Report, translations: Sequence[Translated]) -> None:
-    """Write a report as JSON, with all translations, in one step.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write a report as JSON, with all translations, in one step. Raises OSError: it cannot be written."""
     everything = {**results.as_dict(), "translations": [t.text for t in translations]}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)

@@ -25,8 +25,7 @@ def r_drop_loss(
         label_smoothing: of the cross-entropies.
         ignore_index: a target that does not count: padding.
 
-    Raises:
-        ValueError: α is negative.
+    Raises ValueError: α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")

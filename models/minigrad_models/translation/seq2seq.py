@@ -46,8 +46,7 @@ class Config:
         positions: tokens of the longest sentence.
         source_vocabulary: entries of the source's vocabulary; None if the languages share one.
 
-    Raises:
-        ValueError: an unknown cell or attention; a dropout that is no probability.
+    Raises ValueError: an unknown cell or attention; a dropout that is no probability.
     """
 
     def __init__(

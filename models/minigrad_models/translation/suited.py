@@ -17,11 +17,8 @@ OFTEN = 5  # a subword stands so often, or is not one
 
 
 def suited(values: dict[str, Any]) -> Settings:
-    """The settings for the pairs of ``values["data"]``; the other values are given, and hold.
-
-    Raises:
-        FileNotFoundError, ValueError: pairs that cannot be read, or values that make no sense.
-    """
+    """The settings for the pairs of ``values["data"]``; the other values are given, and hold. Raises FileNotFoundError,
+    ValueError: pairs that cannot be read, or values that make no sense."""
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
     chosen = {**sizes(len(train.source), values), **_tokens(train, start)}

@@ -42,9 +42,8 @@ class Config:
         position_encoding: "sinusoidal" adds sines to embeddings, as the paper does; "rotary" rotates the
             queries and keys of self-attention (Su et al. 2021, arXiv 2104.09864).
 
-    Raises:
-        ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is
-            unknown, or D/H is odd with rotary positions.
+    Raises ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is unknown, or
+    D/H is odd with rotary positions.
     """
 
     activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's, as the paper gives none
@@ -126,8 +125,7 @@ class Transformer(TranslationModel):
             start: the position of the first token.
             source: the tokens are those of the source.
 
-        Raises:
-            ValueError: the sentence is longer than the model's positions.
+        Raises ValueError: the sentence is longer than the model's positions.
         """
         end = start + tokens.shape[1]
         if end > self.config.positions:

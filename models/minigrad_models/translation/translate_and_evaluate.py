@@ -47,11 +47,8 @@ def translate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options without effect, before anything is read or written.
-
-    Raises:
-        ValueError: there are some. ImportError: a library for --attention is missing.
-    """
+    """Refuse options without effect, before anything is read or written. Raises ValueError: there are some;
+    ImportError: a library for --attention is missing."""
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
@@ -152,11 +149,8 @@ def _chunks(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation.
-
-    Raises:
-        ValueError: a line is not UTF-8, has NUL in it, or does not end.
-    """
+    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation. Raises
+    ValueError: a line is not UTF-8, has NUL in it, or does not end."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0

@@ -54,11 +54,8 @@ class Batch(NamedTuple):
 
 
 def read(settings: DataSettings) -> dict[str, Pairs]:
-    """The sentence pairs by split: "train", and "validation" and "test" if they exist.
-
-    Raises:
-        FileNotFoundError, ValueError: no data, or data that cannot be read.
-    """
+    """The sentence pairs by split: "train", and "validation" and "test" if they exist. Raises FileNotFoundError,
+    ValueError: no data, or data that cannot be read."""
     splits = _all(settings)
     train = splits["train"]
     if 0 < settings.pairs < len(train.source):

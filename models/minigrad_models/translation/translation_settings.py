@@ -106,11 +106,7 @@ class DecodingSettings:
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections.
-
-    Raises:
-        ValueError: a value out of range; the message names the setting.
-    """
+    """All sections. Raises ValueError: a value out of range; the message names the setting."""
 
     PRESETS, FREE, LATER = PRESETS, FREE, ("decoding",)
 

@@ -112,12 +112,8 @@ class Translator:
 
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
-        """The model of a run's folder, or of a file.
-
-        Raises:
-            FileNotFoundError: there is none. ValueError, RuntimeError: the file is damaged, or not a model of
-                this program.
-        """
+        """The model of a run's folder, or of a file. Raises FileNotFoundError: there is none; ValueError, RuntimeError:
+        the file is damaged, or not a model of this program."""
         return cls(*run.load(Path(path), device))
 
     @property
@@ -151,8 +147,7 @@ class Translator:
             batch: the number of sentences to translate together.
             progress: called with the number of sentences after each batch.
 
-        Raises:
-            ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
+        Raises ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
         """
         search = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}
@@ -227,8 +222,7 @@ class Translator:
 
         A notebook shows it, and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``.
 
-        Raises:
-            ValueError: the translation of an empty sentence, which has no attention, or a model that has none.
+        Raises ValueError: the translation of an empty sentence, which has no attention, or a model that has none.
         """
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
@@ -245,11 +239,8 @@ class Translator:
         return AttentionView.of_beam(beam, translation.source)
 
     def linked(self, translation: Translation) -> Linked:
-        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward.
-
-        Raises:
-            ValueError: as ``look``.
-        """
+        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward. Raises
+        ValueError: as ``look``."""
         from minigrad.viz import graph
         from minigrad.viz.linked import Linked
 

@@ -60,11 +60,8 @@ def extra(
 
 
 def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings, Examples]:
-    """The model of a run (if it is not finished, the best so far), or of a file, with what it shows of itself.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
-    """
+    """The model of a run (if it is not finished, the best so far), or of a file, with what it shows of itself. Raises
+    FileNotFoundError: there is none; ValueError, RuntimeError: it is damaged, or of another program."""
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))
@@ -90,8 +87,7 @@ def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPa
 
     Settings that are newer than the training count as their defaults.
 
-    Raises:
-        ValueError: the training has other settings, which are listed. RuntimeError: its checkpoint is damaged.
+    Raises ValueError: the training has other settings, which are listed; RuntimeError: its checkpoint is damaged.
     """
     description = PROGRAM.started(folder, configuration(settings, train))
     if description is None:

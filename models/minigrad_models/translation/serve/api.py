@@ -117,8 +117,7 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
     Args:
         request: ``text``, of one or many sentences, and ``beam``, the number of beams (by default the model's).
 
-    Raises:
-        Refused: the request is malformed (400), or the text cannot be translated (422).
+    Raises Refused: the request is malformed (400), or the text cannot be translated (422).
     """
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
@@ -151,8 +150,7 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
     Args:
         request: ``source`` and ``target``, one sentence each, as ``translate`` returned them.
 
-    Raises:
-        Refused: the request is malformed (400), or there is too much to show (422).
+    Raises Refused: the request is malformed (400), or there is too much to show (422).
     """
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
@@ -172,8 +170,7 @@ def linked(translator: Translator, request: dict[str, Any]) -> str:
     Args:
         request: ``text``, a sentence as ``translate`` returned it, and ``beam``.
 
-    Raises:
-        Refused: the request is malformed (400), or there is too much to show, or nothing (422).
+    Raises Refused: the request is malformed (400), or there is too much to show, or nothing (422).
     """
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))

@@ -51,8 +51,7 @@ class Server:
         port: 0 takes a free one.
         host: a name or address of this machine; other machines cannot reach 127.0.0.1.
 
-    Raises:
-        OSError: the port is taken or may not be used, or the host is unknown. ValueError: no such port.
+    Raises OSError: the port is taken or may not be used, or the host is unknown; ValueError: no such port.
     """
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
