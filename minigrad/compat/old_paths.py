@@ -13,7 +13,7 @@ from .absent import rows
 
 MODELS = "minigrad_models"
 _MODULES = """
-models | translation.transformer translation.seq2seq translation.conv_seq2seq translation.r_drop translation.decoding
+models | translation.transformer translation.seq2seq translation.conv_seq2seq r_drop=translation.encoder_decoder translation.decoding
     generation.cache generation.causal generation.continuation generation=generation.generate architectures.autoencoder
     architectures.classifiers architectures.layers architectures.pretrained architectures.relative
     architectures.skip_gram translation=translation.encoder_decoder music.music_transformer gpt.gpt2 gpt.transformer_xl
@@ -21,8 +21,9 @@ models | translation.transformer translation.seq2seq translation.conv_seq2seq tr
 text | generate=generation.beam_search risk=generation.minimum_bayes_risk
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
     data=translation.translation_data training=translation.train_translator run=translation.translator_run
-    loss=translation.translation_loss
+    loss=translation.train_translator
 training | settings=training.trainer_settings
+programs | typed=programs.folder
 viz | viz.training viz.piano_roll
 """
 PLACES = {  # longer paths first

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
+from typing import Any
 
 from ..programs.command_line import Command, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import compat, completion, profile, version, viz
-from .systems import SYSTEMS, system
+from . import completion, script, version, viz
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -31,15 +32,21 @@ examples:
 
 A training that was stopped in any way goes on when the same command is given again.
 """
-
-
+SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
+    "gpt": "train a language model on a text, and write with it",
+    "bert": "pre-train BERT, fine-tune it, search by meaning",
+    "music": "train a Music Transformer, and write music with it",
+}
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
-    Command("profile", "run a program, and tell where its time goes", profile.add, profile.run),
+    Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
     Command(
-        "compat", "run a program written for PyTorch: in it, `import torch` gives minigrad", compat.add, compat.run
+        "compat",
+        "run a program written for PyTorch: in it, `import torch` gives minigrad",
+        script.add_program,
+        script.compat,
     ),
     Command("completion", "print a shell's completion of these commands", completion.add, completion.run),
 )
@@ -49,8 +56,13 @@ def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
     p.add_argument("--version", action=version.Versions, help="print the versions of minigrad and what it runs on")
-    p.set_defaults(parser=p)  # for ``completion``, which describes it
+    p.set_defaults(parser=p, systems=lambda: {name: system(name).parser() for name in SYSTEMS})  # for ``completion``
     return p
+
+
+def system(name: str) -> Any:
+    """The command line of a system, imported when it is asked for: ``minigrad --help`` needs no model."""
+    return import_module(f"..{name}.{name}_command", __package__)
 
 
 def main(argv: list[str] | None = None) -> int:

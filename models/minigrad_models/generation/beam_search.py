@@ -83,13 +83,11 @@ class RepetitionPenalty:
         self.decoder, self.penalty, self.start = decoder, penalty, decoder.start
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """See ``Decoder``."""
         logits = self.decoder.next_logits(tokens)
         seen = logits.gather(1, tokens)
         return logits.scatter(1, tokens, where(seen > 0, seen / self.penalty, seen * self.penalty))
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """See ``Decoder``."""
         self.decoder.reorder(rows, beam_size)
 
 
@@ -261,8 +259,7 @@ def beam_search(
     beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
     length = 0
     while beam.active:
-        length += 1
-        beam.step(length)
+        beam.step(length := length + 1)
     return [hypotheses[:beam_size] for hypotheses in beam.finished]
 
 
@@ -286,16 +283,7 @@ def _check_exponent(alpha: float) -> None:
 
 @dataclass
 class _Beam:
-    """The beams of all active sentences; the arguments are those of ``beam_search``.
-
-    Attributes:
-        active: the numbers of the sentences that are not done, b of them.
-        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
-        texts: the new tokens of each row.
-        log_p: of each row (b, W).
-        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
-        finished: the finished hypotheses of each sentence, the best first.
-    """
+    """The beams of all active sentences, b of them; the arguments are those of ``beam_search``."""
 
     decoder: Decoder
     size: int
@@ -306,12 +294,14 @@ class _Beam:
     eos: int | None
 
     def __post_init__(self) -> None:
-        self.tokens = self.decoder.start
-        self.active = list(range(len(self.limits)))
-        self.texts: list[list[int]] = [[] for _ in self.limits]
-        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)
-        self.covered: Tensor | None = None
-        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]
+        self.tokens = (
+            self.decoder.start
+        )  # (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first
+        self.active = list(range(len(self.limits)))  # the numbers of the sentences that are not done
+        self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
+        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)  # of each row (b, W)
+        self.covered: Tensor | None = None  # the attention of each row to each source token so far (N, S)
+        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, the best first
 
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank those that end."""

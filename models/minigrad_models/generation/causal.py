@@ -71,8 +71,9 @@ class Causal(Writes):
             raise ValueError(
                 f"{tokens.shape[1]:,} tokens are more than the {self.context:,} that the model sees at once"
             )
-        positions, seen = mg.arange(tokens.shape[1], device=tokens.device)[None], None
-        if mask is not None:
+        if mask is None:
+            positions, seen = mg.arange(tokens.shape[1], device=tokens.device)[None], None
+        else:
             positions = continuation.positions_of(mask)
             seen = self.seen(positions, mask)
         states = [self.embed(tokens, positions)]

@@ -58,7 +58,11 @@ class Prompts:
     """
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
-        check_prompts(prompts, vocabulary)
+        if not prompts or not all(prompts):
+            raise ValueError("a prompt has no tokens: a language model continues at least one")
+        for token in (min(map(min, prompts)), max(map(max, prompts))):
+            if not 0 <= token < vocabulary:
+                raise ValueError(f"a prompt has token {token}, and the vocabulary ends at {vocabulary - 1}")
         longest = max(map(len, prompts))
         rows = [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         self.start = mg.tensor(rows, dtype=mg.int64, device=device)
@@ -117,7 +121,6 @@ class Cached(Plain):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """As ``Plain``."""
         end = tokens.shape[1]
         begin = self.begin(end)
         if not self.layers or begin != self.window[0]:
@@ -148,15 +151,6 @@ class Cached(Plain):
         begin, end = self.window
         for layer in self.layers:
             layer.reorder(rows.array, end - begin)
-
-
-def check_prompts(prompts: Sequence[Sequence[int]], vocabulary: int) -> None:
-    """Raise ValueError: no prompt, an empty one, or a token that a vocabulary does not have."""
-    if not prompts or not all(prompts):
-        raise ValueError("a prompt has no tokens: a language model continues at least one")
-    for token in (min(map(min, prompts)), max(map(max, prompts))):
-        if not 0 <= token < vocabulary:
-            raise ValueError(f"a prompt has token {token}, and the vocabulary ends at {vocabulary - 1}")
 
 
 def positions_of(mask: Tensor) -> Tensor:

@@ -97,7 +97,6 @@ class Writes(nn.Module):
 
     @property
     def context(self) -> int | None:
-        """See ``Model``."""
         raise NotImplementedError
 
     def generate(

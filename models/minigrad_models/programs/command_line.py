@@ -20,26 +20,17 @@ RAW = argparse.RawDescriptionHelpFormatter
 
 
 class Command(NamedTuple):
-    """One of a program's commands.
-
-    Attributes:
-        name: the word for it. help: what it does, in a line.
-        add: adds its options to its parser. run: does it, and returns the exit status.
-    """
+    """One of a program's commands."""
 
     name: str
-    help: str
-    add: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    help: str  # what it does, in a line
+    add: Callable[[argparse.ArgumentParser], None]  # adds its options to its parser
+    run: Callable[[argparse.Namespace], int]  # does it, and returns the exit status
 
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> argparse.ArgumentParser:
-    """The parser of a program.
-
-    Args:
-        prog: what a person types to run it. examples: of commands, shown after the options.
-        commands: of which one is chosen; ``act`` does it.
-    """
+    """The parser of a program that a person runs by typing ``prog``; examples are shown after the options. ``act`` does
+    the command that is chosen."""
     p = argparse.ArgumentParser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     parsers = p.add_subparsers(dest="command", required=True, metavar="command")
     for command in commands:
@@ -51,11 +42,8 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
 
 
 def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Do what the chosen command is for. Returns the exit status.
-
-    Args:
-        arguments: None for those of the process; the command finds them as ``options.words``.
-    """
+    """Do what the chosen command is for. Returns the exit status. The command has the arguments (None: those of the
+    process) as ``options.words``."""
     options = parser.parse_args(arguments)
     options.words = sys.argv[1:] if arguments is None else arguments
     status: int = options.act(options)
@@ -108,12 +96,8 @@ def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, d
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
-    """Options for a preset, for a file, and for each setting.
-
-    Args:
-        default: says what holds without preset and file.
-        options: those of settings that have not the setting's name, which no option but ``from`` needs.
-    """
+    """Options for a preset, for a file, and for each setting. ``default`` says what holds without preset and file;
+    ``options`` are the names of those that have not the setting's."""
     base = p.add_mutually_exclusive_group()
     base.add_argument(
         "--preset", metavar="NAME", help=f"start from a preset: {', '.join(kind.preset_names())} (default: {default})"
@@ -158,12 +142,8 @@ def print_settings(settings: Sections, options: argparse.Namespace, program: str
 
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:
-    """The exit status of a program: errors that a person can mend are told in one line.
-
-    Args:
-        program: parses the options, and does what they ask for.
-        less_memory: options that need less of it.
-    """
+    """The exit status of a program: errors that a person can mend are one line on stderr. ``less_memory`` names options
+    that need less of it when they are smaller."""
     _open_streams()
     try:
         status = program()
@@ -175,19 +155,14 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        print(f"error: {_told(error)}", file=sys.stderr)
+        is_of_file = isinstance(error, OSError) and error.filename is not None and error.strerror
+        text = f"{error.filename}: {error.strerror}" if is_of_file else error  # without the number that C gives it
+        print(f"error: {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     finally:
         _give_up_streams()
-
-
-def _told(error: Exception) -> str:
-    """An error in a line; one of a file without the number that it has in C."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def check_output(file: Path | None, option: str) -> None:

@@ -8,6 +8,7 @@ last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad_models
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad import Tensor
+from minigrad.backend.extras import is_on_path
 from minigrad.serialization.schema import check, short
 from minigrad.serialization.source import replaced
 
@@ -25,30 +27,30 @@ from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same
 from ..training.lock import locked
 from .settings import FORMER, Sections
-from .typed import command
 
+TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
 
 
+def command(name: str, *arguments: str) -> str:
+    """A command as a person types it: "minigrad_models.gpt" has ``minigrad gpt ...``. The translator's commands have no
+    such word, nor have the words of the process, which are complete ("")."""
+    minigrad = ["minigrad"] if is_on_path("minigrad") else ["python", "-m", "minigrad"]
+    words = [*filter(None, [name.rpartition(".")[2].removeprefix("translation")]), *arguments]
+    return shlex.join([*(shlex.split(os.environ.get(TYPED, "")) or minigrad), *words])
+
+
 @dataclass(frozen=True)
 class Program:
-    """A program that keeps models in folders of runs.
+    """A program that keeps models in folders of runs."""
 
-    Args:
-        name: of its module. version: of what it writes into checkpoints.
-        description: the schema of that, a TypedDict; it has "config" and "settings".
-        settings: the class of its settings.
-        files: of a run, besides ``FILES``.
-        earlier: names that the program had, which stand in the checkpoints of that time.
-    """
-
-    name: str
-    version: int
-    description: Any
+    name: str  # of its module
+    version: int  # of what it writes into checkpoints
+    description: Any  # the schema of that, a TypedDict; it has "config" and "settings"
     settings: type[Sections]
-    files: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # of a run, besides ``FILES``
+    earlier: tuple[str, ...] = ()  # names that the program had, which stand in the checkpoints of that time
 
     def typed(self, *arguments: str) -> str:
         """A command of the program, as a person types it."""
@@ -74,8 +76,7 @@ class Program:
     def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
         """The file of a model, the checkpoint in it, and what that says besides weights. Raises FileNotFoundError:
         there is none; ValueError, RuntimeError: it is damaged, or of another program."""
-        file = self.find(path)
-        checkpoint = read_checkpoint(file)
+        checkpoint = read_checkpoint(file := self.find(path))
         return file, checkpoint, self.checked(file, checkpoint.get("extra"))
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
@@ -115,8 +116,7 @@ class Program:
 
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What makes a checkpoint complete; resuming compares ``config``."""
-        start = {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict()}
-        return {**start, **more}
+        return {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict(), **more}
 
     @contextmanager
     def prepared(self, folder: Path, fresh: bool) -> Iterator[Path]:
@@ -124,9 +124,9 @@ class Program:
         run, a temporary one inside it, which ``set_aside`` empties."""
         if not (fresh and self._files(folder)):
             yield folder
-            return
-        with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
-            yield Path(place)
+        else:
+            with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
+                yield Path(place)
 
     def set_aside(self, folder: Path, place: Path) -> None:
         """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of

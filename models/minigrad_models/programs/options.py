@@ -1,4 +1,4 @@
-"""Kinds of options that several programs have."""
+"""Kinds of options that several programs have: what argparse takes as the ``type`` of one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TINY = math.nextafter(0, 1)
 
 
 def device(text: str) -> str:
-    """The ``type`` of an option that is a device of this machine."""
+    """A device of this machine."""
     try:
         check_device(text)
     except RuntimeError as error:
@@ -21,7 +21,7 @@ def device(text: str) -> str:
 
 
 def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
-    """The ``type`` of an option that is a whole number, within limits."""
+    """A whole number, within limits."""
     limits = f"from {least:,} on" if most is None else f"from {least:,} to {most:,}"
 
     def number(text: str) -> int:
@@ -34,7 +34,7 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
 
 
 def positive(least: float = TINY) -> Callable[[str], float]:
-    """The ``type`` of an option that is a finite number above 0, or from ``least`` on."""
+    """A finite number above 0, or from ``least`` on."""
     limits = "above 0" if least == TINY else f"from {least:g} on"
 
     def number(text: str) -> float:

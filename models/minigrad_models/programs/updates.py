@@ -48,6 +48,14 @@ class Updates:
     seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
+    def rate(self) -> Callable[[int], float]:
+        """The learning rate at an update, as a fraction of the highest. Raises as ``schedule_of``."""
+        return schedule_of(self)
+
+    def make_optimizer(self, model: nn.Module) -> optim.AdamW:
+        """See ``optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
+        return optimizer_of(model, self, betas=(0.9, 0.98), eps=1e-9)
+
 
 @dataclass(frozen=True)
 class LanguageUpdates(Updates):
@@ -76,7 +84,7 @@ class LanguageUpdates(Updates):
             raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
 
     def rate(self) -> Callable[[int], float]:
-        """The learning rate at an update, as a fraction of the highest."""
+        """As in ``Updates``; a cosine ends at ``final_rate``."""
         return schedule_of(self, self.final_rate / self.learning_rate if self.learning_rate else 0.0)
 
     def make_optimizer(self, model: nn.Module) -> optim.AdamW:

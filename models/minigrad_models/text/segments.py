@@ -6,7 +6,7 @@ Shapes: B rows of a batch, T tokens of a segment.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,16 +57,6 @@ class Segments:
             yield Segment(from_numpy(window[:, :-1].copy()), from_numpy(window[:, 1:].copy()), i == 0)
 
 
-class Remembering(Protocol):
-    """A model that reads segments."""
-
-    def segment_loss(
-        self, tokens: Tensor, targets: Tensor, memory: Tensor | None = None, length: int | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The mean loss of a segment after a memory (None: of nothing), and the memory for the next segment, without a
-        gradient, and of at most ``length`` tokens (None: as in training)."""
-
-
 class Recurrence:
     """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch: the
     trainer's ``loss`` and its ``carried``.
@@ -82,7 +72,12 @@ class Recurrence:
         self.memory: Tensor | None = None
 
     def __call__(self, model: Any, segment: Segment) -> tuple[Tensor, float]:
-        """The mean loss of a segment, and the number of its targets. The model is a ``Remembering`` one."""
+        """The mean loss of a segment, and the number of its targets.
+
+        Args:
+            model: its ``segment_loss(tokens, targets, memory)`` returns the mean loss of a segment after a memory
+                (None: of nothing), and the memory for the next segment, without a gradient.
+        """
         device = next(model.parameters()).device
         before = None if segment.begins or self.memory is None else self.memory.to(device)
         loss, self.memory = model.segment_loss(segment.tokens.to(device), segment.targets.to(device), before)

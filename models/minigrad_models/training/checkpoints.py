@@ -108,10 +108,9 @@ class RunFolder:
         if self.last.exists():
             return self._read_last()
         if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
-            raise FileExistsError(
-                f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from. What "
-                "to do: restore that, or train in another folder; nothing has been changed"
-            )
+            advice = "What to do: restore that, or train in another folder; nothing has been changed"
+            there = present[0].name
+            raise FileExistsError(f"{self.path} holds a run's {there}, but no {self.last.name} to go on from. {advice}")
         return None
 
     def _read_last(self, mmap: bool = False) -> dict[str, Any]:

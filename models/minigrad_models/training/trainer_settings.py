@@ -97,7 +97,6 @@ class Window:
     norm: float = 0.0
 
     def add(self, loss: float, tokens: float, norm: float) -> None:
-        """Count one update."""
         self.updates += 1
         self.loss += loss * tokens
         self.tokens += tokens

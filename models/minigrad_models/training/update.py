@@ -49,22 +49,18 @@ class Updated:
         """The mean loss. Raises as ``check``."""
         return self.check()[0]
 
-    @property
-    def norm(self) -> float:
-        """The norm of the gradient before it was clipped. Raises as ``check``."""
-        return self.check()[1]
-
     def check(self) -> tuple[float, float]:
-        """The loss and the norm. Raises RuntimeError: one of them is not finite."""
+        """The mean loss, and the norm of the gradient before it was clipped. Raises RuntimeError: one of them is not
+        finite."""
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("norm of the gradient", norm)):
             if not math.isfinite(value):
                 late = "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints"
                 harm = "the weights and earlier checkpoints" if self.is_known else late
                 raise RuntimeError(
-                    f"the {name} is {value} in step {self.step}; {harm} are unharmed. Try a lower "
-                    "learning rate, a longer warmup, or a smaller clip; minigrad.autograd.detect_anomaly() names the op "
-                    "that made the first such number"
+                    f"the {name} is {value} in step {self.step}; {harm} are unharmed. Try a "
+                    "lower learning rate, a longer warmup, or a smaller clip; minigrad.autograd.detect_anomaly() names "
+                    "the op that made the first such number"
                 )
         return loss, norm
 

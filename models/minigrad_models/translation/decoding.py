@@ -10,9 +10,9 @@ length, D model width, H heads, V vocabulary.
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from minigrad import Tensor, nn, no_grad
+from minigrad import Tensor, no_grad
 from minigrad.autograd.tape import wrap
 from minigrad.backend.dtype import Array
 from minigrad.nn import functional as F
@@ -20,18 +20,10 @@ from minigrad.ops.attention import attention_weights
 
 from ..architectures.layers import DecoderLayer
 from ..generation.cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
-from .encoder_decoder import TranslationModel
 
-
-class Model(Protocol):
-    """The parts of a transformer that its cache uses."""
-
-    embedding: nn.Embedding
-    decoder: nn.ModuleList
-    decoder_norm: nn.Module
-
-    def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """Tokens (N, T), the first at position ``start`` -> inputs of the decoder (N, T, D)."""
+if TYPE_CHECKING:
+    from .encoder_decoder import TranslationModel
+    from .transformer import Transformer
 
 
 class Plain:
@@ -72,7 +64,7 @@ class Cached:
     """The same logits with a cache: each call of ``next_logits`` must add one token."""
 
     @no_grad()
-    def __init__(self, model: Model, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+    def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
         self.model, self.start, self.mask = model, start, mask
         self.beam_size, self.length = 1, 0  # W; tokens seen so far
         padding = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask

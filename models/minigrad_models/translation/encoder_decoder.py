@@ -13,8 +13,31 @@ from minigrad.nn import functional as F
 
 from ..generation import beam_search as generate
 from ..generation.beam_search import AttentiveDecoder, MaxLength
-from ..text.tokenizer import PAD
-from .r_drop import r_drop_loss
+from ..text.tokenizer import BOS, PAD
+from .decoding import Plain
+
+
+class Configuration:
+    """What the configurations of all translators have; subclasses are dataclasses of hyperparameters."""
+
+    vocabulary: int
+    source_vocabulary: int | None
+    d_model: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The arguments by name, for a checkpoint."""
+        return dict(vars(self))
+
+    def check_dropouts(self) -> None:
+        """Raise ValueError: a dropout is no probability."""
+        for name, p in vars(self).items():
+            if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
+                raise ValueError(f"{name} has to be between 0 and 1, not {p}")
+
+    def embedding_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the embeddings, by name."""
+        sizes = {"embedding.weight": self.vocabulary, "source_embedding.weight": self.source_vocabulary}
+        return {name: (size, self.d_model) for name, size in sizes.items() if size is not None}
 
 
 class TranslationModel(nn.Module):
@@ -24,9 +47,10 @@ class TranslationModel(nn.Module):
     source vocabulary has a separate embedding.
 
     Args:
-        config: has ``vocabulary`` (V), ``source_vocabulary`` (None if the languages share one), ``d_model`` (D), and
-            ``positions``, the tokens of the longest sentence.
+        config: a ``Configuration``, which has ``positions``, the tokens of the longest sentence, too.
     """
+
+    CACHED: type[Any] = Plain  # the decoder that keeps what does not change from token to token
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -52,13 +76,15 @@ class TranslationModel(nn.Module):
     def check_attention(self) -> None:
         """Raises ValueError: the model has no attention."""
 
+    @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
         """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
 
         Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
         for all tokens anew.
         """
-        raise NotImplementedError
+        kind = self.CACHED if cached and not self.training else Plain
+        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
     def cross_attention(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
         """``attention`` after ``encode``: (layers, H, B, T, S)."""
@@ -152,10 +178,37 @@ class TranslationModel(nn.Module):
         return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
 
 
-def embedding_shapes(config: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes of the embeddings, by name."""
-    sizes = {"embedding.weight": config.vocabulary, "source_embedding.weight": config.source_vocabulary}
-    return {name: (size, config.d_model) for name, size in sizes.items() if size is not None}
+def r_drop_loss(
+    states: Tensor, weight: Tensor, target: Tensor, alpha: float, label_smoothing: float = 0.0, ignore_index: int = -100
+) -> Tensor:
+    """R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout masks should agree. It is half
+    the loss of the paper's equation 4; with α = 0 it is the mean cross-entropy:
+
+        mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
+
+    over the tokens that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) of the two passes.
+    If there is no token, the mean is NaN, as in ``cross_entropy``, and the gradients are zero.
+
+    Args:
+        states: of a batch of B sentences that contains each sentence twice, (2B, T, D).
+        weight: of the last linear layer (V, D).
+        target: the tokens to predict (B, T).
+        alpha: α, 0 or more.
+        label_smoothing: of the cross-entropies.
+        ignore_index: a target that does not count: padding.
+
+    Raises ValueError: α is negative.
+    """
+    if not alpha >= 0:
+        raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")
+    counts = target != ignore_index
+    both, counted = mg.cat([half[counts] for half in states.chunk(2)]), target[counts]  # (2N, D), (N,)
+    entropy = F.linear_cross_entropy(both, weight, mg.cat((counted, counted)), label_smoothing=label_smoothing)
+    log_p = F.linear(both, weight).log_softmax(-1)
+    first, second = log_p.reshape(2, len(counted), len(weight))  # (2N, V) -> (N, V) each
+    # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(ln P₁ - ln P₂)
+    divergence = ((first.exp() - second.exp()) * (first - second)).sum() / (len(counted) or float("nan"))
+    return entropy + divergence * (alpha / 4)
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:

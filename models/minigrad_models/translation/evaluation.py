@@ -9,25 +9,18 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from minigrad.serialization.source import replaced
 
 from ..text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf, tokenizer_for
 
+if TYPE_CHECKING:
+    from .translator import Translation
+
 LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
 SHOWN = 300  # characters of a sentence that are printed
 MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which takes 400 MB for so many
-
-
-class Translated(Protocol):
-    """The parts of a translation that a report needs (see translator.py)."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def text(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -91,26 +84,18 @@ class Report:
         parts = [counts + (f", {self.empty:,} with an empty translation" if self.empty else "")]
         scores = [("", self.bleu), ("", self.chrf), ("lower-cased, in Moses' tokens: ", self.moses)]
         parts.append("\n".join(f"{name}{s.text}\n  {s.signature}" for name, s in scores if s is not None))
-        parts.append(self._length_table())
+        rows = [f"{'words of the source':>19}  {'sentences':>9}  {'BLEU':>6}  {'length ratio':>12}"]
+        for row in self.by_length:
+            rows.append(f"{row.words:>19}  {row.sentences:>9,}  {row.bleu:>6.2f}  {row.length_ratio:>12.3f}")
+        parts.append("\n".join(rows))
         if self.worst:
-            parts.append("\n".join(["lowest chrF:", *(_shown(sentence) for sentence in self.worst)]))
+            worst = [f"{s.chrf:5.1f}  {_compared(s.source, s.translation, s.reference)}" for s in self.worst]
+            parts.append("\n".join(["lowest chrF:", *worst]))
         parts += [f"note: {note}" for note in self.notes]
         return "\n\n".join(parts)
 
-    def _length_table(self) -> str:
-        rows = [f"{'words of the source':>19}  {'sentences':>9}  {'BLEU':>6}  {'length ratio':>12}"]
-        rows += [
-            f"{row.words:>19}  {row.sentences:>9,}  {row.bleu:>6.2f}  {row.length_ratio:>12.3f}"
-            for row in self.by_length
-        ]
-        return "\n".join(rows)
-
     def __str__(self) -> str:
         return self.text()
-
-
-def _shown(s: Sentence) -> str:
-    return f"{s.chrf:5.1f}  " + _compared(s.source, s.translation, s.reference)
 
 
 def _compared(source: str, translation: str, reference: str) -> str:
@@ -121,7 +106,7 @@ def _compared(source: str, translation: str, reference: str) -> str:
 
 
 def report(
-    translations: Sequence[Translated | str],
+    translations: Sequence[Translation | str],
     references: Sequence[str],
     sources: Sequence[str] | None = None,
     language: str | None = None,
@@ -182,7 +167,7 @@ def report(
     )
 
 
-def write(path: Path, results: Report, translations: Sequence[Translated]) -> None:
+def write(path: Path, results: Report, translations: Sequence[Translation]) -> None:
     """Write a report as JSON, with all translations, in one step. Raises OSError: it cannot be written."""
     everything = {**results.as_dict(), "translations": [t.text for t in translations]}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
@@ -207,17 +192,12 @@ def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[Leng
     rows = []
     for group, members in sorted(groups.items()):
         score = bleu([s.translation for s in members], [s.reference for s in members], tokenize)
-        ratio = score.length_ratio
-        assert ratio is not None
-        rows.append(LengthRow(_range(group), len(members), score.value, ratio))
+        assert score.length_ratio is not None
+        first = LENGTHS[group - 1] + 1 if group else 0
+        span = f"{first} to {LENGTHS[group]}" if group < len(LENGTHS) else f"{first} and more"
+        span = span if group else f"up to {LENGTHS[0]}"
+        rows.append(LengthRow(span, len(members), score.value, score.length_ratio))
     return rows
-
-
-def _range(group: int) -> str:
-    if group == 0:
-        return f"up to {LENGTHS[0]}"
-    first = LENGTHS[group - 1] + 1
-    return f"{first} to {LENGTHS[group]}" if group < len(LENGTHS) else f"{first} and more"
 
 
 def samples(

@@ -1,15 +1,21 @@
-"""What is said of a corpus before a training: its parts, what stands in it twice, words that are new to the model."""
+"""What is said of a corpus before a training: its parts, what stands in it twice, words that are new to the model; and
+what a trained model shows of itself before anybody types, which is written into its file."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypedDict
 
 from ..text import Pairs, SubwordTokenizer, TokenizerPair
 
 LARGEST = 200_000  # pairs of a corpus that is read through for this
 FEW, A_LANGUAGE = 100, 5000  # pairs: below, nothing is held out; from there on, there may be more than a rule to learn
+SENTENCES, LONGEST = 6, 80  # characters
+WORDS, LONGEST_WORD = 1000, 40
+READ = 20_000  # sentences of the training that words are taken from
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
 
 
@@ -92,3 +98,27 @@ def _seen(texts: Iterable[str], words: set[str]) -> set[str]:
             break
         left.difference_update(words_of(text))
     return words - left
+
+
+class Examples(TypedDict):
+    """Sentences of the source that the model has not learned from (if some are held out), the first to be shown; and
+    the words of its training, the commonest first."""
+
+    sentences: list[str]
+    words: list[str]
+
+
+def examples_of(pairs: dict[str, Pairs]) -> Examples:
+    """Examples of the pairs by split; the same pairs give the same."""
+    held_out = pairs.get("validation", pairs["train"]).source
+    counts = Counter(word for text in islice(pairs["train"].source, READ) for word in words_of(text))
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    return limited({"sentences": list(islice(held_out, READ)), "words": words})
+
+
+def limited(examples: Examples) -> Examples:
+    """Some of the examples: short ones, each once, the longest of them first, which show most."""
+    short = list(dict.fromkeys(text for text in examples["sentences"] if 0 < len(text) <= LONGEST))
+    chosen = sorted(short[:SENTENCES], key=len, reverse=True)
+    words = [word for word in examples["words"] if len(word) <= LONGEST_WORD]
+    return {"sentences": chosen, "words": words[:WORDS]}

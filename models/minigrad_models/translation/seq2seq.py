@@ -23,16 +23,17 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..text.tokenizer import BOS, PAD
-from .decoding import Plain
-from .encoder_decoder import TranslationModel, embedding_shapes
+from ..text.tokenizer import PAD
+from .encoder_decoder import Configuration, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+GATES = {"rnn": 1, "lstm": 4, "gru": 3}
 ATTENTIONS = ("none", "additive", "multiplicative")
 States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
 
 
-class Config:
+@dataclass
+class Config(Configuration):
     """The hyperparameters of a recurrent translator.
 
     Args:
@@ -49,43 +50,34 @@ class Config:
     Raises ValueError: an unknown cell or attention; a dropout that is no probability.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        cell: str = "gru",
-        attention: str = "additive",
-        d_model: int = 256,
-        hidden: int = 256,
-        layers: int = 1,
-        dropout: float = 0.1,
-        positions: int = 1024,
-        source_vocabulary: int | None = None,
-    ) -> None:
-        for name, value, known in (("cell", cell, CELLS), ("attention", attention, ATTENTIONS)):
+    vocabulary: int
+    cell: str = "gru"
+    attention: str = "additive"
+    d_model: int = 256
+    hidden: int = 256
+    layers: int = 1
+    dropout: float = 0.1
+    positions: int = 1024
+    source_vocabulary: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("cell", self.cell, CELLS), ("attention", self.attention, ATTENTIONS)):
             if value not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout has to be between 0 and 1, not {dropout}")
-        self.vocabulary, self.cell, self.attention = vocabulary, cell, attention
-        self.d_model, self.hidden, self.layers, self.dropout = d_model, hidden, layers, dropout
-        self.positions, self.source_vocabulary = positions, source_vocabulary
-
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return dict(vars(self))
+        self.check_dropouts()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of some weights, which tell all sizes that take memory."""
-        gates = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell]
+        gates = GATES[self.cell]
         return {
-            **embedding_shapes(self),
+            **self.embedding_shapes(),
             f"decoder.network.weight_hh_l{self.layers - 1}": (gates * self.hidden, self.hidden),
         }
 
     def size(self) -> int:
         """The number of weights, without biases."""
         d, h, later = self.d_model, self.hidden, self.layers - 1
-        gates, states = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell], 2 if self.cell == "lstm" else 1
+        gates, states = GATES[self.cell], 2 if self.cell == "lstm" else 1
         context = 0 if self.attention == "multiplicative" else 2 * h
         encoder = 2 * gates * h * (d + h + later * 3 * h)
         decoder = gates * h * (d + context + h + later * 2 * h) + states * self.layers * 2 * h * h + d * (3 * h + d)
@@ -222,44 +214,6 @@ class Decoder(nn.Module):
         return mg.cat(outs, 1), mg.cat(contexts, 1), mg.cat(looks, 1), states
 
 
-class Seq2Seq(TranslationModel):
-    """Encoder and decoder of recurrent networks, with the attention that the configuration names."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__(config)
-        self.encoder, self.decoder = Encoder(config), Decoder(config)
-        self.dropout = nn.Dropout(config.dropout)
-        self.apply(initialise)
-
-    def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
-        mask = source != PAD
-        states, ends = self.encoder(self.dropout(self.vectors(source, source=True)), mask)
-        return self.decoder.remember(states, ends), mask[:, None, None]
-
-    def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """Target tokens (B, T) -> states (B, T, D)."""
-        states: Tensor = self.decoder(self.dropout(self.vectors(target)), memory, mask)[0]
-        return states
-
-    def check_attention(self) -> None:
-        """Raises ValueError: the model has no attention."""
-        if self.config.attention == "none":
-            raise ValueError("this model has no attention: its decoder reads one vector for the whole source")
-
-    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """The weights (1, 1, B, T, S). Raises ValueError: the model has no attention."""
-        self.check_attention()
-        weights: Tensor = self.decoder(self.vectors(target), memory, mask)[1]
-        return weights[None, None]
-
-    @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> Plain | Stepwise:
-        """See ``TranslationModel``. Cached, each step continues from the last state."""
-        kind = Stepwise if cached and not self.training else Plain
-        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
-
-
 class Stepwise:
     """Decoding from the last state: each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
 
@@ -292,6 +246,40 @@ class Stepwise:
     def source_mask(self) -> Tensor:
         """True at source tokens, False at padding (N, S)."""
         return self.mask[:, 0, 0]
+
+
+class Seq2Seq(TranslationModel):
+    """Encoder and decoder of recurrent networks, with the attention that the configuration names."""
+
+    CACHED = Stepwise
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.encoder, self.decoder = Encoder(config), Decoder(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.apply(initialise)
+
+    def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
+        mask = source != PAD
+        states, ends = self.encoder(self.dropout(self.vectors(source, source=True)), mask)
+        return self.decoder.remember(states, ends), mask[:, None, None]
+
+    def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """Target tokens (B, T) -> states (B, T, D)."""
+        states: Tensor = self.decoder(self.dropout(self.vectors(target)), memory, mask)[0]
+        return states
+
+    def check_attention(self) -> None:
+        """Raises ValueError: the model has no attention."""
+        if self.config.attention == "none":
+            raise ValueError("this model has no attention: its decoder reads one vector for the whole source")
+
+    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """The weights (1, 1, B, T, S). Raises ValueError: the model has no attention."""
+        self.check_attention()
+        weights: Tensor = self.decoder(self.vectors(target), memory, mask)[1]
+        return weights[None, None]
 
 
 def initialise(module: nn.Module) -> None:

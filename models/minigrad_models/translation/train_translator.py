@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import minigrad as mg
+from minigrad import Tensor
 from minigrad.backend.compiled import store
-from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.utils.bar import bar
 
 from ..programs import updates
 from ..programs.models import check_device
 from ..programs.ranks import is_first
-from ..programs.start_training import take_weights
+from ..programs.start_training import take_weights, trainer_of
 from ..text import EncodedPairs, Pairs, TokenizerPair
 from ..text.scores import check_installed
-from ..training import Settings as LoopSettings
 from ..training import Trainer
 from . import translation_data as data
 from . import translator_run as run
 from .architectures import build
 from .encoder_decoder import TranslationModel
 from .evaluation import likely, report, samples, write
-from .example_sentences import examples_of
-from .overview import overview
-from .translation_data import PairBatches
-from .translation_loss import loss_of
+from .overview import examples_of, overview
+from .translation_data import Batch, PairBatches
 from .translation_settings import Settings, TrainingSettings, as_toml
 from .translator import Translator
 from .validation import Evaluation
@@ -38,13 +36,13 @@ LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printe
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
-    updates.schedule_of(settings.training)
+    settings.training.rate()
     check_installed(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     text = as_toml(settings, f"Settings of the run {folder.name}")
     pairs = data.read(settings.data)
-    loop_settings(settings.training, "validation" in pairs)
+    updates.loop_settings(settings.training, "validation" in pairs, **settings.training.best)
     tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
@@ -88,32 +86,22 @@ def make_trainer(
     description: dict[str, Any],
 ) -> Trainer:
     """The training loop with its parts."""
-    s = settings.training
-    optimizer = optimizer_of(model, s)
-    evaluate = None
+    s, evaluate = settings.training, None
     if "validation" in pairs:
         evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
-    return Trainer(
-        model,
-        optimizer,
-        PairBatches(pairs["train"], encoded, tokenizers, settings),
-        loss_of(s),
-        folder=folder,
-        settings=loop_settings(s, evaluate is not None),
-        schedule=LambdaLR(optimizer, updates.schedule_of(s)),
-        evaluate=evaluate,
-        extra=description,
-    )
+    batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
+    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **s.best)
 
 
-def optimizer_of(model: TranslationModel, s: TrainingSettings) -> mg.optim.AdamW:
-    """See ``updates.optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
-    return updates.optimizer_of(model, s, betas=(0.9, 0.98), eps=1e-9)
+def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Tensor, float]]:
+    """(model, batch) -> the mean loss per target token, and the number of target tokens."""
 
+    def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
+        r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0
+        mean = model.loss(batch.source, batch.target, s.label_smoothing, r_drop, read=batch.read)
+        return mean, float(batch.weight)
 
-def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
-    """See ``updates.loop_settings``."""
-    return updates.loop_settings(s, evaluated, metric=s.metric, mode="max" if s.metric == "bleu" else "min")
+    return loss
 
 
 def finish(

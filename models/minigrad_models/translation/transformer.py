@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor, nn
 
 from ..architectures.layers import DecoderLayer, MultiHeadAttention, TransformerLayer
-from ..text.tokenizer import BOS, PAD
-from .decoding import Cached, Plain
-from .encoder_decoder import TranslationModel, embedding_shapes
+from ..text.tokenizer import PAD
+from .decoding import Cached
+from .encoder_decoder import Configuration, TranslationModel
 from .encoder_decoder import pad as pad
 
 POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 
-class Config:
+@dataclass
+class Config(Configuration):
     """The hyperparameters of a transformer; the defaults are the paper's base model (table 3).
 
     Args:
@@ -48,50 +50,38 @@ class Config:
 
     activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's, as the paper gives none
 
-    def __init__(
-        self,
-        vocabulary: int,
-        d_model: int = 512,
-        heads: int = 8,
-        layers: int = 6,
-        d_ff: int = 2048,
-        dropout: float = 0.1,
-        positions: int = 1024,
-        norm_first: bool = False,
-        source_vocabulary: int | None = None,
-        attention_dropout: float = 0.0,
-        activation_dropout: float = 0.0,
-        embedding_dropout: float | None = None,
-        position_encoding: str = "sinusoidal",
-    ) -> None:
-        if d_model % heads or d_model % 2:
-            raise ValueError(f"d_model ({d_model}) must be even and a multiple of heads ({heads})")
-        self.vocabulary, self.d_model, self.heads, self.layers = vocabulary, d_model, heads, layers
-        self.d_ff, self.dropout, self.positions, self.norm_first = d_ff, dropout, positions, norm_first
-        self.source_vocabulary = source_vocabulary
-        self.attention_dropout, self.activation_dropout = attention_dropout, activation_dropout
-        self.embedding_dropout, self.position_encoding = embedding_dropout, position_encoding
-        if position_encoding not in POSITION_ENCODINGS:
-            raise ValueError(f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {position_encoding!r}")
-        if position_encoding == "rotary" and d_model // heads % 2:
-            raise ValueError(f"rotary positions need heads of an even width, not {d_model} / {heads}")
-        for name, p in vars(self).items():
-            if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
-                raise ValueError(f"{name} has to be between 0 and 1, not {p}")
+    vocabulary: int
+    d_model: int = 512
+    heads: int = 8
+    layers: int = 6
+    d_ff: int = 2048
+    dropout: float = 0.1
+    positions: int = 1024
+    norm_first: bool = False
+    source_vocabulary: int | None = None
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    embedding_dropout: float | None = None
+    position_encoding: str = "sinusoidal"
+
+    def __post_init__(self) -> None:
+        if self.d_model % self.heads or self.d_model % 2:
+            raise ValueError(f"d_model ({self.d_model}) must be even and a multiple of heads ({self.heads})")
+        if (encoding := self.position_encoding) not in POSITION_ENCODINGS:
+            raise ValueError(f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {encoding!r}")
+        if encoding == "rotary" and self.d_model // self.heads % 2:
+            raise ValueError(f"rotary positions need heads of an even width, not {self.d_model} / {self.heads}")
+        self.check_dropouts()
 
     def size(self) -> int:
         """The number of weights, without biases and those of norms (a hundredth of all)."""
         embeddings = (self.vocabulary + (self.source_vocabulary or 0)) * self.d_model
         return embeddings + self.layers * self.d_model * (12 * self.d_model + 4 * self.d_ff)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return dict(vars(self))
-
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of some weights, which tell all sizes that take memory."""
         return {
-            **embedding_shapes(self),
+            **self.embedding_shapes(),
             f"encoder.{self.layers - 1}.feed_forward.inner.weight": (self.d_ff, self.d_model),
         }
 
@@ -102,6 +92,8 @@ class Transformer(TranslationModel):
     One matrix is both embeddings and the last linear layer (section 3.4); a separate source vocabulary has a
     separate embedding.
     """
+
+    CACHED = Cached
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -163,12 +155,6 @@ class Transformer(TranslationModel):
                 hooks.callback(layer.cross_attention.register_forward_pre_hook(record).remove)
             self.decode(target, memory, mask)
         return mg.stack(weights)
-
-    @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> Plain | Cached:
-        """See ``TranslationModel``."""
-        kind = Cached if cached and not self.training else Plain
-        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:

@@ -19,7 +19,7 @@ from ..text import TokenizerPair
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from . import translator_run as run
 from .encoder_decoder import TranslationModel, pad
-from .example_sentences import Examples
+from .overview import Examples
 from .translation_settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ..text.lines import Texts
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
 from .architectures import restored
 from .encoder_decoder import TranslationModel
-from .example_sentences import Examples, examples_of, limited
+from .overview import Examples, examples_of, limited
 from .translation_data import read_shipped
 from .translation_settings import Settings
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .sentences import sentences
 from .words import units
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 LONGEST_TEXT = 5000  # characters
 MOST_SENTENCES = 100
@@ -29,71 +32,6 @@ class Refused(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status, self.message = status, message
-
-
-class Hypothesis(Protocol):
-    """A translation from the beam."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-
-
-class Translation(Protocol):
-    """The best translation of a sentence, its beam, and notes on it."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def beam(self) -> Sequence[Hypothesis]: ...
-    @property
-    def notes(self) -> Sequence[str]: ...
-
-
-class Attention(Protocol):
-    """Cross-attention: the tokens of both sides, EOS included, and weights (layers, heads, T, S)."""
-
-    @property
-    def source(self) -> Sequence[str]: ...
-    @property
-    def target(self) -> Sequence[str]: ...
-    @property
-    def weights(self) -> Any: ...
-
-
-class Translator(Protocol):
-    """The part of ``minigrad_models.translation.translator.Translator`` that the page needs."""
-
-    @property
-    def languages(self) -> tuple[str, str]:
-        """Source and target: codes such as "en", or ends of file names with one ("norm.en")."""
-
-    @property
-    def model(self) -> Any:
-        """An object with ``parameters()``."""
-
-    @property
-    def settings(self) -> Any:
-        """An object with ``decoding.beam``, the default number of beams."""
-
-    def translate(self, sentences: list[str], beam: int = 5) -> Sequence[Translation]:
-        """The translation of each sentence. ValueError: a sentence cannot be translated."""
-
-    @property
-    def examples(self) -> Any:
-        """``{"sentences": [...], "words": [...]}``: what it can translate, for a person to try."""
-
-    def attention(self, source: str, target: str) -> Attention:
-        """The attention to ``source`` as the model writes ``target``."""
-
-    def linked(self, translation: Any) -> Any:
-        """An object with ``page()``, of all attention and the graphs of a translation's beam. ValueError: the model has
-        no attention."""
 
 
 def about(translator: Translator) -> dict[str, Any]:

@@ -8,13 +8,15 @@ import ipaddress
 import socket
 import sys
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .api import Translator
 from .site import Site
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 PATIENCE = 20.0  # seconds for a request to come as a whole, and again for its answer to be read
 

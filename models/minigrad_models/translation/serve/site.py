@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
@@ -30,6 +30,9 @@ from minigrad.viz.page import asset
 
 from . import api
 from .api import Refused
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 LONGEST_BODY = 64 * 1024  # bytes
 PATIENCE = 120.0  # seconds that a request waits for those before it
@@ -73,7 +76,7 @@ class Site:
         app: the application, for uvicorn.
     """
 
-    def __init__(self, translator: api.Translator, host: str) -> None:
+    def __init__(self, translator: Translator, host: str) -> None:
         self.translator, self._lock, self.waiting = translator, asyncio.Lock(), 0
         self._known = {"localhost", host.lower(), socket.gethostname().lower()}
         files = [_file(name, kind) for name, kind in FILES.items()]
@@ -109,7 +112,7 @@ class Site:
         return Response(page, 200, {**HEADERS, "Content-Security-Policy": ALONE}, "text/html")
 
     async def _call(
-        self, function: Callable[[api.Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
+        self, function: Callable[[Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
     ) -> Response:
         _check_origin(request)
         call = _parse(body)
