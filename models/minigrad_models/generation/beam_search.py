@@ -67,15 +67,9 @@ class Hypothesis:
 
 class RepetitionPenalty:
     """A decoder that makes the tokens so far, those of the start included, less likely: positive logits are divided by
-    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1).
-
-    Args:
-        decoder: any other.
-        penalty: 1 changes nothing; above 1, tokens repeat less, below it more. The scores of a search are then those
-            of the changed logits.
-
-    Raises ValueError: the penalty is not positive.
-    """
+    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). A penalty of 1 changes
+    nothing; above 1, tokens repeat less, below it more. The scores of a search are then those of the changed logits.
+    Raises ValueError: the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
         if not (math.isfinite(penalty) and penalty > 0):
@@ -239,12 +233,10 @@ def beam_search(
         beam_size: W; with early_stopping, 1 generates what ``greedy`` does.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or a function lp of the length:
             ``power(alpha)`` is fairseq's |Y|^α.
-        coverage_penalty: β; above 0, sentences that skip source tokens rank lower. Needs an
-            ``AttentiveDecoder``.
-        early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one
-            might rank higher. False: it is done when no beam can reach the W-th of the finished ones. log P
-            only falls, so no continuation of Y scores more than log P(Y) divided by the largest lp of the
-            lengths up to the limit.
+        coverage_penalty: β; above 0, sentences that skip source tokens rank lower. Needs an ``AttentiveDecoder``.
+        early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
+            higher. False: it is done when no beam can reach the W-th of the finished ones. log P only falls, so no
+            continuation of Y scores more than log P(Y) divided by the largest lp of the lengths up to the limit.
 
     Returns:
         For each sentence at most ``beam_size`` hypotheses, the best first. If none ended before the limit,
@@ -328,10 +320,7 @@ class _Beam:
 
     def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), the best first:
-        log P, row, token.
-
-        Even if W of them end, W remain; and each is among the 2W best of its row.
-        """
+        log P, row, token. Even if W of them end, W remain; and each is among the 2W best of its row."""
         logits = self.decoder.next_logits(self.tokens)
         norm = logits.logsumexp(-1, keepdim=True)
         best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
@@ -361,13 +350,9 @@ class _Beam:
         return missing.sum(1) * self.coverage_penalty
 
     def finish(self, length: int, coverage: list[float], best: list[Rows], following: list[Rows]) -> list[bool]:
-        """Rank what ends, and return whether each sentence is done: it continues otherwise.
-
-        Args:
-            coverage: of each row (N).
-            best: log P, rows and tokens of the W best candidates (b, W).
-            following: the same of those that do not end (b, W or fewer): at a limit, they end if nothing else has.
-        """
+        """Rank what ends, and return whether each sentence is done: it continues otherwise. Of the W best candidates,
+        and of those ``following`` that do not end (at a limit, they end if nothing else has), there are log P, rows and
+        tokens (b, W)."""
         over, texts = [], []
         for n, i in enumerate(self.active):
             for p, row, token in zip(*(column[n] for column in best), strict=True):

@@ -60,11 +60,7 @@ class CachedLinear:
 
 
 class CachedAttention:
-    """Self-attention over the tokens so far.
-
-    Attributes:
-        kv_cache: keys and values (N, 2, H, capacity, D/H).
-    """
+    """Self-attention over the tokens so far, whose keys and values ``kv_cache`` holds (N, 2, H, capacity, D/H)."""
 
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
@@ -75,13 +71,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """The keys and values of the new tokens join the cache, and these attend to all up to themselves.
-
-        Args:
-            x: (N, T, D) -> (N, T, D).
-            position: of the first of them.
-            mask: (N, 1, 1 or T, position + T); None allows all.
-        """
+        """The keys and values of new tokens join the cache, and these attend to all up to themselves: (N, T, D) -> (N,
+        T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:

@@ -43,19 +43,9 @@ class LanguageModel(Protocol):
 
 
 class Prompts:
-    """The prompts of a batch, padded in front so that they end together.
-
-    Args:
-        prompts: the tokens of each, at least one.
-        vocabulary: V.
-        device: of the tokens.
-
-    Attributes:
-        start: the tokens (B, T). Padding repeats a row's first token: so no search meets one that a prompt lacks.
-        first: the first token of each row that is no padding (N).
-
-    Raises ValueError: no prompt, an empty one, or a token out of the vocabulary.
-    """
+    """The prompts of a batch, padded in front so that they end together: ``start`` are the tokens (B, T), and ``first``
+    is each row's first that is no padding (N). Padding repeats that token: so no search meets one that a prompt lacks.
+    Raises ValueError: no prompt, an empty one, or a token out of the vocabulary."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
         if not prompts or not all(prompts):
@@ -81,17 +71,10 @@ class Prompts:
 
 
 class Plain(Prompts):
-    """The definition: at each step the model runs over the whole window.
-
-    Args:
-        model: a causal language model.
-        prompts, device: as for ``Prompts``.
-        stride: the number of tokens by which the window moves at once, when the text outgrows the context. With 1,
-            each token is predicted from as many as the model can see, and a cache is of no use from there on; with
-            more, the cache is filled anew only after so many tokens. A batch's windows move together.
-
-    Raises ValueError: as ``Prompts``, or a stride out of range.
-    """
+    """The definition: at each step the model runs over the whole window. When the text outgrows the context, the window
+    moves by ``stride`` tokens at once. With 1, each token is predicted from as many as the model can see, and a cache
+    is of no use from there on; with more, the cache is filled anew only after so many tokens. A batch's windows move
+    together. Raises ValueError: as ``Prompts``, or a stride out of range."""
 
     def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)

@@ -86,11 +86,7 @@ def strides(model: Model, stride: int) -> dict[str, int]:
 
 
 class Writes(nn.Module):
-    """A ``Model`` that continues texts, if it has a tokenizer, and tokens in any case.
-
-    Attributes:
-        tokenizer: a ``tokenizers.Tokenizer``, or None.
-    """
+    """A ``Model`` that continues texts, if it has a tokenizer (a ``tokenizers.Tokenizer``), and tokens in any case."""
 
     tokenizer: Any = None
     begin: Callable[..., Decoder]
@@ -175,13 +171,8 @@ def check_exclusive(
 
 
 class Stream:
-    """Tokens that become text as they come: a character is passed on when all its bytes are there.
-
-    Args:
-        tokenizer: a ``tokenizers.Tokenizer``.
-        count: of the texts.
-        on_piece: called with the number of a text and what is new in it.
-    """
+    """Tokens that become text as they come: a character is passed on when all its bytes are there, by ``on_piece``,
+    with the number of one of ``count`` texts. The tokenizer is a ``tokenizers.Tokenizer``."""
 
     def __init__(self, tokenizer: Any, count: int, on_piece: OnPiece) -> None:
         self.tokenizer, self.on_piece = tokenizer, on_piece

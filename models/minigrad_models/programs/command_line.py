@@ -155,8 +155,9 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        is_of_file = isinstance(error, OSError) and error.filename is not None and error.strerror
-        text = f"{error.filename}: {error.strerror}" if is_of_file else error  # without the number that C gives it
+        text = str(error)
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
+            text = f"{error.filename}: {error.strerror}"  # without the number that it has in C
         print(f"error: {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

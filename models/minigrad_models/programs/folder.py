@@ -93,13 +93,9 @@ class Program:
         return description
 
     def started(self, folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
-        """What the checkpoint of the training in a folder says besides weights; None if there is none.
-
-        Settings that are newer than the training count as their defaults.
-
-        Raises ValueError: the training has another configuration; the message lists what differs; RuntimeError: its
-        checkpoint is damaged.
-        """
+        """What the checkpoint of the training in a folder says besides weights; None if there is none. Settings that
+        are newer than the training count as their defaults. Raises ValueError: the training has another configuration;
+        the message lists what differs; RuntimeError: its checkpoint is damaged."""
         path = folder / LAST
         if not path.exists():
             return None

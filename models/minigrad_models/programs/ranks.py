@@ -25,16 +25,10 @@ START = "import sys; from minigrad_models.commands.minigrad_command import main;
 
 
 def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
-    """Call ``train`` as one of the ranks, or start them. Returns the exit status.
-
-    Args:
-        words: of the command ``minigrad`` that trains.
-        s: has ``ranks``, how many to start, unless this process is one of several already. Without mpi4py, one does
-            the work of all.
-        alone: why there can be but one rank; "" if there may be several.
-
-    Raises ValueError: there are more ranks than batches in an update, or may not be several. Whatever ``train`` raises.
-    """
+    """Call ``train`` as one of the ranks, or start as many as ``s.ranks`` says, by the words of the command
+    ``minigrad`` that trains, unless this process is one of several already. Without mpi4py, one does the work of all.
+    ``alone`` says why there can be but one rank; "" if there may be several. Returns the exit status. Raises
+    ValueError: there are more ranks than batches in an update, or may not be several; and whatever ``train`` raises."""
     started = place.find().size
     ranks = s.ranks if started == 1 else started
     if ranks > 1 and alone:

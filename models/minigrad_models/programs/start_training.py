@@ -49,13 +49,9 @@ def trainer_of(
 
 
 def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: str, fresh: bool = False) -> bool:
-    """Train to the end, from where an earlier training in the folder stopped. Returns whether it came to its end. Raises
-    as ``Trainer.fit``.
-
-    Args:
-        settings: the text of settings.toml. about: printed before the first update.
-        fresh: an earlier training is renamed.
-    """
+    """Train to the end, from where an earlier training in the folder stopped; a ``fresh`` one renames that. Returns
+    whether it came to its end. ``settings`` is the text of settings.toml; ``about`` is printed before the first update.
+    Raises as ``Trainer.fit``."""
     trainer.check()
     if fresh and is_first():
         with program.prepared(folder, fresh) as place:

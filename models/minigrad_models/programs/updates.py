@@ -95,11 +95,8 @@ class LanguageUpdates(Updates):
 def optimizer_of(
     model: nn.Module, s: Updates, betas: tuple[float, float], eps: float, decay_vectors: bool = True
 ) -> optim.AdamW:
-    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors.
-
-    Args:
-        decay_vectors: False leaves biases and the weights of norms out of the weight decay.
-    """
+    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors. Without ``decay_vectors``,
+    biases and the weights of norms have no weight decay."""
     options: dict[str, Any] = {"lr": s.learning_rate, "betas": betas, "eps": eps, "weight_decay": s.weight_decay}
     tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     parameters = list(model.parameters())

@@ -37,12 +37,10 @@ def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
-    """Cut a text so that each token but the first is predicted once: (begin, first, end) of each window.
-
-    Tokens begin .. end - 1 are read, and from ``first`` on the token after each counts. The windows move by ``stride``:
-    a smaller one leaves each token more of the text before it. They begin at multiples of ``cycle``, if window and
-    stride are such.
-    """
+    """Cut a text so that each token but the first is predicted once: (begin, first, end) of each window. Tokens begin
+    .. end - 1 are read, and from ``first`` on the token after each counts. The windows move by ``stride``: a smaller
+    one leaves each token more of the text before it. They begin at multiples of ``cycle``, if window and stride are
+    such."""
     result, first = [], 0
     while first < tokens - 1:
         end = min(first + (stride if first else window), tokens - 1)
@@ -83,10 +81,8 @@ def score_pieces(
     batch: int = 64,
     progress: Progress | None = None,
 ) -> float:
-    """The mean cross-entropy of the tokens of several sequences, but the first of each. None sees another.
-
-    The arguments are those of ``score_windows`` and ``pieces``.
-    """
+    """The mean cross-entropy of the tokens of several sequences, but the first of each. None sees another. The
+    arguments are those of ``score_windows`` and ``pieces``."""
     cuts, begin = [], 0
     for sequence in sequences:
         cuts += [

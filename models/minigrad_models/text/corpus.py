@@ -80,23 +80,18 @@ def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> t
         ending = f".{languages[0]}"
         stems = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}
         for stem in (name, *sorted(stem for stem in stems if "." not in stem)):
-            sides = [_file(folder, f"{stem}.{language}") for language in languages]
-            if sides[0] and sides[1]:
-                return sides[0], sides[1]
+            names_of = ((f"{stem}.{language}", f"{stem}.{language}.gz") for language in languages)
+            sides = [[folder / file for file in files if (folder / file).is_file()] for files in names_of]
+            if all(sides):
+                return sides[0][0], sides[1][0]
     return None
-
-
-def _file(folder: Path, name: str) -> Path | None:
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 
 def _aligned(source: Path, target: Path) -> Pairs:
     left, right = Lines(source), Lines(target)
     if len(left) != len(right):
-        raise ValueError(
-            f"{source} has {len(left)} lines and {target} {len(right)}: line n of one must translate line n "
-            f"of the other"
-        )
+        counts = f"{source} has {len(left)} lines and {target} {len(right)}"
+        raise ValueError(f"{counts}: line n of one must translate line n of the other")
     full = (bool(a.strip() and b.strip()) for a, b in zip(left, right, strict=True))
     return _kept(left, right, None, full, f"{source} and {target}")
 
@@ -163,9 +158,7 @@ def _no_tab(path: Path, number: int, line: str) -> str:
             f"delimiter='{mark}')]\" <{path} >tabs.tsv"
         )
     elif line.count('"') % 2:
-        advice = (
-            ". A quoted cell seems to go on over several lines: take the line breaks out of the spreadsheet's cells"
-        )
+        advice = ". A quoted cell seems to go on over several lines: take the line breaks out of the cells"
     elif "  " in line:
         advice = ". It has spaces in a row: did an editor put them in the tab's place?"
     return f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation{advice}"

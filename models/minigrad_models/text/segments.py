@@ -58,26 +58,17 @@ class Segments:
 
 
 class Recurrence:
-    """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch: the
-    trainer's ``loss`` and its ``carried``.
-
-    The memory is the model's at the time when it read a segment. It cannot be computed anew from the place in the text,
-    since the weights have changed; so it belongs in the checkpoint.
-
-    Attributes:
-        memory: None at a beginning.
-    """
+    """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch (None at a
+    beginning): the trainer's ``loss`` and its ``carried``. The memory is the model's at the time when it read a
+    segment. It cannot be computed anew from the place in the text, since the weights have changed; so it belongs in the
+    checkpoint."""
 
     def __init__(self) -> None:
         self.memory: Tensor | None = None
 
     def __call__(self, model: Any, segment: Segment) -> tuple[Tensor, float]:
-        """The mean loss of a segment, and the number of its targets.
-
-        Args:
-            model: its ``segment_loss(tokens, targets, memory)`` returns the mean loss of a segment after a memory
-                (None: of nothing), and the memory for the next segment, without a gradient.
-        """
+        """The mean loss of a segment, and the number of its targets. The model's ``segment_loss(tokens, targets,
+        memory)`` returns that loss after a memory (None: of nothing), and the next one, without a gradient."""
         device = next(model.parameters()).device
         before = None if segment.begins or self.memory is None else self.memory.to(device)
         loss, self.memory = model.segment_loss(segment.tokens.to(device), segment.targets.to(device), before)

@@ -46,11 +46,9 @@ def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> d
 
 
 def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
-    """The mean of the models in several checkpoints as a state dict, on the CPU.
-
-    Sums are in float64, and are rounded once. Integers and bools are those of the last checkpoint. Raises ValueError:
-    no paths, or checkpoints of different models.
-    """
+    """The mean of the models in several checkpoints as a state dict, on the CPU. Sums are in float64, and are rounded
+    once. Integers and bools are those of the last checkpoint. Raises ValueError: no paths, or checkpoints of different
+    models."""
     if not paths:
         raise ValueError("there are no checkpoints to average")
     sums: dict[str, Tensor] = {}

@@ -30,12 +30,8 @@ PATIENT = timedelta(days=365)  # how long ranks wait while the first evaluates o
 
 
 class Ranks:
-    """The ranks of ``init_process_group``, which has to come before; without it, this process alone.
-
-    Attributes:
-        rank, count: of this process, and how many there are.
-        is_first: whether it is rank 0, which alone evaluates, writes files, and shows progress.
-    """
+    """The ranks of ``init_process_group``, which has to come before; without it, this process alone, one of ``count``.
+    Rank 0, ``is_first``, alone evaluates, writes files, and shows progress."""
 
     def __init__(self) -> None:
         there = distributed.is_initialized()

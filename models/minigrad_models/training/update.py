@@ -28,15 +28,9 @@ class Part(NamedTuple):
 
 
 class Updated:
-    """An update: the weight of its batches, their mean loss, and the norm of the gradient.
-
-    A GPU has yet to compute the loss and the norm. Reading them waits for it: after the next update has been launched,
-    that costs nothing.
-
-    Attributes:
-        weight: of all batches.
-        is_known: whether reading does not wait, because all is on the CPU.
-    """
+    """An update: the weight of all its batches, their mean loss, and the norm of the gradient. A GPU has yet to compute
+    the latter two. Reading them waits for it: after the next update has been launched, that costs nothing; nor does it
+    where all is on the CPU, ``is_known``."""
 
     def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
         self.weight, self.step = sum(part.weight for part in parts), step
@@ -49,9 +43,13 @@ class Updated:
         """The mean loss. Raises as ``check``."""
         return self.check()[0]
 
+    @property
+    def norm(self) -> float:
+        """The norm of the gradient before it was clipped. Raises as ``check``."""
+        return self.check()[1]
+
     def check(self) -> tuple[float, float]:
-        """The mean loss, and the norm of the gradient before it was clipped. Raises RuntimeError: one of them is not
-        finite."""
+        """The loss and the norm. Raises RuntimeError: one of them is not finite."""
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("norm of the gradient", norm)):
             if not math.isfinite(value):
@@ -75,11 +73,9 @@ def _later(value: Any) -> Callable[[], float]:
 
 @dataclass(frozen=True)
 class Share:
-    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on.
-
-    With a seed, each batch is fetched and used with random numbers that depend on it, the step and the batch's number
-    alone: not on who computes it. ``total`` is then the number of batches of all ranks.
-    """
+    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on. With a seed, each batch is
+    fetched and used with random numbers that depend on it, the step and the batch's number alone: not on who computes
+    it. ``total`` is then the number of batches of all ranks."""
 
     rank: int = 0
     count: int = 1
@@ -96,19 +92,11 @@ def update(
     step: int,
     gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
-    """Change the weights by the gradient of the mean loss of all batches.
-
-    Each batch counts by its weight (target tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up
-    to rounding. Gradients are added with weights relative to the first, which leaves the gradient of a single
-    batch unchanged to the bit.
-
-    Args:
-        loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
-        gradients: ``add_gradients``, or that of several ranks.
-
-    Raises RuntimeError: the loss or the norm is not finite; the weights are unchanged. On a GPU, reading them raises;
-    ValueError: a weight is not positive.
-    """
+    """Change the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
+    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up to rounding. Gradients are added with weights
+    relative to the first, which leaves the gradient of a single batch unchanged to the bit: by ``gradients``, which is
+    ``add_gradients`` or that of several ranks. Raises RuntimeError: the loss or the norm is not finite in ``step``; the
+    weights are unchanged (on a GPU, reading them raises); ValueError: a weight is not positive."""
     optimizer.zero_grad()
     parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]

@@ -68,12 +68,8 @@ class Config(Configuration):
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder leaves to the decoder: (B, S, D) each.
-
-    Attributes:
-        keys: z, with which states of the decoder are compared.
-        values: z + e, the words themselves beside their surroundings.
-    """
+    """What the encoder leaves to the decoder, (B, S, D) each: ``keys`` z, with which states of the decoder are
+    compared, and ``values`` z + e, the words themselves beside their surroundings."""
 
     keys: Tensor
     values: Tensor

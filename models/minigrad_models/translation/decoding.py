@@ -27,13 +27,8 @@ if TYPE_CHECKING:
 
 
 class Plain:
-    """The definition: at each step the decoder runs over all tokens so far.
-
-    Args:
-        model: any translation model.
-        start: the first token of each sentence (B, 1).
-        memory: the encoded sentences, indexed by sentence. mask: True at their tokens (B, 1, 1, S).
-    """
+    """The definition: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are
+    the encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
 
     def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
         self.model, self.start = model, start
@@ -100,13 +95,8 @@ class Cached:
 
 
 class CachedLayer:
-    """A decoder layer, with the keys and values of its attentions.
-
-    Attributes:
-        keys, values: of the source (B, H, S, D/H), which the W beams of a sentence share.
-        beam_size: W.
-        queries: the last queries to the source (B, H, W, D/H).
-    """
+    """A decoder layer, with the keys and values of its attentions: those of the source (B, H, S, D/H) are shared by the
+    W beams of a sentence, whose last ``queries`` to them it keeps (B, H, W, D/H)."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention

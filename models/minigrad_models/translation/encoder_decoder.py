@@ -41,14 +41,9 @@ class Configuration:
 
 
 class TranslationModel(nn.Module):
-    """From source and target tokens to the next target token.
-
-    One matrix is the target's embedding and the last linear layer (Press and Wolf 2017, arXiv 1608.05859); a separate
-    source vocabulary has a separate embedding.
-
-    Args:
-        config: a ``Configuration``, which has ``positions``, the tokens of the longest sentence, too.
-    """
+    """From source and target tokens to the next target token. One matrix is the target's embedding and the last linear
+    layer (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding. ``config`` has
+    ``positions``, the tokens of the longest sentence, too."""
 
     CACHED: type[Any] = Plain  # the decoder that keeps what does not change from token to token
 
@@ -79,10 +74,8 @@ class TranslationModel(nn.Module):
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
         """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
-
         Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
-        for all tokens anew.
-        """
+        for all tokens anew."""
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
@@ -124,11 +117,8 @@ class TranslationModel(nn.Module):
 
     @mg.no_grad()
     def attention(self, source: Tensor, target: Tensor) -> Tensor:
-        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S).
-
-        Returns:
-            The weights of cross-attention (layers, H, B, T, S); they sum to 1 over S and are 0 at padding.
-        """
+        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S): the weights of
+        cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
         return self.cross_attention(target, *self.encode(source))
 
     # Decoding -----------------------------------------------------------------------------------------------
@@ -164,10 +154,8 @@ class TranslationModel(nn.Module):
         coverage_penalty: float = 0.0,
         cached: bool = True,
     ) -> Tensor:
-        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS.
-
-        ``generate.beam_search`` describes the arguments, and returns all beams with their scores.
-        """
+        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS. ``generate.beam_search``
+        describes the arguments, and returns all beams with their scores."""
         decoder = self.begin(source, cached)
         beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
         return pad([beam[0].tokens for beam in beams], source.device)

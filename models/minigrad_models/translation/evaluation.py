@@ -35,43 +35,27 @@ class Sentence:
 
 @dataclass(frozen=True)
 class LengthRow:
-    """A row of the table: sentences of similar length.
+    """A row of the table: sentences of similar length."""
 
-    Attributes:
-        words: of their sources.
-        sentences: their number.
-        bleu: of all of them.
-        length_ratio: tokens of the translations over tokens of the references.
-    """
-
-    words: str
-    sentences: int
-    bleu: float
-    length_ratio: float
+    words: str  # of their sources
+    sentences: int  # their number
+    bleu: float  # of all of them
+    length_ratio: float  # tokens of the translations over tokens of the references
 
 
 @dataclass(frozen=True)
 class Report:
-    """A report on a set of translations.
-
-    Attributes:
-        sentences, exact, empty: the number of all, of those equal to their reference, and of empty ones.
-        bleu, chrf: of all sentences.
-        moses: BLEU as papers on Multi30k report it, or None.
-        by_length: from short to long.
-        worst: the lowest chrF first.
-        notes: on parts that are missing.
-    """
+    """A report on a set of translations."""
 
     sentences: int
-    exact: int
+    exact: int  # equal to their reference
     empty: int
     bleu: Score
     chrf: Score
-    moses: Score | None
-    by_length: list[LengthRow]
-    worst: list[Sentence]
-    notes: list[str] = field(default_factory=list)
+    moses: Score | None  # BLEU as papers on Multi30k report it
+    by_length: list[LengthRow]  # from short to long
+    worst: list[Sentence]  # the lowest chrF first
+    notes: list[str] = field(default_factory=list)  # on parts that are missing
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -120,9 +104,8 @@ def report(
         translations: of ``Translator.translate``, or plain text, which needs ``sources``, too.
         references: one for each.
         sources: the sentences before translation.
-        language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands
-            for tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of
-            their own.
+        language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands for
+            tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of their own.
         worst: the number of sentences with the lowest chrF to show.
         bootstrap: samples for BLEU's confidence interval; 0: none.
         tokenizer: sacrebleu's, for BLEU; "auto": by the language.
@@ -150,10 +133,7 @@ def report(
             moses = moses_bleu(texts, references, language.split(".")[-1], samples)
         except (ImportError, ValueError) as error:
             notes.append(f"no BLEU in Moses' tokens: {error}")
-    rated = [
-        Sentence(*sentence)
-        for sentence in zip(sources, texts, references, sentence_chrf(texts, references), strict=True)
-    ]
+    rated = list(map(Sentence, sources, texts, references, sentence_chrf(texts, references)))
     return Report(
         sentences=len(rated),
         exact=sum(s.translation == s.reference for s in rated),

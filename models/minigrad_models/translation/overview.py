@@ -26,7 +26,12 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
     yield _parts(len(train.source), held_out)
     if len(train.source) > LARGEST:
         return
-    yield from _repeated(train)
+    counts = Counter(zip(train.source, train.target, strict=True))
+    if more := sum(counts.values()) - len(counts):
+        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
+    translations = Counter(source for source, _ in counts)
+    if many := sum(count > 1 for count in translations.values()):
+        yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
     if held_out:
         yield from _new(pairs, tokenizers)
     if len(train.source) < FEW:
@@ -53,16 +58,6 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _repeated(train: Pairs) -> Iterator[str]:
-    """Pairs that stand more than once, and sentences with several translations."""
-    counts = Counter(zip(train.source, train.target, strict=True))
-    if more := sum(counts.values()) - len(counts):
-        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
-    translations = Counter(source for source, _ in counts)
-    if many := sum(count > 1 for count in translations.values()):
-        yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
-
-
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
     """The share of the words held out that no pair to learn from has, and characters of that kind."""
     shares, whole = [], True
@@ -77,12 +72,12 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
             yield f"note: only pairs that are held out have {', '.join(unknown)[:80]}, which the model cannot know"
     if not whole:
-        how = "put together from pieces that it knows" if _in_pieces(tokenizers) else "unknown to the model"
+        how = (
+            "put together from pieces that it knows"
+            if isinstance(tokenizers.source, SubwordTokenizer)
+            else "unknown to the model"
+        )
         yield f"words that only the pairs held out have: {' and '.join(shares)}; they are {how}"
-
-
-def _in_pieces(tokenizers: TokenizerPair) -> bool:
-    return isinstance(tokenizers.source, SubwordTokenizer)
 
 
 def words_of(text: str) -> list[str]:

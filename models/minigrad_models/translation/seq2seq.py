@@ -92,13 +92,9 @@ class Config(Configuration):
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder leaves to the decoder.
-
-    Attributes:
-        values: the states of the source tokens (B, S, 2H); without attention the last one alone, (B, 1, 2H).
-        keys: what states of the decoder are compared with (B, S, H); without attention the same as ``values``.
-        start: the decoder's first states, of each sentence (B, L, H).
-    """
+    """What the encoder leaves to the decoder: ``values``, the states of the source tokens (B, S, 2H), ``keys``, with
+    which states of the decoder are compared (B, S, H), and the decoder's first states of each sentence, ``start`` (B,
+    L, H). Without attention keys and values are the last state alone, (B, 1, 2H)."""
 
     values: Tensor
     keys: Tensor

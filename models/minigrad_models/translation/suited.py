@@ -26,11 +26,8 @@ def suited(values: dict[str, Any]) -> Settings:
 
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The updates, and the model, for a number of pairs.
-
-    The recipe's 10,000 updates go over 29,000 pairs fifty times. Fewer pairs are gone over more often, and by a
-    smaller model: updates grow with the power 0.8 of their number.
-    """
+    """The updates, and the model, for a number of pairs. The recipe's 10,000 updates go over 29,000 pairs fifty times.
+    Fewer pairs are gone over more often, and by a smaller model: updates grow with the power 0.8 of their number."""
     chosen: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))

@@ -87,11 +87,8 @@ class Config(Configuration):
 
 
 class Transformer(TranslationModel):
-    """Figure 1 as a whole: from source and target tokens to the next target token.
-
-    One matrix is both embeddings and the last linear layer (section 3.4); a separate source vocabulary has a
-    separate embedding.
-    """
+    """Figure 1 as a whole: from source and target tokens to the next target token. One matrix is both embeddings and
+    the last linear layer (section 3.4); a separate source vocabulary has a separate embedding."""
 
     CACHED = Cached
 
@@ -110,15 +107,8 @@ class Transformer(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
-        """Sections 3.4 and 3.5: embeddings times √D, plus positions unless these are rotary.
-
-        Args:
-            tokens: (B, T) -> (B, T, D).
-            start: the position of the first token.
-            source: the tokens are those of the source.
-
-        Raises ValueError: the sentence is longer than the model's positions.
-        """
+        """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless these are rotary, (B, T)
+        -> (B, T, D). Raises ValueError: the sentence is longer than the model's positions."""
         end = start + tokens.shape[1]
         if end > self.config.positions:
             raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
@@ -168,10 +158,8 @@ def positional_encoding(positions: int, d_model: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier's uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D brings to 1.
-
-    Queries, keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2.
-    """
+    """Xavier's uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D brings to 1. Queries,
+    keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)

@@ -7,10 +7,10 @@ import codecs
 import io
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import minigrad as mg
 from minigrad.serialization.source import replaced
@@ -23,9 +23,6 @@ from . import translation_data as data
 from .evaluation import report, write
 from .translation_settings import languages
 from .translator import Translation, Translator
-
-if TYPE_CHECKING:
-    from minigrad.viz.attention import AttentionView
 
 LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
@@ -42,7 +39,8 @@ def translate(options: argparse.Namespace) -> int:
     with _output(options.output) as out:
         if options.sentences:
             return _sentences(translator, options, out)
-        _text(translator, options, _stdin() if lines is None else _chunks(lines), out)
+        chunks = _stdin() if lines is None else (lines[i : i + LINES] for i in range(0, len(lines), LINES))
+        _text(translator, options, chunks, out)
     return 0
 
 
@@ -102,20 +100,16 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
             _tell(f"note: {note}")
         out.write(_formatted(translation, options.n_best))
         if options.attention is not None:
-            _draw(translator.look(translation), options.attention)
+            view, path = translator.look(translation), options.attention
+            if path.suffix.lower() == ".html":  # a page with all attention
+                view.save(path)
+            else:
+                view.save(path, "matrix", kind="cross", layer=None)
             _tell(f"wrote {options.attention}")
         if options.graph is not None:
             translator.linked(translation).save(options.graph)
             _tell(f"wrote {options.graph}")
     return status
-
-
-def _draw(view: AttentionView, path: Path) -> None:
-    """Write a page with all attention, or an image of the mean cross-attention."""
-    if path.suffix.lower() == ".html":
-        view.save(path)
-    else:
-        view.save(path, "matrix", kind="cross", layer=None)
 
 
 def _translated(
@@ -142,10 +136,6 @@ def _formatted(translation: Translation, n_best: int) -> str:
     if n_best == 1:
         return translation.text + "\n"
     return "".join(f"{h.score:.4f}\t{h.text}\n" for h in translation.beam[:n_best]) + "\n"
-
-
-def _chunks(lines: Sequence[str]) -> Iterator[list[str]]:
-    return (list(lines[i : i + LINES]) for i in range(0, len(lines), LINES))
 
 
 def _stdin() -> Iterator[list[str]]:

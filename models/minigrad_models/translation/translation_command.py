@@ -134,8 +134,7 @@ def _do_train(options: argparse.Namespace) -> int:
     check_device(options.device or "cpu")  # before data is read, from which settings follow
     settings = settings_of(options)
     folder = run_folder(options, settings)
-    go = lambda: train(settings, folder, options.fresh)
-    return train_as_ranks(options.words, settings.training, go)
+    return train_as_ranks(options.words, settings.training, lambda: train(settings, folder, options.fresh))
 
 
 def _do_translate(options: argparse.Namespace) -> int:
@@ -160,9 +159,8 @@ def _do_serve(options: argparse.Namespace) -> int:
     try:
         from .serve import serve
     except ModuleNotFoundError as error:
-        raise ImportError(
-            f"the page needs {error.name}: {how_to_install('translate', 'starlette', 'uvicorn')}"
-        ) from None
+        install = how_to_install("translate", "starlette", "uvicorn")
+        raise ImportError(f"the page needs {error.name}: {install}") from None
 
     return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)
 

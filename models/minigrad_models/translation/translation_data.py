@@ -36,21 +36,13 @@ ON_DISK = 200_000  # with so many pairs, token ids are in files of the run's fol
 
 
 class Batch(NamedTuple):
-    """Sentence pairs, padded.
+    """Sentence pairs, padded."""
 
-    Attributes:
-        source: tokens and EOS (B, S).
-        target: BOS, tokens, EOS (B, T).
-        read: the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN.
-        weight: the number of tokens to predict, without padding.
-        epoch: of the batch, from 0.
-    """
-
-    source: Tensor
-    target: Tensor
-    read: Tensor
-    weight: int
-    epoch: int = 0
+    source: Tensor  # tokens and EOS (B, S)
+    target: Tensor  # BOS, tokens, EOS (B, T)
+    read: Tensor  # the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN
+    weight: int  # the number of tokens to predict, without padding
+    epoch: int = 0  # from 0
 
 
 def read(settings: DataSettings) -> dict[str, Pairs]:
@@ -84,14 +76,10 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
-    """Split off random pairs, always the same ones, for validation and as many for testing.
-
-    What is held out is new: where its source stands more than once, all its pairs leave the training. Sentences that
-    stand once are therefore taken first, and the commonest stay with the training.
-
-    Args:
-        most: pairs of each split, at most a twentieth of all; of fewer than a hundred pairs, none.
-    """
+    """Split off random pairs, always the same ones, for validation and as many for testing: ``most`` of each, at most a
+    twentieth of all; of fewer than a hundred pairs, none. What is held out is new: where its source stands more than
+    once, all its pairs leave the training. Sentences that stand once are therefore taken first, and the commonest stay
+    with the training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
@@ -159,12 +147,7 @@ def _samplers(tokenizers: TokenizerPair, training: TrainingSettings) -> tuple[Su
 
 
 class PairBatches:
-    """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone.
-
-    Args:
-        pairs: the sentences.
-        encoded: their ids.
-    """
+    """Batches of sentence pairs and their ids, epoch by epoch; a batch depends on the settings and its number alone."""
 
     def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
         training = settings.training

@@ -70,17 +70,12 @@ class Attention(NamedTuple):
 
 
 class _Inputs(NamedTuple):
-    """The inputs of the model for one sentence and its translation.
+    """The inputs of the model for one sentence and its translation."""
 
-    Attributes:
-        source, target: ids (1, S) and (1, T).
-        read, written: the texts of the S source tokens, and of the T tokens that the model predicts.
-    """
-
-    source: mg.Tensor
-    target: mg.Tensor
-    read: list[str]
-    written: list[str]
+    source: mg.Tensor  # ids (1, S)
+    target: mg.Tensor  # ids (1, T)
+    read: list[str]  # the texts of the S source tokens
+    written: list[str]  # those of the T tokens that the model predicts
 
 
 def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
@@ -165,7 +160,9 @@ class Translator:
             for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
                 beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
                 for i, hypotheses in zip(rows, beams, strict=True):
-                    results[i] = self._translation(prepared[i], hypotheses)
+                    texts = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
+                    text, _, notes = prepared[i]
+                    results[i] = Translation(text, texts[0].text, texts[0].score, texts, notes)
                 if progress is not None:
                     progress(len(rows))
         return results
@@ -201,13 +198,6 @@ class Translator:
         beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
-    def _translation(
-        self, prepared: tuple[str, list[int], list[str]], hypotheses: list[TokenHypothesis]
-    ) -> Translation:
-        text, _, notes = prepared
-        beam = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
-        return Translation(text, beam[0].text, beam[0].score, beam, notes)
-
     @mg.no_grad()
     def attention(self, source: str, target: str) -> Attention:
         """The attention of each token of a translation to the tokens of the source."""
@@ -218,12 +208,9 @@ class Translator:
         return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
 
     def look(self, translation: Translation) -> AttentionView:
-        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam.
-
-        A notebook shows it, and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``.
-
-        Raises ValueError: the translation of an empty sentence, which has no attention, or a model that has none.
-        """
+        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam. A notebook shows it,
+        and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``. Raises ValueError: the
+        translation of an empty sentence, which has no attention, or a model that has none."""
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
         self.model.check_attention()

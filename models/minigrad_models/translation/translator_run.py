@@ -83,12 +83,9 @@ def _examples(description: dict[str, Any], settings: Settings) -> Examples:
 
 
 def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
-    """The tokenizers and the configuration of the training in a folder; None if there is none.
-
-    Settings that are newer than the training count as their defaults.
-
-    Raises ValueError: the training has other settings, which are listed; RuntimeError: its checkpoint is damaged.
-    """
+    """The tokenizers and the configuration of the training in a folder; None if there is none. Settings that are newer
+    than the training count as their defaults. Raises ValueError: the training has other settings, which are listed;
+    RuntimeError: its checkpoint is damaged."""
     description = PROGRAM.started(folder, configuration(settings, train))
     if description is None:
         return None

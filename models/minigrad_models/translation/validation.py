@@ -15,12 +15,7 @@ MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 
 
 class Evaluation:
-    """BLEU of greedy translations of the validation set, the share that is right, and the loss per token.
-
-    Args:
-        translator: with the tokenizers and settings.
-        pairs: the validation set.
-    """
+    """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.translator = translator

@@ -22,12 +22,7 @@ MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source 
 
 
 class Refused(Exception):
-    """A refused request.
-
-    Args:
-        status: of HTTP.
-        message: for the person at the page.
-    """
+    """A refused request, with a status of HTTP, and a message for the person at the page."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -50,13 +45,9 @@ def about(translator: Translator) -> dict[str, Any]:
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """The sentences of a text with their translations, and the ``seconds`` that these took.
-
-    Args:
-        request: ``text``, of one or many sentences, and ``beam``, the number of beams (by default the model's).
-
-    Raises Refused: the request is malformed (400), or the text cannot be translated (422).
-    """
+    """The sentences of a text with their translations, and the ``seconds`` that these took. The request has ``text``,
+    of one or many sentences, and ``beam``, the number of beams (by default the model's). Raises Refused: it is
+    malformed (400), or the text cannot be translated (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
@@ -83,13 +74,9 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists.
-
-    Args:
-        request: ``source`` and ``target``, one sentence each, as ``translate`` returned them.
-
-    Raises Refused: the request is malformed (400), or there is too much to show (422).
-    """
+    """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists. The request
+    has ``source`` and ``target``, one sentence each, as ``translate`` returned them. Raises Refused: it is malformed
+    (400), or there is too much to show (422)."""
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
     if result.weights.size > MOST_WEIGHTS:
@@ -103,13 +90,9 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def linked(translator: Translator, request: dict[str, Any]) -> str:
-    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML.
-
-    Args:
-        request: ``text``, a sentence as ``translate`` returned it, and ``beam``.
-
-    Raises Refused: the request is malformed (400), or there is too much to show, or nothing (422).
-    """
+    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML. The request has
+    ``text``, a sentence as ``translate`` returned it, and ``beam``. Raises Refused: it is malformed (400), or there is
+    too much to show, or nothing (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))
     seen = _ask(lambda: translator.attention(translation.source, translation.text))

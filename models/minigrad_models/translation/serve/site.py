@@ -69,12 +69,8 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Site:
-    """What the server answers. Every answer but the page's files is JSON; an error is ``{"error": message}``.
-
-    Attributes:
-        translator: asked by one request at a time. waiting: requests for it.
-        app: the application, for uvicorn.
-    """
+    """What the server answers by ``app``, the application for uvicorn. Every answer but the page's files is JSON; an
+    error is ``{"error": message}``. One request at a time asks the translator; ``waiting`` counts the others."""
 
     def __init__(self, translator: Translator, host: str) -> None:
         self.translator, self._lock, self.waiting = translator, asyncio.Lock(), 0
@@ -114,8 +110,18 @@ class Site:
     async def _call(
         self, function: Callable[[Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
     ) -> Response:
-        _check_origin(request)
-        call = _parse(body)
+        origin = request.headers.get("Origin")
+        if origin is not None and origin != f"http://{request.headers.get('Host')}":
+            raise Refused(403, FOREIGN)
+        _check_site(request)
+        if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "The request must be JSON (Content-Type: application/json).")
+        try:
+            call = json.loads(body)
+        except (ValueError, RecursionError):
+            raise Refused(400, "The request is not valid JSON.") from None
+        if not isinstance(call, dict):
+            raise Refused(400, "The request must be a JSON object.")
         return _json(await self._alone(request, lambda: function(self.translator, call)))
 
     async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
@@ -143,7 +149,8 @@ class Site:
 
     def _check_host(self, request: Request) -> None:
         """The host must be a numeric address or a name of this machine, which nobody can redirect."""
-        name = _host_name(request.headers.get("Host", ""))
+        match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
+        name = match[1].strip("[]") if match else ""
         if not name or (name not in self._known and not _is_address(name)):
             raise Refused(403, "This server answers only under the address that it printed when it started.")
 
@@ -169,15 +176,6 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _check_origin(request: Request) -> None:
-    origin = request.headers.get("Origin")
-    if origin is not None and origin != f"http://{request.headers.get('Host')}":
-        raise Refused(403, FOREIGN)
-    _check_site(request)
-    if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, "The request must be JSON (Content-Type: application/json).")
-
-
 def _check_site(request: Request) -> None:
     if request.headers.get("Sec-Fetch-Site") not in (None, "same-origin", "none"):
         raise Refused(403, FOREIGN)
@@ -198,22 +196,6 @@ def _no_such_address(request: Request, error: Exception) -> Response:
 
 def _json(value: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse(value, status, {**HEADERS, **(headers or {})})
-
-
-def _parse(body: bytes) -> dict[str, Any]:
-    try:
-        request = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(400, "The request is not valid JSON.") from None
-    if not isinstance(request, dict):
-        raise Refused(400, "The request must be a JSON object.")
-    return request
-
-
-def _host_name(header: str) -> str:
-    """The name or address in a Host header, without its port; empty if there is none."""
-    match = _HOST.fullmatch(header.strip().lower())
-    return match[1].strip("[]") if match else ""
 
 
 def _is_address(name: str) -> bool:

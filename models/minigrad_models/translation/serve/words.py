@@ -22,20 +22,15 @@ class Unit(NamedTuple):
 
 
 def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
-    """A text token by token, and word by word.
-
-    Args:
-        tokens: of the text, and EOS, which is a separate unit. Spaces at the ends of tokens, "▁" and case do not
-            matter. A token that does not occur in the text is an unknown one: it stands for the text between
-            its neighbours.
-    """
+    """A text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens,
+    "▁" and case do not matter. A token that does not occur in the text is an unknown one: it stands for the text
+    between its neighbours."""
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
     for i, (start, end) in enumerate(spans):
         word = bisect_right(starts, start) - 1
-        same = groups and (word == last or start == end or _empty(spans, groups[-1]))
-        if same:
+        if groups and (word == last or start == end or all(spans[j][0] == spans[j][1] for j in groups[-1])):
             groups[-1].append(i)
         else:
             groups.append([i])
@@ -43,10 +38,6 @@ def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
     ending = Unit(" ", "end", [len(tokens) - 1])
     pieces = _pieces(text, spans, [[i] for i in range(len(spans))], tokens)
     return [*pieces, ending], [*_pieces(text, spans, groups, tokens), ending]
-
-
-def _empty(spans: list[Span], group: list[int]) -> bool:
-    return all(spans[i][0] == spans[i][1] for i in group)
 
 
 def _pieces(text: str, spans: list[Span], groups: list[list[int]], tokens: Sequence[str]) -> list[Unit]:
