@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
 from typing import Any
 
 from ..programs.command_line import Command, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import completion, script, version, viz
+from . import completion, script, viz
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -32,6 +35,7 @@ examples:
 
 A training that was stopped in any way goes on when the same command is given again.
 """
+CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")  # CuPy by its names on PyPI
 SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
     "gpt": "train a language model on a text, and write with it",
     "bert": "pre-train BERT, fine-tune it, search by meaning",
@@ -55,7 +59,7 @@ COMMANDS = (
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
-    p.add_argument("--version", action=version.Versions, help="print the versions of minigrad and what it runs on")
+    p.add_argument("--version", action=Versions, help="print the versions of minigrad and what it runs on")
     p.set_defaults(parser=p, systems=lambda: {name: system(name).parser() for name in SYSTEMS})  # for ``completion``
     return p
 
@@ -71,3 +75,31 @@ def main(argv: list[str] | None = None) -> int:
     if words and words[0] in SYSTEMS:
         return system(words[0]).main(words[1:])
     return run_program(lambda: act(parser(), argv), "--batch-tokens or --batch")
+
+
+class Versions(argparse.Action):
+    """An option that prints versions, and ends the program."""
+
+    def __init__(self, option_strings: Any, dest: str, **rest: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **rest)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(versions())
+        parser.exit()
+
+
+def versions() -> str:
+    """minigrad's version and, below it, those of what it runs on. CuPy is not imported for it, which takes seconds."""
+    import numpy
+
+    from minigrad.backend.version import project
+
+    cupy = next(filter(None, map(_installed, CUPY)), "none")
+    return f"minigrad {project}\nNumPy {numpy.__version__}, Python {platform.python_version()}, CuPy {cupy}"
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return version_of(distribution)
+    except PackageNotFoundError:
+        return None

@@ -30,11 +30,8 @@ Rows = list[list[Any]]
 
 
 class Decoder(Protocol):
-    """Returns the logits of the next token; it begins with one row for each sentence.
-
-    Attributes:
-        start: the first tokens of each sentence (B, T), int64: for a translation, BOS alone.
-    """
+    """Returns the logits of the next token; it begins with one row for each sentence, of the first tokens ``start`` (B,
+    T), int64: for a translation, BOS alone."""
 
     start: Tensor
 
@@ -91,13 +88,9 @@ class RepetitionPenalty:
 def greedy(
     decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
-    """The likeliest token at each step.
-
-    Args:
-        max_length: the largest number of tokens, EOS included: one for all sentences, or one for each.
-        eos: the token that ends a sentence; None for none.
-        on_token: called with the number of a sentence and each of its tokens, as soon as there is one.
-    """
+    """The likeliest token at each step, up to ``eos`` (None: no token ends a sentence) or the largest number of tokens,
+    EOS included: one for all sentences, or one for each. ``on_token`` is called with the number of a sentence and each
+    of its tokens, as soon as there is one."""
     return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
 
 

@@ -59,13 +59,9 @@ def write(
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
     """Continue prompts by ``length`` tokens each (one number, or one for each), or up to the token ``end``.
-
-    Args:
-        on_token: called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
-            search, whose tokens are known at its end alone.
-
-    Raises ValueError: an empty prompt, a token out of the vocabulary, or a value out of range.
-    """
+    ``on_token`` is called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
+    search, whose tokens are known at its end alone. Raises ValueError: an empty prompt, a token out of the vocabulary,
+    or a value out of range."""
     decoder = model.begin(prompts, **strides(model, search.stride))
     if search.repetition_penalty != 1:
         decoder = RepetitionPenalty(decoder, search.repetition_penalty)

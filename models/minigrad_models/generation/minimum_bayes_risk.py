@@ -20,15 +20,11 @@ Counts = list[Counter[tuple[Hashable, ...]]]
 
 
 def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
-    """The hypotheses of one sentence, the highest expected BLEU first.
-
-    Args:
-        hypotheses: of ``beam_search``; those with equal BLEU keep their order.
-        sharpness: 0 or more. A hypothesis counts as a reference with probability softmax(sharpness · score): with 0 all
-            count alike; a higher value gives more weight to the best score. 8 suits scores that are mean
-            log-probabilities of a token (``power(1.0)``).
-        eos: the last token, which is not compared.
-    """
+    """The hypotheses of one sentence, the highest expected BLEU first; those with equal BLEU keep their order. A
+    hypothesis counts as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count alike;
+    a higher value gives more weight to the best score. 8 suits scores that are mean log-probabilities of a token
+    (``power(1.0)``). The last token, ``eos``, is not compared. Raises ValueError: the sharpness is negative or not
+    finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
     counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]

@@ -61,8 +61,6 @@ class Program:
         same = command("", *(word for word in sys.argv[1:] if word != "--fresh"))
         return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
 
-    # Reading ------------------------------------------------------------------------------------------------
-
     def find(self, path: Path) -> Path:
         """The file of a model: that of a run (if it is not finished, the best so far), or the file itself. Raises
         FileNotFoundError: there is none; the message lists the runs."""
@@ -107,8 +105,6 @@ class Program:
         except ValueError as error:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
         return description
-
-    # Writing ------------------------------------------------------------------------------------------------
 
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What makes a checkpoint complete; resuming compares ``config``."""

@@ -51,14 +51,9 @@ def other(kind: type, name: str, default: Any) -> Any:
 @dataclasses.dataclass(frozen=True)
 class Sections:
     """All settings of a program; its fields are the sections, and the names of settings are unique among them.
-
-    Subclasses say:
-        PRESETS: a folder of TOML files, each with every setting.
-        FREE: settings that do not affect the result of a training: they may change when it resumes.
-        LATER: sections of which that is true as a whole.
-
-    Raises ValueError: a value out of range; the message names the setting.
-    """
+    Subclasses have PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the
+    result of a training and may change when it resumes; and LATER, sections of which that is true as a whole. Raises
+    ValueError: a value out of range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
     FREE: ClassVar[set[str]]
@@ -104,10 +99,6 @@ class Sections:
             parts[part] = dataclasses.replace(getattr(self, part), **changes)
         return type(self)(**parts)
 
-    def values(self) -> dict[str, Any]:
-        """All settings by name."""
-        return {name: getattr(getattr(self, section), name) for name, (section, _, _) in self.fields().items()}
-
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """By section, in TOML's and JSON's types."""
         return {
@@ -138,8 +129,6 @@ class Sections:
                     raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
                 settings[name] = _typed(name, known[name][1], value, where)
         return cls().changed(settings)
-
-    # Files --------------------------------------------------------------------------------------------------
 
     @classmethod
     def preset_names(cls) -> list[str]:

@@ -11,8 +11,6 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from .batches import moved
-
 Ids = np.ndarray[Any, np.dtype[Any]]
 NONE = -100  # a target that does not count
 Progress = Callable[[int], Any]
@@ -26,6 +24,17 @@ class Batch(NamedTuple):
     tokens: Tensor
     targets: Tensor
     weight: int
+
+
+def moved(device: str, *tensors: Tensor) -> list[Tensor]:
+    """Tensors on the CPU, of one dtype, on a device: one copy moves them together. Raises TypeError: they have several
+    dtypes."""
+    if mg.device(device).type == "cpu":
+        return list(tensors)
+    if len({tensor.dtype for tensor in tensors}) > 1:
+        raise TypeError(f"one copy moves tensors of one dtype, not of {', '.join(str(t.dtype) for t in tensors)}")
+    parts = mg.cat([tensor.flatten() for tensor in tensors]).to(device).split([tensor.numel() for tensor in tensors])
+    return [part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
 
 
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:

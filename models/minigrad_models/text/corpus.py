@@ -97,12 +97,10 @@ def _aligned(source: Path, target: Path) -> Pairs:
 
 
 class _Quotes:
-    """Whether the cells of a table are in a spreadsheet's quotes: around the cell, and doubled within.
-
-    Spreadsheets put all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so
-    the whole table decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted
-    cells only, must show that no person wrote them.
-    """
+    """Whether the cells of a table are in a spreadsheet's quotes: around the cell, and doubled within. Spreadsheets put
+    all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so the whole table
+    decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted cells only, must
+    show that no person wrote them."""
 
     def __init__(self) -> None:
         self.quoted = self.plain = 0

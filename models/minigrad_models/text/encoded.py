@@ -100,9 +100,6 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         return both[:middle], both[middle:]
 
 
-# Encoding ------------------------------------------------------------------------------------------------
-
-
 def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
     largest = max(len(tokenizers.source), len(tokenizers.target))
     return np.dtype("<u2" if largest <= 1 << 16 else "<u4")

@@ -19,13 +19,10 @@ _MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
-    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding; None if it has no such files.
-
-    It is tokenizer.json; or vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece
-    (BERT). The latter two follow tokenizer_config.json; without it texts become lower-case for WordPiece.
-
-    Raises ValueError: a file is damaged; ImportError: no tokenizers library; OSError: a file cannot be read.
-    """
+    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding; None if it has no such files. It is
+    tokenizer.json; or vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece (BERT).
+    The latter two follow tokenizer_config.json; without it texts become lower-case for WordPiece. Raises ValueError: a
+    file is damaged; ImportError: no tokenizers library; OSError: a file cannot be read."""
     path = Path(folder)
     if not any((path / name).is_file() for name in (TOKENIZER, VOCABULARY, WORDS)):
         return None

@@ -120,13 +120,10 @@ def moses_bleu(found: Sequence[str], references: Sequence[str], language: str, b
 
 
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
-    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens.
-
-    From Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the
-    ``lc.norm.tok`` files of the data set: all 93,042 sentences are equal, to the character.
-
-    Raises ValueError: ``language`` is no language code; ImportError: sacremoses is missing.
-    """
+    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From
+    Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
+    files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError: ``language`` is no
+    language code; ImportError: sacremoses is missing."""
     normalizer, tokenizer = _moses(language)
     # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last
     # full stop moves before it).

@@ -24,18 +24,10 @@ class Segment(NamedTuple):
 
 
 class Segments:
-    """A text, cut into rows of equal length that are read side by side.
-
-    From epoch to epoch the cuts move, by less than a segment, so that its ends are not always the same. What does not
-    fill a row's last segment is left out.
-
-    Args:
-        tokens: the text (N,), ints.
-        rows, length: B and T.
-        seed: of the cuts, together with the epoch. None: each epoch begins with the first token.
-
-    Raises ValueError: ``rows`` or ``length`` is below 1, or the text has no segment of that size in an epoch.
-    """
+    """A text (N,) of ints, cut into ``rows`` of equal length that are read side by side, ``length`` tokens at a time.
+    From epoch to epoch the cuts move by less than a segment, by the seed and the epoch, so that its ends are not always
+    the same; without a seed, each epoch begins with the first token. What does not fill a row's last segment is left
+    out. Raises ValueError: ``rows`` or ``length`` is below 1, or the text has no segment of that size in an epoch."""
 
     def __init__(self, tokens: Array, rows: int, length: int, seed: int | None = 0) -> None:
         if rows < 1 or length < 1:

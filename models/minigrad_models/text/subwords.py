@@ -34,14 +34,9 @@ _STEPS = {"Sequence", "NFC", "NFKC", "Lowercase", "Replace", "Strip", "Metaspace
 
 
 class SubwordTokenizer:
-    """Words split into subwords of a vocabulary that is learnt from texts.
-
-    Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters that
-    the training texts lack.
-
-    Args:
-        model: a ``tokenizers.Tokenizer``, as from ``train``.
-    """
+    """Words split into subwords of a vocabulary that is learnt from texts, by a ``tokenizers.Tokenizer`` as from
+    ``train``. Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters
+    that the training texts lack."""
 
     def __init__(self, model: Any) -> None:
         self.model = model

@@ -57,12 +57,8 @@ SCHEMES = {"spaces": SPACES}  # by the names of descriptions: a program enters i
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies.
-
-    Args:
-        words: the vocabulary after the special tokens.
-        split, join, normalize: a ``Scheme``; by default words stand between spaces.
-    """
+    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``. The
+    functions are those of a ``Scheme``; by default words stand between spaces."""
 
     def __init__(
         self,

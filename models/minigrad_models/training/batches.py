@@ -25,17 +25,9 @@ class Batches(Protocol[Item_co]):
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists, in a new random order in each epoch.
-
-    Args:
-        size: of the dataset.
-        batch_size: the length of a list.
-        seed: of the order, together with the epoch.
-        shuffle: False keeps the numbers in order.
-        drop_last: leave out a last list that is shorter.
-
-    Raises ValueError: ``size`` or ``batch_size`` is less than 1.
-    """
+    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
+    epoch; without ``shuffle``, in order. ``drop_last`` leaves out a last list that is shorter. Raises ValueError:
+    ``size`` or ``batch_size`` is less than 1."""
 
     def __init__(
         self, size: int, batch_size: int, *, seed: int = 0, shuffle: bool = True, drop_last: bool = False

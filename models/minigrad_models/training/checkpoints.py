@@ -100,8 +100,6 @@ class RunFolder:
         with locked(self.path):
             yield
 
-    # Reading ------------------------------------------------------------------------------------------------
-
     def read_last(self) -> dict[str, Any] | None:
         """The checkpoint to resume from; None in a new folder. Raises FileExistsError: it is missing among files of a
         run; RuntimeError: it is damaged, or holds no training."""
@@ -133,8 +131,6 @@ class RunFolder:
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
-
-    # Writing ------------------------------------------------------------------------------------------------
 
     def put_best(self, content: dict[str, Any]) -> OSError | None:
         """Write the best weights. If that fails, keep them for the next ``put_last``, and return the error."""

@@ -42,12 +42,9 @@ def linear(warmup: int, steps: int) -> Schedule:
 
 
 def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
-    """``inverse_sqrt``, whose last part is a line to zero at ``steps``.
-
-    Such a "cooldown" ends a run of any length as well as a cosine does, while the rate before it does not
-    depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5). The line takes ``decay_fraction`` of
-    all updates; ValueError if it begins within the rise.
-    """
+    """``inverse_sqrt``, whose last part is a line to zero at ``steps``. Such a "cooldown" ends a run of any length as
+    well as a cosine does, while the rate before it does not depend on that length (Zhai et al. 2022, arXiv 2106.04560,
+    section 3.5). The line takes ``decay_fraction`` of all updates; ValueError if it begins within the rise."""
     if not 0 <= decay_fraction <= 1:
         raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")
     _check("inverse_sqrt_with_decay", warmup, steps)

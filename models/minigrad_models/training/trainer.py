@@ -195,8 +195,9 @@ class Trainer:
     # The loop -----------------------------------------------------------------------------------------------
 
     def _run(self) -> Outcome:
+        state = self.state
         if self.ranks.is_first:
-            self.state.lines = self._log.lines  # fewer, if the log was deleted
+            state.lines = self._log.lines  # fewer, if the log was deleted
         self._pending: Updated | None = None
         reason: Reason | None = None
         while not reason:
@@ -205,7 +206,15 @@ class Trainer:
                 self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
             if due.asked:
                 break
-            self._snapshot_evaluate_save(due)
+            if due.snapshot:
+                state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
+                if self.ranks.is_first:
+                    self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
+            if due.evaluation:
+                state.evaluated, state.best, state.best_step, state.bad = self.ranks.of_first(self._evaluate)
+            if due.save:
+                self._consolidate()
+                self.ranks.of_first(self._save)
             reason = due.over or self._impatient()
             if not reason:
                 self._update()
@@ -294,20 +303,6 @@ class Trainer:
         self._warn(self._log.add({**position, **entries, **totals}))
         state.lines = self._log.lines
         self._board.add(entries, state.step)
-
-    def _snapshot_evaluate_save(self, due: Due) -> None:
-        """The snapshot, the evaluation and the checkpoint that are due at this step."""
-        state, settings = self.state, self.settings
-        if due.snapshot:
-            state.snapshots = [*state.snapshots, state.step][-settings.keep_snapshots :]
-            if self.ranks.is_first:
-                self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
-        if due.evaluation:
-            known = self.ranks.of_first(self._evaluate)
-            state.evaluated, state.best, state.best_step, state.bad = known
-        if due.save:
-            self._consolidate()
-            self.ranks.of_first(self._save)
 
     def _consolidate(self) -> None:
         """Before a checkpoint: the weights of all ranks are equal, and rank 0 has the whole state of the optimiser."""

@@ -121,8 +121,6 @@ class TranslationModel(nn.Module):
         cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
         return self.cross_attention(target, *self.encode(source))
 
-    # Decoding -----------------------------------------------------------------------------------------------
-
     @mg.no_grad()
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""

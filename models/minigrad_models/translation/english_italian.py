@@ -105,12 +105,10 @@ def _clean(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """English as a user types it, written as the corpus writes it.
-
-    Spaces and apostrophes are made regular, contractions written out, names, days, "I" and the first letter get their
-    capitals, and a missing full stop is added, or a question mark if the sentence begins as a question. Text without a
-    letter or digit comes back only stripped. A sentence of the corpus comes back as it is.
-    """
+    """English as a user types it, written as the corpus writes it. Spaces and apostrophes are made regular,
+    contractions written out, names, days, "I" and the first letter get their capitals, and a missing full stop is
+    added, or a question mark if the sentence begins as a question. Text without a letter or digit comes back only
+    stripped. A sentence of the corpus comes back as it is."""
     text = _CAN_NOT.sub("cannot", " ".join(_clean(text).split()))
     if not any(character.isalnum() for character in text):
         return text

@@ -24,6 +24,7 @@ from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..text.tokenizer import PAD
+from .decoding import Plain
 from .encoder_decoder import Configuration, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -210,11 +211,11 @@ class Decoder(nn.Module):
         return mg.cat(outs, 1), mg.cat(contexts, 1), mg.cat(looks, 1), states
 
 
-class Stepwise:
+class Stepwise(Plain):
     """Decoding from the last state: each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
 
     def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
-        self.model, self.start, self.memory, self.mask = model, start, memory, mask
+        super().__init__(model, start, memory, mask)
         self.beam_size = 1
 
     @mg.no_grad()
@@ -238,10 +239,6 @@ class Stepwise:
         """The attention of the last token to each source token (N, S). Raises ValueError: there is none."""
         self.model.check_attention()
         return self.weights[:, 0]
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0]
 
 
 class Seq2Seq(TranslationModel):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
@@ -15,20 +18,20 @@ from ..programs import updates
 from ..programs.models import check_device
 from ..programs.ranks import is_first
 from ..programs.start_training import take_weights, trainer_of
-from ..text import EncodedPairs, Pairs, TokenizerPair
-from ..text.scores import check_installed
+from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair
+from ..text.scores import bleu, check_installed
 from ..training import Trainer
 from . import translation_data as data
 from . import translator_run as run
 from .architectures import build
-from .encoder_decoder import TranslationModel
+from .encoder_decoder import TranslationModel, pad
 from .evaluation import likely, report, samples, write
 from .overview import examples_of, overview
 from .translation_data import Batch, PairBatches
 from .translation_settings import Settings, TrainingSettings, as_toml
 from .translator import Translator
-from .validation import Evaluation
 
+MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
 LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printed
 
@@ -91,6 +94,43 @@ def make_trainer(
         evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
     batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
     return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **s.best)
+
+
+class Evaluation:
+    """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
+
+    def __init__(self, translator: Translator, pairs: Pairs) -> None:
+        self.translator = translator
+        self.source = list(pairs.source[:MOST_VALIDATED])
+        self.target = list(pairs.target[:MOST_VALIDATED])
+        sides = translator.tokenizers
+        most = translator.model.config.positions
+        encoded = [sides.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
+        self.encoded = [e for e in encoded if max(map(len, e)) <= most]
+        lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
+        tokens = translator.settings.training.batch_tokens
+        self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
+
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
+        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100, "loss" in nats per token."""
+        translator = Translator(model, self.translator.tokenizers, self.translator.settings)
+        translations = translator.translate(self.source, beam=1)
+        tokenizer = self.translator.settings.bleu_tokenizer
+        score = bleu([t.text for t in translations], self.target, tokenizer).value
+        right = sum(t.text == wanted for t, wanted in zip(translations, self.target, strict=True))
+        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
+
+    def loss(self, model: TranslationModel) -> float:
+        """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""
+        device = model.embedding.weight.device
+        total = count = 0.0
+        for numbers in self.batches:
+            rows = [self.encoded[i] for i in numbers]
+            source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
+            tokens = sum(len(b) - 1 for _, b in rows)
+            total += float(model.loss(source, target)) * tokens
+            count += tokens
+        return total / count if count else math.nan
 
 
 def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Tensor, float]]:

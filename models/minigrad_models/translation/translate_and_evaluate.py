@@ -116,20 +116,10 @@ def _translated(
     translator: Translator, options: argparse.Namespace, lines: list[str], progress: Any = None
 ) -> list[Translation]:
     beam = translator.settings.decoding.beam if options.beam is None else options.beam
-    beam = max(beam, options.n_best)
-    return translator.translate(
-        lines,
-        beam,
-        options.length_penalty,
-        options.coverage_penalty,
-        options.sample,
-        options.top_k,
-        options.top_p,
-        not options.no_cache,
-        options.batch,
-        progress,
-        options.mbr,
-    )
+    beam, cached = max(beam, options.n_best), not options.no_cache
+    penalties = (options.length_penalty, options.coverage_penalty)
+    sampling = (options.sample, options.top_k, options.top_p)
+    return translator.translate(lines, beam, *penalties, *sampling, cached, options.batch, progress, options.mbr)
 
 
 def _formatted(translation: Translation, n_best: int) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from ..programs.batches import moved
+from ..programs.validation import moved
 from ..text import (
     EncodedPairs,
     Pairs,

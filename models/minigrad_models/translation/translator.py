@@ -39,34 +39,21 @@ class Hypothesis(NamedTuple):
 
 @dataclass(frozen=True)
 class Translation:
-    """A translated sentence.
+    """A translated sentence."""
 
-    Attributes:
-        source: the sentence as the tokenizer reads it.
-        text: its translation, "" for an empty sentence.
-        score: of the translation.
-        beam: the hypotheses of the search, the best first.
-        notes: for a person to read.
-    """
-
-    source: str
-    text: str
-    score: float
-    beam: list[Hypothesis] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    source: str  # the sentence as the tokenizer reads it
+    text: str  # its translation, "" for an empty sentence
+    score: float  # of the translation
+    beam: list[Hypothesis] = field(default_factory=list)  # of the search, the best first
+    notes: list[str] = field(default_factory=list)  # for a person to read
 
 
 class Attention(NamedTuple):
-    """The attention of each target token to each source token.
+    """The attention of each target token to each source token."""
 
-    Attributes:
-        source, target: the texts of the tokens, with "⟨end⟩" at the end.
-        weights: cross-attention (layers, heads, T, S) at the position that predicts the token; rows sum to 1.
-    """
-
-    source: list[str]
+    source: list[str]  # the texts of the tokens, with "⟨end⟩" at the end
     target: list[str]
-    weights: np.ndarray[Any, np.dtype[np.float32]]
+    weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) at the place before the token; rows sum to 1
 
 
 class _Inputs(NamedTuple):
@@ -90,14 +77,8 @@ def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple
 
 
 class Translator:
-    """A model and its tokenizers.
-
-    Args:
-        model: any translation model.
-        tokenizers: of its source and target.
-        settings: of its training, and the defaults of its search.
-        examples: sentences and words to show to whoever asks what it can translate.
-    """
+    """A translation model with the tokenizers of its source and target, the settings of its training, which have the
+    defaults of its search, and examples to show to whoever asks what it can translate."""
 
     def __init__(
         self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None

@@ -8,7 +8,6 @@ import pytest
 
 from minigrad.backend.version import project
 from minigrad_models.commands import minigrad_command as cli
-from minigrad_models.commands import version
 from minigrad_models.commands.minigrad_command import SYSTEMS
 from minigrad_models.programs import folder
 from tests.support.cases import cases
@@ -24,13 +23,13 @@ def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest
 
 
 def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version, "_installed", {"cupy-cuda12x": "13.3.0"}.get)
+    monkeypatch.setattr(cli, "_installed", {"cupy-cuda12x": "13.3.0"}.get)
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
     first, second = capsys.readouterr().out.splitlines()
     assert stop.value.code == 0 and first == f"minigrad {project}"
     assert second == f"NumPy {numpy.__version__}, Python {sys.version.split()[0]}, CuPy 13.3.0"
-    assert version._installed("nonesuch") is None
+    assert cli._installed("nonesuch") is None
 
 
 def test_help_loads_neither_models_nor_pictures() -> None:

@@ -20,9 +20,8 @@ from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.translation.serve import Server, serve, site
 from minigrad_models.translation.serve import server as server_module
 from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM
-from minigrad_models.translation.serve.sentences import sentences
 from minigrad_models.translation.serve.site import LONGEST_BODY
-from minigrad_models.translation.serve.words import units
+from minigrad_models.translation.serve.words import sentences, units
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator

@@ -7,8 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .sentences import sentences
-from .words import units
+from .words import sentences, units
 
 if TYPE_CHECKING:
     from ..translator import Translator
