@@ -46,12 +46,7 @@ COMMANDS = (
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
     Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
-    Command(
-        "compat",
-        "run a program written for PyTorch: in it, `import torch` gives minigrad",
-        script.add_program,
-        script.compat,
-    ),
+    Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),
     Command("completion", "print a shell's completion of these commands", completion.add, completion.run),
 )
 

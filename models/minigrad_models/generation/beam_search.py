@@ -103,17 +103,12 @@ def sample(
     eos: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone; else as ``greedy``.
-
-    All sentences share one random number generator (``minigrad.manual_seed``): a result depends on the other sentences
-    of the batch. Scores are the model's log-probabilities, without temperature, top_k and top_p.
-
-    Args:
-        temperature: close to 0 the result is close to that of ``greedy``; above 1 it varies more.
-        top_k: draw from the k likeliest tokens.
-        top_p: draw from the smallest set of tokens with at least this probability, after temperature and
-            ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1).
-    """
+    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone: the k likeliest (``top_k``),
+    or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k`` (nucleus
+    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). With a temperature close to 0 the result is close to
+    that of ``greedy``; above 1 it varies more. All sentences share one random number generator
+    (``minigrad.manual_seed``): a result depends on the other sentences of the batch. Scores are the model's
+    log-probabilities, without temperature, top_k and top_p. Other arguments are those of ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
     if top_k is not None and top_k < 1:
@@ -367,9 +362,6 @@ class _Beam:
         hypotheses = self.finished[sentence]
         hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)) + coverage, log_p))
         hypotheses.sort(key=lambda h: -h.score)
-
-
-# Parts ----------------------------------------------------------------------------------------------------
 
 
 def max_lengths(max_length: MaxLength, batch: int) -> list[int]:

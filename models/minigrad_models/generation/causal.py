@@ -60,9 +60,8 @@ class Causal(Writes):
         mask (B, T) is True at tokens, False at padding before or after them. Raises ValueError: more tokens than the
         model sees."""
         if tokens.shape[1] > self.context:
-            raise ValueError(
-                f"{tokens.shape[1]:,} tokens are more than the {self.context:,} that the model sees at once"
-            )
+            count = tokens.shape[1]
+            raise ValueError(f"{count:,} tokens are more than the {self.context:,} that the model sees at once")
         if mask is None:
             positions, seen = mg.arange(tokens.shape[1], device=tokens.device)[None], None
         else:

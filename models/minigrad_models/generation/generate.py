@@ -21,21 +21,14 @@ OnPiece = Callable[[int, Any], None]
 
 @dataclass(frozen=True)
 class Search:
-    """How the next token is chosen.
+    """How the next token is chosen."""
 
-    Attributes:
-        temperature: of the draws; 0 takes the likeliest token. top_k, top_p: see ``generation.beam_search.sample``.
-        repetition_penalty: see ``generation.beam_search.RepetitionPenalty``.
-        beams: above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken.
-        stride: tokens by which the model's window moves at once, when a text outgrows it; 0: half of it.
-    """
-
-    temperature: float = 1.0
-    top_k: int | None = None
+    temperature: float = 1.0  # of the draws; 0 takes the likeliest token
+    top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
-    repetition_penalty: float = 1.0
-    beams: int = 1
-    stride: int = 0
+    repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
+    beams: int = 1  # above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken
+    stride: int = 0  # tokens by which the model's window moves at once, when a text outgrows it; 0: half of it
 
 
 class Model(Protocol):
@@ -157,13 +150,11 @@ def check_exclusive(
     limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
     if beams != 1 and drawing:
-        raise ValueError(
-            f"{name(drawing[0])} is for drawing tokens, and {name('beams')} search for the likeliest text: choose one"
-        )
+        other = f"{name('beams')} search for the likeliest text"
+        raise ValueError(f"{name(drawing[0])} is for drawing tokens, and {other}: choose one")
     if temperature == 0 and limits:
-        raise ValueError(
-            f"{name(limits[0])} is for drawing tokens, and {name('temperature')} 0 takes the likeliest: choose one"
-        )
+        other = f"{name('temperature')} 0 takes the likeliest"
+        raise ValueError(f"{name(limits[0])} is for drawing tokens, and {other}: choose one")
 
 
 class Stream:

@@ -66,12 +66,8 @@ def add_device(p: argparse.ArgumentParser) -> None:
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
     """The options of an evaluation in windows, see ``programs.validation``; ``stride`` is its default in words."""
     p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
-    p.add_argument(
-        "--stride",
-        type=whole(),
-        metavar="N",
-        help=f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})",
-    )
+    moves = f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})"
+    p.add_argument("--stride", type=whole(), metavar="N", help=moves)
     add_json(p)
 
 
@@ -88,9 +84,7 @@ def write_json(numbers: Any, file: Path | None) -> None:
 
 def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
     """The options of ``train``: the folder, and those of ``add_settings``. ``names`` says what names the folder."""
-    p.add_argument(
-        "--run", type=Path, metavar="DIR", help=f"the folder of the run (default: runs/, and the {names} name)"
-    )
+    p.add_argument("--run", type=Path, metavar="DIR", help=f"the run's folder (default: runs/, and the {names} name)")
     p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
     add_settings(p, kind, default, **options)
 
@@ -99,9 +93,8 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
     """Options for a preset, for a file, and for each setting. ``default`` says what holds without preset and file;
     ``options`` are the names of those that have not the setting's."""
     base = p.add_mutually_exclusive_group()
-    base.add_argument(
-        "--preset", metavar="NAME", help=f"start from a preset: {', '.join(kind.preset_names())} (default: {default})"
-    )
+    presets = ", ".join(kind.preset_names())
+    base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {presets} (default: {default})")
     base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, in the format of config")
     groups: dict[str, Any] = {}
     for name, (section, of, _) in kind.fields().items():
@@ -163,7 +156,12 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
     except KeyboardInterrupt:
         return 130
     finally:
-        _give_up_streams()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # a closed pipe, a full disk: Python would say so at its exit
+                with suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_output(file: Path | None, option: str) -> None:
@@ -180,13 +178,3 @@ def _open_streams() -> None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
             setattr(sys, name, stream)
             CLOSED.add(name)
-
-
-def _give_up_streams() -> None:
-    """Let Python flush nothing at its exit into a pipe that is closed, or onto a full disk: it would say so."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -24,8 +24,7 @@ from minigrad.serialization.schema import check, short
 from minigrad.serialization.source import replaced
 
 from ..training import read_checkpoint, write_checkpoint
-from ..training.checkpoints import check_same
-from ..training.lock import locked
+from ..training.checkpoints import check_same, locked
 from .settings import FORMER, Sections
 
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``

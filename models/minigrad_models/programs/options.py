@@ -56,27 +56,21 @@ def positive(least: float = TINY) -> Callable[[str], float]:
 def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likeliest text with N beams") -> None:
     """The options of ``search_of``. ``beams`` says what that option does."""
     p.add_argument("--temperature", type=positive(0), help="of the draws (default: 1); 0: the likeliest token")
-    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
-    p.add_argument(
-        "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
-    )
-    p.add_argument(
-        "--repetition-penalty",
-        type=positive(),
-        default=1.0,
-        metavar="R",
-        help="above 1, tokens repeat less (default: 1)",
-    )
+    add_limits(p)
+    repeat = "above 1, tokens repeat less (default: 1)"
+    p.add_argument("--repetition-penalty", type=positive(), default=1.0, metavar="R", help=repeat)
     p.add_argument("--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
-    p.add_argument(
-        "--stride",
-        type=whole(0),
-        default=0,
-        metavar="N",
-        help="tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
-        "takes longer (default: half the window)",
-    )
+    stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
+    stride += "takes longer (default: half the window)"
+    p.add_argument("--stride", type=whole(0), default=0, metavar="N", help=stride)
     p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of the draws (default: 0)")
+
+
+def add_limits(p: argparse.ArgumentParser) -> None:
+    """The options that restrict what is drawn."""
+    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
+    likeliest = "draw from the likeliest tokens with probability P together"
+    p.add_argument("--top-p", type=float, metavar="P", help=likeliest)
 
 
 def search_of(options: argparse.Namespace) -> Search:

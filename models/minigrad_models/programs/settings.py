@@ -118,9 +118,8 @@ class Sections:
         settings, known = {}, cls.fields()
         for section, values in parts.items():
             if section not in cls.sections() or not isinstance(values, dict):
-                raise ValueError(
-                    f"{where}: there is no section [{section[:60]}]; there are {', '.join(cls.sections())}"
-                )
+                there = ", ".join(cls.sections())
+                raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
             for name, value in values.items():
                 name = FORMER.get(name) or name
                 if name not in known or known[name][0] != section:

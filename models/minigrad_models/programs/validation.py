@@ -63,16 +63,10 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
 def score_windows(
     model: Any, ids: Ids, window: int, stride: int = 0, batch: int = 64, most: int = 0, progress: Progress | None = None
 ) -> float:
-    """The mean cross-entropy of a text's tokens, in nats.
-
-    Args:
-        model: any whose ``loss(tokens, targets, ignore)`` is a mean.
-        ids: (N,), at least two.
-        window, stride: see ``pieces``; 0 is a stride of the whole window, so that windows do not overlap.
-        batch: windows at a time.
-        most: tokens to predict, about, if the text has more: windows at equal distances; 0 for all.
-        progress: called with the number of tokens after each batch.
-    """
+    """The mean cross-entropy of a text's tokens (N,), in nats; N is two at least. The model's ``loss(tokens, targets,
+    ignore)`` is a mean. For window and stride see ``pieces``; 0 is a stride of the whole window, so that windows do not
+    overlap. ``batch`` is the windows at a time, ``most`` about the tokens to predict if the text has more: windows at
+    equal distances; 0 for all. ``progress`` is called with the number of tokens after each batch."""
     cuts = pieces(len(ids), window, stride or window)
     total = cuts[-1][2]
     if most and total > most:

@@ -21,19 +21,12 @@ Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first 
 class TokenBatches(Sampler[list[int]]):
     """Numbers of pairs in batches with a maximum of tokens; each pair comes once per epoch.
 
-    Pairs are distributed among random pools; each pool is sorted by length of target and, roughly, of source,
-    and split into batches; the batches of all pools are shuffled. The order of an epoch depends on seed and
-    epoch alone, so two numbers are a position in it. It is a ``batch_sampler`` for a DataLoader (whose workers
-    fetch batches ahead: with workers, count batches yourself and use ``epoch``).
-
-    Args:
-        lengths: (N, 2) int, tokens of source and target.
-        tokens: the most on either side of a batch, padding included (a longer pair has its own batch).
-        seed: of all orders, 0 or more.
-        shuffle: False goes from short to long, in every epoch.
-        pool: pairs that are sorted together.
-
-    Raises ValueError: lengths of another shape, or no room for a token.
+    Pairs are distributed among random pools; each pool is sorted by length of target and, roughly, of source, and split
+    into batches with at most ``tokens`` on either side, padding included (a longer pair has its own batch); the batches
+    of all pools are shuffled. Without ``shuffle`` they go from short to long, in every epoch. The order of an epoch
+    depends on seed and epoch alone, so two numbers are a position in it. It is a ``batch_sampler`` for a DataLoader
+    (whose workers fetch batches ahead: with workers, count batches yourself and use ``epoch``). ``lengths`` (N, 2) are
+    the tokens of source and target. Raises ValueError: lengths of another shape, or no room for a token.
     """
 
     def __init__(

@@ -67,10 +67,9 @@ def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> 
         if split not in corpus:
             name = SPLITS[split][0]
             files = ", ".join(sorted(p.name for p in folder.iterdir())[:12]) or "nothing"
-            raise FileNotFoundError(
-                f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz): it holds {files}. "
-                f"--source and --target are the last part of the files' names"
-            )
+            advice = "--source and --target are the last part of the files' names"
+            missing = f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz)"
+            raise FileNotFoundError(f"{missing}: it holds {files}. {advice}")
     return corpus
 
 

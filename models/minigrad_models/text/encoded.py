@@ -38,14 +38,10 @@ STALE_SECONDS = 24 * 3600  # the age of a temporary file whose writer must be de
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
-    """Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``build`` encodes a corpus.
-
-    Attributes:
-        ids: of pair after pair, source and then target, in one row.
-        lengths: (N, 2) int32, tokens of source and target, with EOS and BOS.
-        index: (N,) uint32, the number of each pair in the corpus.
-        left_out: the number of pairs of the corpus that are too long.
-    """
+    """Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``build`` encodes a corpus. ``ids`` are
+    those of pair after pair, source and then target, in one row; ``lengths`` (N, 2) int32 the tokens of source and
+    target, with EOS and BOS; ``index`` (N,) uint32 the number of each pair in the corpus, of which ``left_out`` are too
+    long."""
 
     def __init__(self, arrays: Arrays, corpus: int) -> None:
         self.ids, self.lengths, self.index = arrays
@@ -56,19 +52,11 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     def build(
         cls, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, folder: Path | None = None, progress: bool = True
     ) -> EncodedPairs:
-        """Encode a corpus.
-
-        Args:
-            pairs: the sentences.
-            tokenizers: of source and target.
-            longest: pairs with more tokens on a side, BOS and EOS included, are left out.
-            folder: for files of ids, which are mapped into memory, and used again while sentences, tokenizers
-                and ``longest`` stay the same; None keeps the ids in memory.
-            progress: show a bar on stderr after two seconds (if tqdm is installed).
-
-        Raises ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described; OSError: the
-        sentences cannot be read, or the folder cannot be written to.
-        """
+        """Encode a corpus, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included. In a
+        folder, ids are in files that are mapped into memory, and used again while sentences, tokenizers and ``longest``
+        stay the same; without one, they are in memory. ``progress`` shows a bar on stderr after two seconds (if tqdm is
+        installed). Raises ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described;
+        OSError: the sentences cannot be read, or the folder cannot be written to."""
         corpus, dtype = len(pairs.source), _id_type(tokenizers)
         if folder is None:
             stream = io.BytesIO()

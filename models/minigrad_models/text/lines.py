@@ -21,7 +21,6 @@ from minigrad.serialization.source import is_endless, opened
 
 BLOCK = 1 << 20  # bytes to read at once when lines are read one after another
 _MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, and for each byte of it; text has 3 to 10
-_BYTE_ORDER_MARK = codecs.BOM_UTF8
 
 
 class Texts(Sequence[str]):
@@ -148,8 +147,8 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bo
     """The offsets of all lines, and of the end, (lines + 1,) int64; a checksum of the file; and whether carriage
     returns end its lines. Raises UnicodeError: it is not UTF-8, or has NUL in it."""
     file.seek(0)
-    marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
-    starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
+    marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    starts = [np.array([len(codecs.BOM_UTF8) if marked else 0], np.int64)]
     file.seek(0)
     checksum = hashlib.blake2b(digest_size=16)
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -96,10 +96,8 @@ class SubwordTokenizer:
         if size == len(SPECIAL):
             raise ValueError("no text to learn subwords from: only spaces")
         if size > vocabulary:
-            raise ValueError(
-                f"a vocabulary of {vocabulary} has no room for the {size - len(SPECIAL)} different characters of "
-                f"the texts and {len(SPECIAL)} special tokens: it takes at least {size}"
-            )
+            taken = f"{size - len(SPECIAL)} different characters of the texts and {len(SPECIAL)} special tokens"
+            raise ValueError(f"a vocabulary of {vocabulary} has no room for the {taken}: it takes at least {size}")
         if size < vocabulary:
             warnings.warn(f"the texts give {size} subwords, not the {vocabulary} asked for", stacklevel=2)
         return cls(trained)

@@ -32,11 +32,14 @@ evaluates, at another step. A killed run also forgets the seconds since its ``la
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import pickle
 import re
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,9 +49,9 @@ from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save, source
 from minigrad.serialization.schema import check, check_like, check_size, short
 
-from .lock import locked
 from .trainer_settings import FORMER, Settings, State
 
+PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 MOST = 2**53  # of every count: a step, a line, an epoch
 _TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
@@ -239,10 +242,8 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
     if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
         there, now = ({name: _shown(value) for name, value in flat.items()} for flat in (old, new))
         values = [f"{name} ({there.get(name, 'missing')} there, {now.get(name, 'missing')} now)" for name in names]
-        raise ValueError(
-            f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "
-            "configuration of this one; nothing has been changed"
-        )
+        advice = "Train in another folder, or with the configuration of this one; nothing has been changed"
+        raise ValueError(f"{path} is of another configuration: {', '.join(values)}. {advice}")
 
 
 def _shown(value: Any) -> str:
@@ -257,3 +258,58 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
         inner = (_flat(v, f"{name}.{k}" if name else str(k)) for k, v in value.items())
         return {k: v for flat in inner for k, v in flat.items()}
     return {name: list(value) if isinstance(value, tuple) else value}
+
+
+# One process at a time in a folder -------------------------------------------------------------------------
+
+_handles: set[int] = set()  # that this process has opened to lock
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder, if its file system has locks (some of networks have none). The lock is the system's own: it ends
+    with the process, even if that is killed. Raises BlockingIOError: another process holds it, or another trainer."""
+    windows = sys.platform == "win32"  # it locks no folders
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
+    _handles.add(handle)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not _lock(handle):
+            if time.monotonic() >= deadline:
+                advice = "wait for it, or use another folder"
+                raise BlockingIOError(errno.EWOULDBLOCK, f"another process is training in {folder}: {advice}")
+            time.sleep(0.1)
+        yield
+    finally:
+        if handle in _handles:  # else this is a forked process
+            _handles.remove(handle)
+            os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Whether nobody else holds it. A browser's tab has one process, and no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        elif sys.platform != "emscripten":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
+def _release() -> None:
+    """Let a forked process hold nothing of its parent's."""
+    for handle in _handles:
+        os.close(handle)
+    _handles.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release)

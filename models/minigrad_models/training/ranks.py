@@ -100,9 +100,6 @@ class Ranks:
         for p in model.parameters():
             own = zlib.crc32(host(p.detach()).tobytes(), own)
         objects.all_gather_object(sums, own)
-        others = [rank for rank, each in enumerate(sums) if each != sums[0]]
-        if others:
-            raise RuntimeError(
-                f"the weights of rank {others[0]} differ from those of rank 0: its machine, or what the model or the "
-                "loss do besides, is not that of the others"
-            )
+        if others := [rank for rank, each in enumerate(sums) if each != sums[0]]:
+            reason = "its machine, or what the model or the loss do besides, is not that of the others"
+            raise RuntimeError(f"the weights of rank {others[0]} differ from those of rank 0: {reason}")

@@ -28,11 +28,12 @@ def cosine(warmup: int, steps: int, final: float = 0.0) -> Schedule:
     if not 0 <= final <= 1:
         raise ValueError(f"cosine: final must lie in [0, 1], not {final}")
 
-    def fall(e: int) -> float:
-        half = 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
-        return final + (1 - final) * half
+    def rate(e: int) -> float:
+        if e < warmup:
+            return (e + 1) / warmup
+        return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
 
-    return lambda e: (e + 1) / warmup if e < warmup else fall(e)
+    return rate
 
 
 def linear(warmup: int, steps: int) -> Schedule:
@@ -50,16 +51,11 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
     _check("inverse_sqrt_with_decay", warmup, steps)
     begin = steps - round(decay_fraction * steps)
     if begin < warmup:
-        raise ValueError(
-            f"inverse_sqrt_with_decay: the last {decay_fraction:g} of {steps} steps begin "
-            f"before the {warmup} of the warmup end"
-        )
+        last = f"the last {decay_fraction:g} of {steps} steps begin before the {warmup} of the warmup end"
+        raise ValueError(f"inverse_sqrt_with_decay: {last}")
     before = inverse_sqrt(warmup)
 
-    def decay(e: int) -> float:
-        return before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
-
-    return lambda e: before(e) if e < begin else decay(e)
+    return lambda e: before(min(e, begin)) * min(1.0, max(0.0, (steps - e) / max(1, steps - begin)))
 
 
 def _check(name: str, warmup: int, steps: int) -> None:

@@ -141,27 +141,20 @@ class Trainer:
         for, and not installed."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
-            raise ValueError(
-                f"{ranks} ranks share the batches of an update, of which there are {accumulate}: set accumulate to "
-                f"{ranks} or a multiple of it"
-            )
+            there = f"{ranks} ranks share the batches of an update, of which there are {accumulate}"
+            raise ValueError(f"{there}: set accumulate to {ranks} or a multiple of it")
         if ranks > 1 and self.carried is not None:
             raise ValueError("there must be one rank: what one update hands to the next stays in one process")
         if self.settings.tensorboard and self.ranks.is_first:
             from minigrad.utils.tensorboard import SummaryWriter as SummaryWriter
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
-        """Train to the end, from where an earlier call stopped. The model then has the last weights.
-
-        Ctrl-C and SIGTERM finish the update, save, and return; a second signal interrupts at once.
-
-        Args:
-            begun: called when the folder is held and its checkpoint has been accepted, before the first step.
-
-        Raises ValueError: as ``check``, or the run in the folder has another configuration; ImportError: as ``check``;
-        OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``; RuntimeError: its
-        checkpoint is damaged; or a loss or a gradient is not finite.
-        """
+        """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
+        finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder is
+        held and its checkpoint has been accepted, before the first step. Raises ValueError: as ``check``, or the run in
+        the folder has another configuration; ImportError: as ``check``; OSError: the folder cannot be written to, or
+        the last save failed for ``retry_seconds``; RuntimeError: its checkpoint is damaged, or a loss or a gradient is
+        not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as held:
@@ -249,8 +242,7 @@ class Trainer:
         return "patience" if patience is not None and self.state.bad >= patience else None
 
     def _outcome(self, reason: Reason) -> Outcome:
-        state = self.state
-        return Outcome(reason, state.step, state.seconds, state.best, state.best_step)
+        return Outcome(reason, self.state.step, self.state.seconds, self.state.best, self.state.best_step)
 
     def _seconds(self) -> float:
         """The seconds of training up to now, also in the state."""
@@ -423,10 +415,9 @@ class Trainer:
             self.folder.last.unlink()
             if not isinstance(error.__cause__, pickle.UnpicklingError):
                 raise
-            raise TypeError(
-                "a part of the training is not plain data, and could not be loaded again: look at extra, and at the "
-                f"states of the optimizer and the schedule ({error.__cause__})"
-            ) from error
+            fault = "a part of the training is not plain data, and could not be loaded again"
+            advice = "look at extra, and at the states of the optimizer and the schedule"
+            raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
 
     def _save(self) -> None:
         """Save; if that fails, warn: the next save tries again."""

@@ -22,17 +22,14 @@ HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a convolutional translator.
+    """The hyperparameters of a convolutional translator, see ``Configuration``.
 
     Args:
-        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
         d_model: D, the width of the embeddings.
         hidden: H, the width of the layers.
         layers: of the encoder, and of the decoder.
         kernel: K, an odd number of tokens that a layer mixes.
         dropout: the probability that dropout zeroes an element of an embedding or of a layer's input.
-        positions: tokens of the longest sentence.
-        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
 
     Raises ValueError: an even kernel; a dropout that is no probability.
     """
@@ -130,10 +127,7 @@ class ConvSeq2Seq(TranslationModel):
         """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D). Raises ValueError: the
         sentence is longer than the model's positions."""
         length = tokens.shape[1]
-        if length > self.config.positions:
-            raise ValueError(
-                f"a sentence of {length} tokens is longer than the model's {self.config.positions} positions"
-            )
+        self.check_length(length)
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:

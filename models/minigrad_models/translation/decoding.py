@@ -1,4 +1,4 @@
-"""Decoding a translation token by token: from scratch at each step, or with what can be kept.
+"""Decoding a translation token by token with what can be kept; ``Plain`` computes all of it at each step.
 
 ``Cached`` keeps the keys and values of the tokens so far (see ``cache``), and computes those of the source, for
 cross-attention, once.
@@ -10,7 +10,6 @@ length, D model width, H heads, V vocabulary.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from minigrad import Tensor, no_grad
 from minigrad.autograd.tape import wrap
@@ -20,46 +19,15 @@ from minigrad.ops.attention import attention_weights
 
 from ..architectures.layers import DecoderLayer
 from ..generation.cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
-
-if TYPE_CHECKING:
-    from .encoder_decoder import TranslationModel
-    from .transformer import Transformer
-
-
-class Plain:
-    """The definition: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are
-    the encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
-
-    def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
-        self.model, self.start = model, start
-        self.memory, self.mask = memory, mask  # of N rows from now on
-
-    @no_grad()
-    def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
-        self.tokens = tokens
-        states = self.model.decode(tokens, self.memory, self.mask)
-        return F.linear(states[:, -1], self.model.embedding.weight)
-
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
-        self.memory, self.mask = self.memory[rows], self.mask[rows]
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S): the mean over the last layer's heads."""
-        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
-        return weights[-1, :, :, -1].mean(0)
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0]
+from .encoder_decoder import Plain as Plain
+from .encoder_decoder import TranslationModel
 
 
 class Cached:
     """The same logits with a cache: each call of ``next_logits`` must add one token."""
 
     @no_grad()
-    def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+    def __init__(self, model: TranslationModel, start: Tensor, memory: Tensor, mask: Tensor) -> None:
         self.model, self.start, self.mask = model, start, mask
         self.beam_size, self.length = 1, 0  # W; tokens seen so far
         padding = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask

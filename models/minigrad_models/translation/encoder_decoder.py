@@ -14,15 +14,18 @@ from minigrad.nn import functional as F
 from ..generation import beam_search as generate
 from ..generation.beam_search import AttentiveDecoder, MaxLength
 from ..text.tokenizer import BOS, PAD
-from .decoding import Plain
 
 
 class Configuration:
-    """What the configurations of all translators have; subclasses are dataclasses of hyperparameters."""
+    """What the hyperparameters of all translators have: ``vocabulary``, V, the entries of the vocabulary of both
+    languages, or of the target's alone; ``source_vocabulary``, those of the source's, None if the languages share one;
+    ``d_model``, D; ``positions``, the tokens of the longest sentence; and dropouts, which are probabilities. Subclasses
+    are dataclasses, and raise ValueError for values that cannot be."""
 
     vocabulary: int
     source_vocabulary: int | None
     d_model: int
+    positions: int
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
@@ -38,6 +41,35 @@ class Configuration:
         """The shapes of the embeddings, by name."""
         sizes = {"embedding.weight": self.vocabulary, "source_embedding.weight": self.source_vocabulary}
         return {name: (size, self.d_model) for name, size in sizes.items() if size is not None}
+
+
+class Plain:
+    """The definition: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are
+    the encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
+
+    def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
+        self.model, self.start = model, start
+        self.memory, self.mask = memory, mask  # of N rows from now on
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T) -> logits of the next token (N, V)."""
+        self.tokens = tokens
+        states = self.model.decode(tokens, self.memory, self.mask)
+        return F.linear(states[:, -1], self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n."""
+        self.memory, self.mask = self.memory[rows], self.mask[rows]
+
+    def attention(self) -> Tensor:
+        """The attention of the last token to each source token (N, S): the mean over the last layer's heads."""
+        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
+        return weights[-1, :, :, -1].mean(0)
+
+    def source_mask(self) -> Tensor:
+        """True at source tokens, False at padding (N, S)."""
+        return self.mask[:, 0, 0]
 
 
 class TranslationModel(nn.Module):
@@ -59,6 +91,11 @@ class TranslationModel(nn.Module):
         separate = source and self.config.source_vocabulary is not None
         embedded: Tensor = (self.source_embedding if separate else self.embedding)(tokens)
         return embedded
+
+    def check_length(self, length: int) -> None:
+        """Raise ValueError: a sentence is longer than the model's positions."""
+        if length > (most := self.config.positions):
+            raise ValueError(f"a sentence of {length} tokens is longer than the model's {most} positions")
 
     def encode(self, source: Tensor) -> tuple[Any, Tensor]:
         """Source tokens (B, S) -> memory, which ``decode`` reads, and its mask (B, 1, 1, S), True at tokens."""
@@ -95,13 +132,10 @@ class TranslationModel(nn.Module):
         r_drop: float = 0.0,
         read: Tensor | None = None,
     ) -> Tensor:
-        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar.
-
-        Args:
-            source: (B, S). target: from BOS on (B, T).
-            r_drop: α of R-Drop; above 0 the batch goes through the model twice, see ``r_drop_loss``.
-            read: the decoder's input (B, T - 1); by default ``target`` without its last token.
-        """
+        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar. Source tokens
+        are (B, S), target tokens from BOS on (B, T). ``read`` is the decoder's input (B, T - 1), by default the target
+        without its last token. With ``r_drop``, the α of R-Drop, above 0 the batch goes through the model twice, see
+        ``r_drop_loss``."""
         read = target[:, :-1] if read is None else read
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
@@ -172,18 +206,10 @@ def r_drop_loss(
 
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
-    over the tokens that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) of the two passes.
-    If there is no token, the mean is NaN, as in ``cross_entropy``, and the gradients are zero.
-
-    Args:
-        states: of a batch of B sentences that contains each sentence twice, (2B, T, D).
-        weight: of the last linear layer (V, D).
-        target: the tokens to predict (B, T).
-        alpha: α, 0 or more.
-        label_smoothing: of the cross-entropies.
-        ignore_index: a target that does not count: padding.
-
-    Raises ValueError: α is negative.
+    over the tokens that are not ``ignore_index`` (padding). P₁ and P₂ are softmax(states · weightᵀ) of the two passes:
+    the states of a batch of B sentences that contains each sentence twice (2B, T, D), the weight of the last linear
+    layer (V, D); the target is (B, T). If there is no token, the mean is NaN, as in ``cross_entropy``, and the
+    gradients are zero. Raises ValueError: α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")

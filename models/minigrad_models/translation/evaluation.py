@@ -78,8 +78,7 @@ class Report:
         parts += [f"note: {note}" for note in self.notes]
         return "\n\n".join(parts)
 
-    def __str__(self) -> str:
-        return self.text()
+    __str__ = text
 
 
 def _compared(source: str, translation: str, reference: str) -> str:

@@ -24,8 +24,7 @@ from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..text.tokenizer import PAD
-from .decoding import Plain
-from .encoder_decoder import Configuration, TranslationModel
+from .encoder_decoder import Configuration, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 GATES = {"rnn": 1, "lstm": 4, "gru": 3}
@@ -35,18 +34,15 @@ States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a recurrent translator.
+    """The hyperparameters of a recurrent translator, see ``Configuration``.
 
     Args:
-        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
         cell: "rnn", "lstm" or "gru".
         attention: "none", "additive" or "multiplicative".
         d_model: D, the width of the embeddings.
         hidden: H, the width of the decoder's state, and of the encoder's in each direction.
         layers: L, of the encoder, and of the decoder.
         dropout: the probability that dropout zeroes an element of an embedding, or of what the last layer reads.
-        positions: tokens of the longest sentence.
-        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
 
     Raises ValueError: an unknown cell or attention; a dropout that is no probability.
     """

@@ -117,7 +117,7 @@ class Evaluation:
         translations = translator.translate(self.source, beam=1)
         tokenizer = self.translator.settings.bleu_tokenizer
         score = bleu([t.text for t in translations], self.target, tokenizer).value
-        right = sum(t.text == wanted for t, wanted in zip(translations, self.target, strict=True))
+        right = sum(t.text == reference for t, reference in zip(translations, self.target, strict=True))
         return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
 
     def loss(self, model: TranslationModel) -> float:

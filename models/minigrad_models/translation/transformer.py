@@ -25,19 +25,16 @@ POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a transformer; the defaults are the paper's base model (table 3).
+    """The hyperparameters of a transformer; the defaults are the paper's base model (table 3). See ``Configuration``.
 
     Args:
-        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
         d_model: D, the width of every layer's input and output.
         heads: H, attention heads; they divide D.
         layers: layers of the encoder, and of the decoder.
         d_ff: width inside the feed-forward networks.
         dropout: the probability that dropout zeroes an element of a sub-layer's output.
-        positions: tokens of the longest sentence.
         norm_first: normalise the input of each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not the sum
             after it, as the paper does.
-        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
         attention_dropout: the probability for the weights of attention.
         activation_dropout: the probability for the output of the ReLU.
         embedding_dropout: the probability for the sums of embeddings and positions; None is ``dropout``.
@@ -110,8 +107,7 @@ class Transformer(TranslationModel):
         """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless these are rotary, (B, T)
         -> (B, T, D). Raises ValueError: the sentence is longer than the model's positions."""
         end = start + tokens.shape[1]
-        if end > self.config.positions:
-            raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
+        self.check_length(end)
         x = self.vectors(tokens, source) * math.sqrt(self.config.d_model)
         if self.config.position_encoding == "sinusoidal":
             x = x + self.positions[start:end]

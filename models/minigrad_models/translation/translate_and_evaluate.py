@@ -27,6 +27,7 @@ from .translator import Translation, Translator
 LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
 LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to find out that a model cannot translate that much
+TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 NOTES = 10  # the most to print for a text
 
 
@@ -50,9 +51,8 @@ def _check(options: argparse.Namespace) -> None:
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
-        raise ValueError(
-            "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: choose one"
-        )
+        others = "--beam and --n-best search for the best, with a penalty or --mbr"
+        raise ValueError(f"--sample draws a translation, {others}: choose one")
     if not sampling and (options.top_k is not None or options.top_p is not None):
         raise ValueError("--top-k and --top-p restrict what --sample draws: give --sample, too")
     if options.sentences and options.input is not None:
@@ -75,7 +75,7 @@ def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[
     for lines in chunks:
         for number, line in enumerate(lines, before + 1):
             if len(line) > LONGEST_LINE:
-                raise ValueError(_too_long(number))
+                raise ValueError(TOO_LONG.format(number))
         for number, translation in enumerate(_translated(translator, options, lines), before + 1):
             out.write(_formatted(translation, options.n_best))
             notes += [f"line {number:,}: {note}" for note in translation.notes]
@@ -141,14 +141,10 @@ def _stdin() -> Iterator[list[str]]:
             yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
         count += len(whole)
         if len(rest) > LONGEST_LINE:
-            raise ValueError(f"standard input: {_too_long(count + 1)}")
+            raise ValueError(f"standard input: {TOO_LONG.format(count + 1)}")
     lines = [rest] if count else rest.rstrip(b"\r").split(b"\r")  # which end lines where there is no line feed
     if rest:
         yield [_decoded(line, count + i) for i, line in enumerate(lines, 1)]
-
-
-def _too_long(number: int) -> str:
-    return f"line {number:,} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 
 
 def _decoded(line: bytes, number: int) -> str:

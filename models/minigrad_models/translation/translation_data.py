@@ -29,7 +29,7 @@ from ..text.corpus import part
 from ..text.tokenizer import BOS, EOS, PAD, UNKNOWN
 from . import english_italian
 from .transformer import pad
-from .translation_settings import DataSettings, Settings, TrainingSettings
+from .translation_settings import DataSettings, Settings
 
 CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
 ON_DISK = 200_000  # with so many pairs, token ids are in files of the run's folder, not in memory
@@ -48,22 +48,18 @@ class Batch(NamedTuple):
 def read(settings: DataSettings) -> dict[str, Pairs]:
     """The sentence pairs by split: "train", and "validation" and "test" if they exist. Raises FileNotFoundError,
     ValueError: no data, or data that cannot be read."""
-    splits = _all(settings)
+    if settings.data:
+        splits = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        if len(splits) == 1 and settings.held_out:
+            splits = hold_out(splits["train"], settings.held_out)
+    elif settings.tokenizer != "words":
+        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
+    else:
+        splits = read_shipped()
     train = splits["train"]
     if 0 < settings.pairs < len(train.source):
         splits["train"] = part(train, np.arange(settings.pairs))._replace(skipped=train.skipped)
     return splits
-
-
-def _all(settings: DataSettings) -> dict[str, Pairs]:
-    if settings.data:
-        splits = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
-        if len(splits) > 1 or not settings.held_out:
-            return splits
-        return hold_out(splits["train"], settings.held_out)
-    if settings.tokenizer != "words":
-        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
-    return read_shipped()
 
 
 def read_shipped(train: int | None = None) -> dict[str, Pairs]:
@@ -136,16 +132,6 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: 
     return encoded
 
 
-def _samplers(tokenizers: TokenizerPair, training: TrainingSettings) -> tuple[SubwordSampler, ...]:
-    """The samplers that split source and target into random subwords."""
-    samplers = []
-    for tokenizer in (tokenizers.source,) if tokenizers.joint else (tokenizers.source, tokenizers.target):
-        if not isinstance(tokenizer, SubwordTokenizer):
-            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
-        samplers.append(SubwordSampler(tokenizer, training.subword_dropout, training.seed))
-    return (samplers[0], samplers[-1])
-
-
 class PairBatches:
     """Batches of sentence pairs and their ids, epoch by epoch; a batch depends on the settings and its number alone."""
 
@@ -154,7 +140,13 @@ class PairBatches:
         self.pairs, self.encoded, self.settings = pairs, encoded, training
         self.order = TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
         self.longest = min(settings.data.longest, settings.model.positions)
-        self.samplers = _samplers(tokenizers, training) if training.subword_dropout else ()
+        self.samplers: list[SubwordSampler] = []  # of source and target, which split them into random subwords
+        for tokenizer in (tokenizers.source, tokenizers.target) if training.subword_dropout else ():
+            if not isinstance(tokenizer, SubwordTokenizer):
+                raise ValueError("subword_dropout needs tokenizer = 'subwords'")
+            if not (self.samplers and tokenizers.joint):
+                sampler = SubwordSampler(tokenizer, training.subword_dropout, training.seed)
+            self.samplers.append(sampler)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from number ``start`` on."""

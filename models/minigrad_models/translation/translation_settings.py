@@ -124,10 +124,8 @@ class Settings(Sections):
         super().__post_init__()
         sizes = self.model
         if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
-            raise ValueError(
-                f"d_model ({self.model.d_model}) must be even and a multiple of heads ({self.model.heads})"
-            )
-        check_positions(self.model.positions, self.model.d_model)
+            raise ValueError(f"d_model ({sizes.d_model}) must be even and a multiple of heads ({sizes.heads})")
+        check_positions(sizes.positions, sizes.d_model)
         subwords = self.data.tokenizer == "subwords"
         if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
             raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")

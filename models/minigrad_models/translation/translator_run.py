@@ -72,14 +72,12 @@ def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Sett
             raise ValueError("its tokenizers have other vocabularies than its model")
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
-    return model.to(device).eval(), tokenizers, settings, _examples(description, settings)
-
-
-def _examples(description: dict[str, Any], settings: Settings) -> Examples:
-    """Those of a file; files of earlier versions have none, but the shipped corpus is always there."""
+    examples: Examples = {"sentences": [], "words": []}
     if "examples" in description:
-        return limited(description["examples"])
-    return {"sentences": [], "words": []} if settings.data.data else examples_of(read_shipped(SHOWN))
+        examples = limited(description["examples"])
+    elif not settings.data.data:  # a file of an earlier version; the shipped corpus is always there
+        examples = examples_of(read_shipped(SHOWN))
+    return model.to(device).eval(), tokenizers, settings, examples
 
 
 def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:

@@ -52,8 +52,7 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
     if not parts:
         raise Refused(422, "There is nothing to translate: the text is empty.")
     if len(parts) > MOST_SENTENCES:
-        message = f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once."
-        raise Refused(422, message)
+        raise Refused(422, f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once.")
     start = time.perf_counter()
     translations = _ask(lambda: translator.translate([part.text for part in parts], beam=beam))
     return {

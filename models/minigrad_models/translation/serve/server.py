@@ -79,11 +79,6 @@ class Server:
         self._socket.close()
 
     @property
-    def connections(self) -> set[Any]:
-        """What is open."""
-        return self._server.server_state.connections
-
-    @property
     def url(self) -> str:
         """The address of the page."""
         anywhere = self.host in ("", "0.0.0.0", "::")
