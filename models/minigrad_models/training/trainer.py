@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Due:
-    """What rank 0 finds due before an update; all ranks do it together."""
+    """What is due before an update, by rank 0; all ranks do it together."""
 
     over: Reason | None
     asked: bool  # to stop

@@ -1,10 +1,8 @@
-"""Decoding a translation token by token with what can be kept; ``Plain`` computes all of it at each step.
+"""Decoding a translation token by token with what can be kept: the keys and values of the tokens so far (see
+``cache``), and those of the source, for cross-attention, which are computed once. ``Plain`` keeps nothing.
 
-``Cached`` keeps the keys and values of the tokens so far (see ``cache``), and computes those of the source, for
-cross-attention, once.
-
-Shapes: N rows, that is B sentences times W beams (W is 1 without beam search), T tokens so far, S source
-length, D model width, H heads, V vocabulary.
+Shapes: N rows, that is B sentences times W beams (W is 1 without beam search), T tokens so far, S source length, D
+model width, H heads, V vocabulary.
 """
 
 from __future__ import annotations

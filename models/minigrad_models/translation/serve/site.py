@@ -53,17 +53,9 @@ HEADERS = {
     "Connection": "close",
 }
 FOREIGN = "Another site's page may not ask this server."
-FILES = {  # of the page; the styles are those of all pages of the library
-    "page.html": "text/html",
-    "base.css": "text/css",
-    "dark.css": "text/css",
-    "page.css": "text/css",
-    "page.js": "text/javascript",
-    "attention.js": "text/javascript",
-    "known.js": "text/javascript",
-    "text.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
+# Those of the page; the styles are those of all pages of the library.
+FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "known.js", "text.js", "icon.svg")
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Answer = TypeVar("Answer")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
@@ -75,9 +67,8 @@ class Site:
     def __init__(self, translator: Translator, host: str) -> None:
         self.translator, self._lock, self.waiting = translator, asyncio.Lock(), 0
         self._known = {"localhost", host.lower(), socket.gethostname().lower()}
-        files = [_file(name, kind) for name, kind in FILES.items()]
-        paths = ["/", *(f"/{name}" for name in list(FILES)[1:])]
-        routes = [self._route(path, partial(_constant, *file)) for path, file in zip(paths, files, strict=True)]
+        paths = ["/", *(f"/{name}" for name in FILES[1:])]
+        routes = [self._route(path, partial(_constant, *_file(name))) for path, name in zip(paths, FILES, strict=True)]
         routes += [
             self._route("/about", self._about),
             self._route("/linked", self._linked),
@@ -155,9 +146,9 @@ class Site:
             raise Refused(403, "This server answers only under the address that it printed when it started.")
 
 
-def _file(name: str, kind: str) -> tuple[bytes, str]:
+def _file(name: str) -> tuple[bytes, str]:
     path = Path(__file__).parent / "page" / name
-    return path.read_bytes() if path.exists() else asset(name).encode(), f"{kind}; charset=utf-8"
+    return path.read_bytes() if path.exists() else asset(name).encode(), f"{KINDS[path.suffix]}; charset=utf-8"
 
 
 async def _constant(content: bytes, kind: str, request: Request, body: bytes) -> Response:
