@@ -46,9 +46,9 @@ from pathlib import Path
 from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
-from minigrad.serialization import load, save, source
-from minigrad.serialization.schema import check, check_like, check_size, short
+from minigrad.serialization import errors, load, save
 
+from ..text.schema import check, check_like, check_size, short
 from .trainer_settings import FORMER, Settings, State
 
 PATIENCE = 5.0  # seconds: a killed training may take a little to end
@@ -57,7 +57,7 @@ MOST = 2**53  # of every count: a step, a line, an epoch
 _TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
-DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
+DAMAGE = (*errors.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
 ADVICE = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
 
 

@@ -1,12 +1,14 @@
-"""An English-Italian corpus that needs no download: 52,000 pairs, which a grammar wrote (examples/english_italian).
+"""An English-Italian corpus that needs no download: 16,000 pairs, which a grammar wrote (examples/english_italian).
 
-from minigrad_models.translation import english_italian
+For example:
 
-pairs = english_italian.load("train")              # 50,000 pairs
-pairs[0].source, pairs[0].target
-english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
-english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
-english_italian.normalize("i don't like cats")     # "I do not like cats."
+    from minigrad_models.translation import english_italian
+
+    pairs = english_italian.load("train")              # 14,000 pairs
+    pairs[0].source, pairs[0].target
+    english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
+    english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
+    english_italian.normalize("i don't like cats")     # "I do not like cats."
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ class Pair(NamedTuple):
 
 
 def load(split: str = "train", size: int | None = None) -> list[Pair]:
-    """The first ``size`` pairs of a split, or all: "train" has 50,000, "validation" and "test" 1,000 each. No two pairs
+    """The first ``size`` pairs of a split, or all: "train" has 14,000, "validation" and "test" 1,000 each. No two pairs
     have the same source, and some combinations of words are kept for validation and testing alone: no training sentence
     holds "I love you", though it holds its words. English "you" is tu, and first persons are masculine. Raises
     ValueError: an unknown split, or a size below 0 or above that of the split."""
