@@ -75,8 +75,8 @@ class RepetitionPenalty:
 
     def next_logits(self, tokens: Tensor) -> Tensor:
         logits = self.decoder.next_logits(tokens)
-        seen = logits.gather(1, tokens)
-        return logits.scatter(1, tokens, where(seen > 0, seen / self.penalty, seen * self.penalty))
+        before = logits.gather(1, tokens)
+        return logits.scatter(1, tokens, where(before > 0, before / self.penalty, before * self.penalty))
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         self.decoder.reorder(rows, beam_size)

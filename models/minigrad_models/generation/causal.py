@@ -63,13 +63,13 @@ class Causal(Writes):
             count = tokens.shape[1]
             raise ValueError(f"{count:,} tokens are more than the {self.context:,} that the model sees at once")
         if mask is None:
-            positions, seen = mg.arange(tokens.shape[1], device=tokens.device)[None], None
+            positions, visible = mg.arange(tokens.shape[1], device=tokens.device)[None], None
         else:
             positions = continuation.positions_of(mask)
-            seen = self.seen(positions, mask)
+            visible = self.seen(positions, mask)
         states = [self.embed(tokens, positions)]
         for layer in self.layers:
-            states.append(layer(states[-1], seen))
+            states.append(layer(states[-1], visible))
         return [*states[:-1], self.head_inputs(states[-1])]
 
     def logits(self, states: Tensor) -> Tensor:

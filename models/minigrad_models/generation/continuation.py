@@ -112,9 +112,9 @@ class Cached(Plain):
         done = self.window[1]
         positions = self.positions(begin, end)
         x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
-        seen = self.seen(positions, self.mask(begin, end), end - done)
+        visible = self.seen(positions, self.mask(begin, end), end - done)
         for layer in self.layers:
-            x = layer.step(x, done - begin, None if seen is None else seen.array)
+            x = layer.step(x, done - begin, None if visible is None else visible.array)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
 

@@ -69,10 +69,10 @@ class Ranks:
             return parts
         parameters = [p for p in model.parameters() if p.requires_grad]
         own = [part._replace(loss=float(part.loss)) for part in parts]
-        told: list[Any] = [None] * self.count
-        objects.all_gather_object(told, (own, [p.grad is not None for p in parameters]))
-        together = sorted((part for theirs, _ in told for part in theirs), key=lambda part: part.number)
-        used = [any(present) for present in zip(*(present for _, present in told), strict=True)]
+        gathered: list[Any] = [None] * self.count
+        objects.all_gather_object(gathered, (own, [p.grad is not None for p in parameters]))
+        together = sorted((part for theirs, _ in gathered for part in theirs), key=lambda part: part.number)
+        used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
         self._reduce(parameters, used, own[0].weight / together[0].weight)
         return together
 

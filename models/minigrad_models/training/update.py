@@ -55,11 +55,9 @@ class Updated:
             if not math.isfinite(value):
                 late = "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints"
                 harm = "the weights and earlier checkpoints" if self.is_known else late
-                raise RuntimeError(
-                    f"the {name} is {value} in step {self.step}; {harm} are unharmed. Try a "
-                    "lower learning rate, a longer warmup, or a smaller clip; minigrad.autograd.detect_anomaly() names "
-                    "the op that made the first such number"
-                )
+                advice = "Try a lower learning rate, a longer warmup, or a smaller clip"
+                tool = "minigrad.autograd.detect_anomaly() names the op that made the first such number"
+                raise RuntimeError(f"the {name} is {value} in step {self.step}; {harm} are unharmed. {advice}; {tool}")
         return loss, norm
 
 

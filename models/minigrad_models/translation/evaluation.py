@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .translator import Translation
 
 LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
+SPANS = [f"up to {LENGTHS[0]}", *(f"{a + 1} to {b}" for a, b in pairwise(LENGTHS)), f"{LENGTHS[-1] + 1} and more"]
 SHOWN = 300  # characters of a sentence that are printed
 MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which takes 400 MB for so many
 
@@ -172,10 +174,7 @@ def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[Leng
     for group, members in sorted(groups.items()):
         score = bleu([s.translation for s in members], [s.reference for s in members], tokenize)
         assert score.length_ratio is not None
-        first = LENGTHS[group - 1] + 1 if group else 0
-        span = f"{first} to {LENGTHS[group]}" if group < len(LENGTHS) else f"{first} and more"
-        span = span if group else f"up to {LENGTHS[0]}"
-        rows.append(LengthRow(span, len(members), score.value, score.length_ratio))
+        rows.append(LengthRow(SPANS[group], len(members), score.value, score.length_ratio))
     return rows
 
 

@@ -65,7 +65,7 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
         held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
-        new = set(words) - _seen(map(tokenizer.prepare, texts["train"]), set(words))
+        new = set(words) - _present(map(tokenizer.prepare, texts["train"]), set(words))
         share = sum(word in new for word in words) / max(1, len(words))
         shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
         whole = whole and not new
@@ -85,7 +85,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def _seen(texts: Iterable[str], words: set[str]) -> set[str]:
+def _present(texts: Iterable[str], words: set[str]) -> set[str]:
     """Those of the words that the texts have."""
     left = set(words)
     for text in texts:

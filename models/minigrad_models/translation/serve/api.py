@@ -93,8 +93,8 @@ def linked(translator: Translator, request: dict[str, Any]) -> str:
     too much to show, or nothing (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))
-    seen = _ask(lambda: translator.attention(translation.source, translation.text))
-    tokens = len(seen.source) + len(seen.target)
+    attended = _ask(lambda: translator.attention(translation.source, translation.text))
+    tokens = len(attended.source) + len(attended.target)
     if tokens > MOST_LINKED:
         counted = f"{tokens} tokens with its translation, and {MOST_LINKED} are the most"
         raise Refused(422, f"The sentence is too long to draw its graph: {counted}.")
