@@ -22,8 +22,7 @@ from ..programs.command_line import (
     values_of,
     write_json,
 )
-from ..programs.drawing import add_drawing
-from ..programs.options import whole
+from ..programs.options import add_drawing, whole
 from .gpt_settings import Settings
 
 ABOUT = "Train a language model on a text, and write with it."

@@ -15,7 +15,7 @@ from minigrad.utils.bar import bar
 from ..generation import generate as generation
 from ..generation.beam_search import OnToken
 from ..generation.generate import Search
-from ..programs.drawing import search_of
+from ..programs.options import search_of
 from . import gpt_run as run
 from .tokens import Tokens, Writer, decode
 

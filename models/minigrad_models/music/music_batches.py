@@ -10,8 +10,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from ..programs.batches import moved
-from ..programs.validation import NONE, Batch, Ids
+from ..programs.validation import NONE, Batch, Ids, moved
 from .languages import Language
 from .music_data import Piece
 from .notes import PITCHES

@@ -21,8 +21,7 @@ from ..programs.command_line import (
     values_of,
     write_json,
 )
-from ..programs.drawing import add_drawing
-from ..programs.options import positive, whole
+from ..programs.options import add_drawing, positive, whole
 from .music_settings import Settings
 
 ABOUT = "Train a Music Transformer on MIDI files, and write music with it."
