@@ -357,7 +357,8 @@ def test_many_wait_for_the_model_and_more_are_refused(server: Server, monkeypatc
     with translator.busy:
         for connection in waiting:  # one at the model, 40 in the queue
             connection.request("POST", "/translate", '{"text": "one"}', {"Content-Type": "application/json"})
-        until(lambda: bool(translator.asked) and server.site.waiting == 40, "all requests, read")
+            until(lambda: bool(translator.asked), "the first request, at the model")
+        until(lambda: server.site.waiting == 40, "all requests, read")
         assert post(server, "/translate", text="one").status == 503
         assert ask(server, "GET", "/about").status == 200
     assert [Answer(connection.getresponse()).status for connection in waiting] == [200] * len(waiting)
