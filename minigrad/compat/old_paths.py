@@ -22,6 +22,7 @@ text | generate=generation.beam_search risk=generation.minimum_bayes_risk
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
     data=translation.translation_data training=translation.train_translator run=translation.translator_run
     loss=translation.translation_loss
+music | augmentation=music.notes
 training | settings=training.trainer_settings
 viz | viz.training viz.piano_roll
 """

@@ -186,7 +186,6 @@ class PretrainedBert(Pretrained):
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Config:
-        """See ``Pretrained``."""
         fields = {**FIELDS, "label_names": "label_names"}
         published = {**published, "label_names": label_names(published)}
         return from_published(Config, published, fields, PUBLISHED_ACTIVATIONS, FIXED)
@@ -203,7 +202,6 @@ class PretrainedBert(Pretrained):
         return ours, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
-        """See ``Pretrained``."""
         p = self.PREFIX
         rules = [replace(rule, theirs=p + rule.theirs, ours=f"{p}{rule.ours}") for rule in ENCODER]
         return to_theirs(weights, [*rules, *self.RULES], self.config.layers)

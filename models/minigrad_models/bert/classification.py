@@ -43,7 +43,6 @@ class Classification(Task[Labelled, Answer]):
     kind = BertForSequenceClassification
 
     def read(self, folder: Path | None) -> tuple[list[Labelled], list[Labelled]]:
-        """See ``Task``."""
         known = self.read_file(find(self.there(folder), self.train))
         try:
             path = find(self.there(folder), self.dev)
@@ -52,15 +51,12 @@ class Classification(Task[Labelled, Answer]):
         return known, self.read_file(path)
 
     def read_file(self, path: Path) -> list[Labelled]:
-        """See ``Task``."""
         return self.reader(path, self.names)
 
     def texts(self, examples: Sequence[Labelled]) -> Iterable[str]:
-        """See ``Task``."""
         return (text for example in examples for text in example.texts)
 
     def said(self, examples: Sequence[Labelled]) -> Iterable[str]:
-        """See ``Task``."""
         return (example.label for example in examples if example.label is not None)
 
     def encoder(self, tokenizer: object, longest: int) -> Encoder:
@@ -122,5 +118,4 @@ class Classification(Task[Labelled, Answer]):
         return Labelled(texts)
 
     def show(self, example: Labelled, answer: Answer) -> str:
-        """See ``Task``."""
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"

@@ -45,14 +45,12 @@ class Spans(Task[Question, Answer]):
         return known, self.read_file(find(folder, "dev.json", "dev-v1.1.json"))
 
     def read_file(self, path: Path) -> list[Question]:
-        """See ``Task``."""
         examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
             raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
         return examples
 
     def texts(self, examples: Sequence[Question]) -> Iterable[str]:
-        """See ``Task``."""
         yield from dict.fromkeys(example.context for example in examples)
         yield from (example.question for example in examples)
 
@@ -61,7 +59,6 @@ class Spans(Task[Question, Answer]):
         return ()
 
     def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        """See ``Task``."""
         return Encoder(tokenizer, longest, longest // SHARED)
 
     def features(self, examples: Sequence[Question], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
@@ -134,7 +131,6 @@ class Spans(Task[Question, Answer]):
         return Question(question, context)
 
     def show(self, example: Question, answer: Answer) -> str:
-        """See ``Task``."""
         return f"{answer[0]}\t{answer[1]:.2f}\t{example.question}"
 
 

@@ -32,21 +32,17 @@ class Tagging(Task[Tagged, Answer]):
     unit = "words"
 
     def read(self, folder: Path | None) -> tuple[list[Tagged], list[Tagged]]:
-        """See ``Task``."""
         seqeval()
         known = self.read_file(find(self.there(folder), "eng.train", "train.txt"))
         return known, self.read_file(find(self.there(folder), "eng.testa", "valid.txt"))
 
     def read_file(self, path: Path) -> list[Tagged]:
-        """See ``Task``."""
         return tagged(path)
 
     def texts(self, examples: Sequence[Tagged]) -> Iterable[str]:
-        """See ``Task``."""
         return (" ".join(example.words) for example in examples)
 
     def said(self, examples: Sequence[Tagged]) -> Iterable[str]:
-        """See ``Task``."""
         return (tag for example in examples for tag in example.tags or ())
 
     def encoder(self, tokenizer: Any, longest: int) -> Encoder:
@@ -85,7 +81,6 @@ class Tagging(Task[Tagged, Answer]):
     def answers(
         self, examples: Sequence[Tagged], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
     ) -> list[Answer]:
-        """See ``Task``."""
         result = []
         for feature, output in zip(features, outputs, strict=True):
             tags = [OUTSIDE] * len(examples[feature.example].words)

@@ -135,7 +135,6 @@ class GPT2(Causal, Pretrained):
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Config:
-        """See ``Pretrained``."""
         return from_published(Config, published, FIELDS, PUBLISHED_ACTIVATIONS, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
@@ -151,7 +150,6 @@ class GPT2(Causal, Pretrained):
         return ours, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
-        """See ``Pretrained``."""
         theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
         return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
 

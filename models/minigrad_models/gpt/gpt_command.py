@@ -9,13 +9,18 @@ from pathlib import Path
 from ..programs.command_line import (
     Command,
     act,
+    add_file,
     add_json,
+    add_number,
     add_run,
     add_settings,
     add_training,
     add_windows,
     check_output,
+    folder_of,
+    later,
     parser_of,
+    print_numbers,
     print_settings,
     run_program,
     start_of,
@@ -49,14 +54,6 @@ def parser() -> argparse.ArgumentParser:
     return parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
 
 
-def _train(p: argparse.ArgumentParser) -> None:
-    add_training(p, Settings, "preset's and the text's", PRESET, start="from")
-
-
-def _config(p: argparse.ArgumentParser) -> None:
-    add_settings(p, Settings, PRESET, start="from")
-
-
 def _compare(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
@@ -72,14 +69,14 @@ def _run(p: argparse.ArgumentParser) -> None:
 def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
-    p.add_argument("--tokens", type=whole(), default=500, metavar="N", help="tokens to write (default: 500)")
-    p.add_argument("--batch", type=whole(1, 10_000), default=1, metavar="N", help="texts for each prompt (default: 1)")
+    add_number(p, "--tokens", whole(), 500, "tokens to write")
+    add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
     add_drawing(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
-    p.add_argument("--input", type=Path, metavar="FILE", help="a text (default: the validation part of the training's)")
+    add_file(p, "--input", "a text (default: the validation part of the training's)")
     add_windows(p, "the window")
 
 
@@ -108,19 +105,12 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and text."""
-    if options.run is not None:
-        return Path(options.run)
-    name = options.preset or (options.config.stem if options.config else PRESET)
-    return Path("runs") / "-".join(filter(None, (name, Path(settings.data.input).stem)))
+    return folder_of(options, PRESET, Path(settings.data.input).stem)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-
-    def program() -> int:
-        return act(parser(), argv)
-
-    return run_program(program, "--batch or --window")
+    return run_program(lambda: act(parser(), argv), "--batch or --window")
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -134,21 +124,12 @@ def _do_train(options: argparse.Namespace) -> int:
     return train_as_ranks(["gpt", *options.words], settings.training, go, alone)
 
 
-def _do_generate(options: argparse.Namespace) -> int:
-    check_output(None, "")
-    from .gpt_generation import generate
-
-    return generate(options)
-
-
 def _do_evaluate(options: argparse.Namespace) -> int:
     check_output(options.json, "--json")
     from .gpt_evaluation import evaluate
 
     numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
-    print("\n".join(f"{name.replace('_', ' '):<20} {value:,.6g}" for name, value in numbers.items()))
-    write_json(numbers, options.json)
-    return 0
+    return print_numbers(numbers, options.json)
 
 
 def _do_compare(options: argparse.Namespace) -> int:
@@ -174,13 +155,14 @@ def _do_export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _do_config(options: argparse.Namespace) -> int:
-    return print_settings(settings_of(options), options, "minigrad gpt train", PRESET)
-
-
 COMMANDS = (
-    Command("train", "train a model, or resume a training", _train, _do_train),
-    Command("generate", "write texts", _generate, _do_generate),
+    Command(
+        "train",
+        "train a model, or resume a training",
+        lambda p: add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
+        _do_train,
+    ),
+    Command("generate", "write texts", _generate, later("gpt.gpt_generation.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
     Command(
         "compare",
@@ -189,5 +171,10 @@ COMMANDS = (
         _do_compare,
     ),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
-    Command("config", "print all settings as a configuration file", _config, _do_config),
+    Command(
+        "config",
+        "print all settings as a configuration file",
+        lambda p: add_settings(p, Settings, PRESET, start="from"),
+        lambda options: print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
+    ),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from minigrad.utils.bar import bar
 
+from ..programs.validation import check_windows
 from . import gpt_run as run
 from . import text
 from .architectures import ARCHITECTURES
@@ -21,7 +22,7 @@ def evaluate(
 
     Args:
         path: of the model. file: the text; None is the validation part of the training's.
-        window, stride: see ``run.validation.pieces`` and ``segments.score_segments``; by default the windows of the
+        window, stride: see ``programs.validation.pieces`` and ``text.score_segments``; by default the windows of the
             training, side by side.
 
     Raises:
@@ -33,10 +34,7 @@ def evaluate(
     if file is None and settings is None:
         raise ValueError(f"{path} says nothing of a text to evaluate with: give --input FILE")
     window = window or (settings.window if settings else most)
-    if most is not None and window > most:
-        raise ValueError(f"--window {window:,}: the model sees {most:,} tokens")
-    if stride is not None and stride > window:
-        raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: tokens between would be left out")
+    check_windows(window, stride, most)
     if file is not None:
         content = text.read_file(file, "bytes" if isinstance(trained.tokens, Bytes) else "subwords")
     else:

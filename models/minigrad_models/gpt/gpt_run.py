@@ -46,8 +46,7 @@ class Trained(NamedTuple):
 
     def sizes(self) -> dict[str, Any]:
         """The settings that a training has to have that begins with this model."""
-        kind = {tokens.Characters: "characters", tokens.Bytes: "bytes"}.get(type(self.tokens), "subwords")
-        about = {"model": self.architecture, "tokenizer": kind, "vocabulary": len(self.tokens)}
+        about = {"model": self.architecture, "tokenizer": self.tokens.kind, "vocabulary": len(self.tokens)}
         return {**about, **ARCHITECTURES[self.architecture].sizes(self.model.config)}
 
 

@@ -24,7 +24,13 @@ _ESCAPED = "surrogateescape"
 
 
 class Tokens(Protocol):
-    """A vocabulary."""
+    """A vocabulary.
+
+    Attributes:
+        kind: the setting ``tokenizer``.
+    """
+
+    kind: str
 
     @property
     def end(self) -> int | None:
@@ -49,6 +55,7 @@ class Tokens(Protocol):
 class Characters:
     """Each character is a token; ids are in the order of the ``alphabet``."""
 
+    kind = "characters"
     end: int | None = None
 
     def __init__(self, alphabet: str) -> None:
@@ -61,7 +68,6 @@ class Characters:
         return len(self.alphabet)
 
     def encode(self, text: str) -> Ids:
-        """See ``Tokens``."""
         points = _points(text)
         ids = np.where(points < len(self._ids), self._ids[np.minimum(points, len(self._ids) - 1)], -1)
         if (ids < 0).any():
@@ -74,7 +80,6 @@ class Characters:
         return ids.astype(_smallest(len(self)))
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``."""
         return self.alphabet[i : i + 1].encode("utf-8", _ESCAPED)
 
     def library(self) -> Any:
@@ -85,24 +90,22 @@ class Characters:
         return tokenizer
 
     def as_dict(self) -> dict[str, str]:
-        """See ``Tokens``."""
-        return {"kind": "characters", "alphabet": self.alphabet}
+        return {"kind": self.kind, "alphabet": self.alphabet}
 
 
 class Bytes:
     """Each byte is a token."""
 
+    kind = "bytes"
     end: int | None = None
 
     def __len__(self) -> int:
         return 256
 
     def encode(self, text: str) -> Ids:
-        """See ``Tokens``."""
         return np.frombuffer(text.encode("utf-8", _ESCAPED), np.uint8)
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``."""
         return bytes([i]) if i < 256 else b""
 
     def library(self) -> Any:
@@ -111,12 +114,13 @@ class Bytes:
         return _byte_level(library, library.models.BPE(bytes_of_characters(), []), pieces=False)
 
     def as_dict(self) -> dict[str, str]:
-        """See ``Tokens``."""
-        return {"kind": "bytes"}
+        return {"kind": self.kind}
 
 
 class Subwords:
     """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2), by the tokenizers library."""
+
+    kind = "subwords"
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -146,21 +150,17 @@ class Subwords:
         return len(self._pieces)
 
     def encode(self, text: str) -> Ids:
-        """See ``Tokens``."""
         parts = [self.tokenizer.encode(chunk, add_special_tokens=False).ids for chunk in _chunks(text)]
         return np.concatenate([np.array(ids, _smallest(len(self))) for ids in parts])
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``."""
         return self._pieces[i] if i < len(self._pieces) else b""
 
     def library(self) -> Any:
-        """See ``Tokens``."""
         return self.tokenizer
 
     def as_dict(self) -> dict[str, str]:
-        """See ``Tokens``."""
-        return {"kind": "subwords", "json": self.tokenizer.to_str()}
+        return {"kind": self.kind, "json": self.tokenizer.to_str()}
 
 
 # Making them ------------------------------------------------------------------------------------------------

@@ -320,7 +320,6 @@ class Cached(Plain):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """As ``Plain``."""
         end = tokens.shape[1]
         new, keys = end - self.done, end - max(0, self.done - self.reach)
         if not self.layers:

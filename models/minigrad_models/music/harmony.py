@@ -33,12 +33,11 @@ from ..generation.generate import strides
 from ..programs.validation import Ids
 from . import files
 from . import music_run as run
-from .allowed import Restricted
 from .chorales import ROWS, VOICES, grid_of
 from .languages import SILENCE, Chorales, Written
 from .midi import Song
 from .music_data import song_in
-from .music_generation import seen
+from .music_generation import Restricted
 from .notes import PITCHES, Note
 
 BAR = 16  # steps
@@ -217,9 +216,7 @@ def harmonise(options: argparse.Namespace) -> int:
         ids = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update).draw()
     grid = in_midi(language.grid(ids), shift)
     written = cells_of([*melody.notes, *notes_below(grid, melody)], melody, len(ids))
-    attention = None if options.page is None else seen(trained, ids, written)
-    tempo = files.tempo_of(melody.song)
-    files.write(written.notes, options.output, options.page, options.wav, tempo, attention, VOICES)
+    files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page, options.wav)
     return 0
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from minigrad.utils.bar import bar
 
-from ..programs.validation import Ids, Progress, score_pieces
+from ..programs.validation import Ids, Progress, check_windows, score_pieces
 from . import music_data as data
 from . import music_run as run
 from .languages import LANGUAGES
@@ -65,16 +65,10 @@ def evaluate(
             And as ``run.load``.
     """
     trained = run.load(path, device)
-    settings, most = trained.settings, trained.model.context
+    settings = trained.settings
     window = window or settings.window
     stride = stride or max(settings.grid, window // 2 // settings.grid * settings.grid)
-    if window > most:
-        raise ValueError(f"--window {window:,}: the model sees {most:,} tokens")
-    if stride > window:
-        raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: tokens between would be left out")
-    for name, value in (("window", window), ("stride", stride)):
-        if value % settings.grid:
-            raise ValueError(f"--{name} {value}: windows of this model begin at multiples of {settings.grid} tokens")
+    check_windows(window, stride, trained.model.context, settings.grid)
     if files:
         language = LANGUAGES[settings.data.kind]
         pieces = [language.encode(piece) for _, piece in data.songs([Path(file) for file in files], language)]

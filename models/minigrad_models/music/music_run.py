@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from ..programs.folder import Program
-from ..programs.models import Shapes, check_memory, check_shapes, configured, fill
+from ..programs.models import Shapes, check_memory, configured, restored
 from .chorales import VOICES
 from .languages import LANGUAGES, Language
 from .music_settings import Settings
@@ -70,26 +70,6 @@ def build(settings: Settings) -> MusicTransformer:
     return MusicTransformer(config).to(device)
 
 
-def shapes(config: Config) -> Shapes:
-    """Shapes of weights that prove all sizes: the embeddings, and a matrix of each layer."""
-    layers = range(min(config.layers, 1 << 16))  # a file may claim any number
-    result: Shapes = {f"layers.{i}.feed_forward.inner.weight": (config.d_ff, config.d_model) for i in layers}
-    result["embedding.weight"] = (config.vocabulary, config.d_model)
-    if config.cycle is not None:
-        result["place.weight"] = (config.cycle, config.d_model)
-    if config.attention == "relative":
-        width = config.d_model // config.heads
-        result |= {f"layers.{i}.attention.distance.weight": (config.heads, config.distances, width) for i in layers}
-    return result
-
-
-def check_ranges(ranges: list[list[int]]) -> None:
-    """Raise ValueError: these are not the ranges of four voices, or of none."""
-    known = len(ranges) in (0, len(VOICES))
-    if not known or not all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges):
-        raise ValueError("its ranges of voices are none")
-
-
 def load(path: Path, device: str = "cpu") -> Trained:
     """The model of a run (if it is not finished, the best so far), or of a file.
 
@@ -107,10 +87,18 @@ def load(path: Path, device: str = "cpu") -> Trained:
             )
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
-        check_ranges(description["ranges"])
-        check_shapes(checkpoint["model"], shapes(config))
-        model = MusicTransformer(config)
-        fill(model, checkpoint["model"])
+        ranges = description["ranges"]
+        ordered = all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges)
+        if len(ranges) not in (0, len(VOICES)) or not ordered:
+            raise ValueError("its ranges of voices are none")
+        shapes: Shapes = {}
+        if config.cycle is not None:
+            shapes["place.weight"] = (config.cycle, config.d_model)
+        if config.attention == "relative":
+            width = config.d_model // config.heads
+            table = config.heads, config.distances, width
+            shapes |= {f"layers.{i}.attention.distance.weight": table for i in range(min(config.layers, 1 << 16))}
+        model = restored(MusicTransformer, config, checkpoint["model"], shapes)
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
-    return Trained(model.to(device).eval(), language, settings, description["ranges"], file)
+    return Trained(model.to(device).eval(), language, settings, ranges, file)

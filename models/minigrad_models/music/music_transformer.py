@@ -120,7 +120,6 @@ class Cached(continuation.Cached):
     """The decoder with a cache, of a model whose attention may be local."""
 
     def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
-        """See ``continuation.Cached``."""
         block = self.model.config.block
         if block is None:
             return super().seen(positions, mask, new)
@@ -184,7 +183,6 @@ class MusicTransformer(Causal):
         return near(positions, positions, mask, self.config.block)
 
     def head_inputs(self, states: Tensor) -> Tensor:
-        """See ``Causal``."""
         return self.dropout(self.norm(states))
 
     @mg.no_grad()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..generation.generate import Search, check_exclusive
+from .command_line import add_number
 from .options import positive, whole
 
 
@@ -15,13 +16,7 @@ def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likelie
     p.add_argument(
         "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
     )
-    p.add_argument(
-        "--repetition-penalty",
-        type=positive(),
-        default=1.0,
-        metavar="R",
-        help="above 1, tokens repeat less (default: 1)",
-    )
+    add_number(p, "--repetition-penalty", positive(), 1.0, "above 1, tokens repeat less", "R")
     p.add_argument("--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
     p.add_argument(
         "--stride",
@@ -31,7 +26,7 @@ def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likelie
         help="tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
         "takes longer (default: half the window)",
     )
-    p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of the draws (default: 0)")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
 
 
 def search_of(options: argparse.Namespace) -> Search:

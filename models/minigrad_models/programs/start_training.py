@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from minigrad.utils.bar import say
 
 from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
-from .folder import BEST, Program, write_settings
+from .folder import BEST, Program, write_model, write_settings
 from .ranks import is_first
 from .updates import LanguageUpdates, Updates, loop_settings
 
@@ -69,6 +70,36 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
     if not outcome.finished:
         print(program.stopped(folder))
     return outcome.finished
+
+
+def train_to_end(
+    program: Program,
+    trainer: Trainer,
+    model: nn.Module,
+    settings: Any,
+    folder: Path,
+    about: str,
+    fresh: bool,
+    validation: Callable[[], str],
+    *words: str,
+) -> int:
+    """``fit``, then write the trained model and report. Returns the exit status (130 after Ctrl-C).
+
+    Args:
+        settings: ``Sections``, with ``Updates`` as ``training``.
+        validation: measures the trained model, for a person.
+        words: of the command that writes with the model, after ``generate --run FOLDER``.
+    """
+    if not fit(program, trainer, folder, settings.as_toml(f"Settings of the run {folder.name}"), about, fresh):
+        return 130
+    if is_first():
+        take_weights(trainer, model, settings.training, folder)
+        path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
+        model.eval()
+        updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
+        print(f"saved to {path}\nvalidation, all of it: {validation()}; {updates}", flush=True)
+        print("\nwrite with it:  " + program.typed("generate", "--run", str(folder), *words))
+    return 0
 
 
 def show(text: str) -> None:

@@ -24,7 +24,7 @@ from minigrad_models.gpt.compare import entries, parameters
 from minigrad_models.gpt.gpt2 import GPT2
 from minigrad_models.gpt.gpt_evaluation import evaluate
 from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings
-from minigrad_models.gpt.segments import ROWS, score_segments
+from minigrad_models.gpt.text import ROWS, score_segments
 from minigrad_models.training import read_checkpoint
 from tests.support.runs import evaluated, same, weights
 
