@@ -20,7 +20,7 @@ import minigrad as mg
 from minigrad import Tensor
 
 from .bert import BertForQuestionAnswering
-from .bert_data import Question, find, questions
+from .bert_data import Question, questions
 from .encoding import Batch, Encoder, Feature
 from .questions import load as generated
 from .task import Array, Task, most_frequent
@@ -36,13 +36,11 @@ class Spans(Task[Question, Answer]):
     """Questions about a text."""
 
     kind = BertForQuestionAnswering
+    train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
 
     def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
         """See ``Task``; without a folder, questions that a grammar writes."""
-        if folder is None:
-            return generated("train"), generated("dev")
-        known = self.read_file(find(folder, "train.json", "train-v1.1.json"))
-        return known, self.read_file(find(folder, "dev.json", "dev-v1.1.json"))
+        return (generated("train"), generated("dev")) if folder is None else super().read(folder)
 
     def read_file(self, path: Path) -> list[Question]:
         examples = questions(path)
@@ -53,10 +51,6 @@ class Spans(Task[Question, Answer]):
     def texts(self, examples: Sequence[Question]) -> Iterable[str]:
         yield from dict.fromkeys(example.context for example in examples)
         yield from (example.question for example in examples)
-
-    def said(self, examples: Sequence[Question]) -> Iterable[str]:
-        """No labels."""
-        return ()
 
     def encoder(self, tokenizer: Any, longest: int) -> Encoder:
         return Encoder(tokenizer, longest, longest // SHARED)
@@ -79,10 +73,6 @@ class Spans(Task[Question, Answer]):
                 target = span_of(places, *examples[i].answers[0]) if examples[i].answers else None
                 result.append(Feature(window.ids, window.type_ids, target, i, places))
         return result
-
-    def targets(self, features: Sequence[Feature]) -> Tensor:
-        """(B, 2)"""
-        return mg.tensor([feature.target for feature in features])
 
     def loss(self, model: BertForQuestionAnswering, batch: Batch) -> tuple[Tensor, float]:
         """See ``Task``: the mean of the cross-entropies of the first and of the last piece."""

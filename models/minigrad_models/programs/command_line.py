@@ -30,7 +30,7 @@ class Command(NamedTuple):
 
     name: str
     help: str
-    add: Callable[[argparse.ArgumentParser], None]
+    add: Callable[[argparse.ArgumentParser], object]
     run: Callable[[argparse.Namespace], int]
 
 
