@@ -11,6 +11,7 @@ Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,6 @@ from minigrad.serialization.schema import check, short
 
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import (
-    PUBLISHED_ACTIVATIONS,
     Pretrained,
     Rule,
     Weights,
@@ -65,6 +65,7 @@ SPAN = (Rule("qa_outputs", "span"),)
 PREFIX = "bert."  # of the encoder's names in a model with a head
 TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # the embedding and words.bias once more
 OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of layer norms, in files from TensorFlow
+OLD = re.compile(r"\.(gamma|beta)$")
 FIELDS = {
     "vocab_size": "vocabulary",
     "max_position_embeddings": "positions",
@@ -141,7 +142,7 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
+        entries = to_published(self, FIELDS)
         labels = {str(i): name for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
 
@@ -188,13 +189,14 @@ class PretrainedBert(Pretrained):
     def configured(cls, published: dict[str, Any]) -> Config:
         fields = {**FIELDS, "label_names": "label_names"}
         published = {**published, "label_names": label_names(published)}
-        return from_published(Config, published, fields, PUBLISHED_ACTIVATIONS, FIXED)
+        return from_published(Config, published, fields, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
-        weights = {modern(name): w for name, w in weights.items() if not name.endswith("embeddings.position_ids")}
-        for tied in TIED:
-            weights.pop(tied, None)
+        bare = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
+        weights = {OLD.sub(lambda old: OLD_SUFFIXES[old[0]], name): weight for name, weight in bare.items()}
+        for name in ("embeddings.position_ids", *TIED):
+            weights.pop(name, None)
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
         ours, unknown = to_ours(weights, [*rules, *self.RULES], self.config.layers)
         for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
@@ -205,15 +207,6 @@ class PretrainedBert(Pretrained):
         p = self.PREFIX
         rules = [replace(rule, theirs=p + rule.theirs, ours=f"{p}{rule.ours}") for rule in ENCODER]
         return to_theirs(weights, [*rules, *self.RULES], self.config.layers)
-
-
-def modern(name: str) -> str:
-    """A weight's name in a file without the encoder's prefix, and as PyTorch calls the weights of layer norms."""
-    name = name.removeprefix(PREFIX)
-    for old, new in OLD_SUFFIXES.items():
-        if name.endswith(old):
-            return name.removesuffix(old) + new
-    return name
 
 
 class Bert(PretrainedBert):
@@ -310,7 +303,9 @@ class Bert(PretrainedBert):
             raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
             raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
-        ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
+        with at_end(self.tokenizer.no_truncation) as end, end:
+            self.tokenizer.enable_truncation(longest or self.config.positions)
+            ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         weight, before = self.embedding.weight, self.training
         count = -(-len(ids) // batch)
@@ -352,13 +347,6 @@ def by_columns(model: nn.Module) -> Iterator[None]:
     with at_end(put, usual) as end, end:
         put(other)
         yield
-
-
-def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:
-    """The tokens of each text, [CLS] and [SEP] with them, at most ``longest``."""
-    with at_end(tokenizer.no_truncation) as end, end:
-        tokenizer.enable_truncation(longest)
-        return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
 
 
 def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:

@@ -65,12 +65,9 @@ class Batches:
 
 
 def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
-    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on.
-
-    Raises:
-        KeyboardInterrupt: the run was interrupted. OSError, ValueError, RuntimeError, ImportError: data, weights or the
-            folder cannot be used.
-    """
+    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on. Raises KeyboardInterrupt:
+    the run was interrupted; OSError, ValueError, RuntimeError, ImportError: data, weights or the folder cannot be
+    used."""
     known, asked = task.read(options.data)
     labels = task.labels(known)
     task.check(asked, labels)
@@ -173,11 +170,8 @@ class Trained(NamedTuple):
 
 
 def load(path: Path) -> Trained:
-    """The model of a run, or of a folder that a run has written.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of no task.
-    """
+    """The model of a run, or of a folder that a run has written. Raises FileNotFoundError: there is none; ValueError,
+    RuntimeError: it is damaged, or of no task."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():

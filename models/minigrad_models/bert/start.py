@@ -77,25 +77,20 @@ def random(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the texts give")  # a small text has few pieces, and that is well
         tokenizer = train_word_pieces(texts, size.vocabulary)
-    model = kind(config(tokenizer.get_vocab_size(), size, positions, labels))
-    model.tokenizer = tokenizer
-    return model
-
-
-def config(vocabulary: int, size: Size, positions: int, labels: list[str] | None = None) -> Config:
-    """The configuration of a model of a size."""
-    return Config(
-        vocabulary=vocabulary,
-        positions=positions,
-        d_model=size.width,
-        heads=size.heads,
-        layers=size.layers,
-        d_ff=4 * size.width,
+    config = Config(
+        tokenizer.get_vocab_size(),
+        positions,
+        size.width,
+        size.heads,
+        size.layers,
         dropout=size.dropout,
         embedding_dropout=size.dropout,
         attention_dropout=size.dropout,
         label_names=labels or [],
     )
+    model = kind(config)
+    model.tokenizer = tokenizer
+    return model
 
 
 def begin(
@@ -118,18 +113,12 @@ def begin(
     """
     mg.manual_seed(seed)
     if source == SCRATCH:
-        model = random(kind, texts, size, positions, labels)
-    else:
-        model = pretrained(kind, minilm() if source is None else Path(source), True, **published_labels(labels))
-    return model
-
-
-def published_labels(labels: list[str]) -> dict[str, Any]:
-    """The labels as config.json has them; for a span, which has none, the two numbers of a piece."""
-    if not labels:
-        return {"num_labels": 2}
-    numbers = {label: i for i, label in enumerate(labels)}
-    return {"id2label": {str(i): label for label, i in numbers.items()}, "label2id": numbers}
+        return random(kind, texts, size, positions, labels)
+    changes: dict[str, Any] = {"num_labels": 2}  # of a span: the two numbers of a piece
+    if labels:
+        numbers = {label: i for i, label in enumerate(labels)}
+        changes = {"id2label": {str(i): label for label, i in numbers.items()}, "label2id": numbers}
+    return pretrained(kind, minilm() if source is None else Path(source), True, **changes)
 
 
 def length(asked: int | None, usual: int, model: Pretrained) -> int:

@@ -17,7 +17,6 @@ from minigrad import Tensor, nn
 
 from ..architectures.layers import TransformerLayer
 from ..architectures.pretrained import (
-    PUBLISHED_ACTIVATIONS,
     Pretrained,
     Rule,
     Weights,
@@ -103,7 +102,7 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
+        return to_published(self, FIELDS)
 
 
 class GPT2(Causal, Pretrained):
@@ -135,7 +134,7 @@ class GPT2(Causal, Pretrained):
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Config:
-        return from_published(Config, published, FIELDS, PUBLISHED_ACTIVATIONS, FIXED)
+        return from_published(Config, published, FIELDS, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may have linear layers as (out, in), too, and the names of the bare model."""

@@ -86,11 +86,8 @@ def _export(p: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings from a preset or a file, and from options; those of a model to begin with come first.
-
-    Raises:
-        ValueError: an option contradicts that model.
-    """
+    """The settings from a preset or a file, and from options; those of a model to begin with come first. Raises
+    ValueError: an option contradicts that model."""
     values = values_of(options, Settings)
     settings = start_of(options, Settings, lambda: Settings.preset(PRESET))
     start = values.get("start", settings.model.start)

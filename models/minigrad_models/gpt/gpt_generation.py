@@ -43,11 +43,8 @@ def example(model: Any, tokens: Tokens, length: int, seed: int) -> str:
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first.
-
-    Raises:
-        ValueError: the prompt is empty, or has what the vocabulary lacks.
-    """
+    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first. Raises
+    ValueError: the prompt is empty, or has what the vocabulary lacks."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model continues at least one token")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
@@ -73,10 +73,6 @@ class Config:
 
     # What the layers ask besides, see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return asdict(self)
 
 
 class RelativeAttention(nn.Module):

@@ -40,12 +40,9 @@ def check_endings(output: Path | None, page: Path | None = None, wav: Path | Non
 def save(
     trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None, wav: Path | None
 ) -> None:
-    """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so.
-
-    Raises:
-        ValueError: there is no note in it. OSError: a file cannot be written. ImportError, RuntimeError: there is no
-            synthesiser.
-    """
+    """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so. Raises
+    ValueError: there is no note in it; OSError: a file cannot be written; ImportError, RuntimeError: there is no
+    synthesiser."""
     if not written.notes:
         raise ValueError(
             f"the model wrote silence: {output} is not written. Another --seed or more --seconds may help, or a longer "
