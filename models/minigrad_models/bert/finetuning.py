@@ -99,7 +99,10 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
         lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
         {**identity(task, options, model, known), "max_length": longest},
     )
-    save(task, model, options.run / MODEL, longest)
+    model.save_pretrained(options.run / MODEL)
+    with replaced(options.run / MODEL / TASK) as temporary:
+        described = {"task": task.name, "max_length": longest}
+        Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     metrics = report(best, options.run)
     print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
@@ -141,14 +144,6 @@ def answer(
 
 
 # The model of a run ---------------------------------------------------------------------------------------------
-
-
-def save(task: Task[Any, Any], model: Pretrained, folder: Path, longest: int) -> None:
-    """Write the folder of a model that reads so many pieces at once. Raises OSError."""
-    model.save_pretrained(folder)
-    with replaced(folder / TASK) as temporary:
-        described = {"task": task.name, "max_length": longest}
-        Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
 
 
 class Trained(NamedTuple):

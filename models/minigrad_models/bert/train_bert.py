@@ -49,7 +49,9 @@ def fit(
     Raises:
         KeyboardInterrupt: the run was interrupted. Else as ``Trainer.fit``.
     """
-    optimizer = AdamW(groups(model), lr=rate)
+    matrices, vectors = ([p for p in model.parameters() if (p.ndim > 1) == wide] for wide in (True, False))
+    groups = [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}]
+    optimizer = AdamW(groups, lr=rate)
     schedule = LambdaLR(optimizer, linear(round(WARMUP * settings.steps), settings.steps))
     options: dict[str, Any] = {"schedule": schedule, "evaluate": evaluate, "extra": {"config": dict(config)}}
     trainer = Trainer(model, optimizer, batches, loss, folder=run, settings=settings, **options)
@@ -60,13 +62,6 @@ def fit(
     model.load_state_dict(best["model"])
     model.eval()
     return Best(best["step"], best["metrics"])
-
-
-def groups(model: Pretrained) -> list[dict[str, Any]]:
-    """The parameters with weight decay, and those without: biases and norms (appendix A.2)."""
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim <= 1]
-    return [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}]
 
 
 def report(best: Best, run: Path) -> dict[str, float]:

@@ -123,7 +123,7 @@ def _do_train(options: argparse.Namespace) -> int:
 
 def _do_evaluate(options: argparse.Namespace) -> int:
     check_output(options.json, "--json")
-    from .gpt_evaluation import evaluate
+    from .gpt_run import evaluate
 
     numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
     return print_numbers(numbers, options.json)

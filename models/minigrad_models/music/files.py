@@ -1,4 +1,7 @@
-"""The files that commands write, MIDI, sound and pages; and the commands that show a file, ``roll`` and ``events``."""
+"""The files that commands write, MIDI, sound and pages; and the commands that show a file, ``roll`` and ``events``.
+
+Shapes: L layers, H heads, T tokens, N notes.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import minigrad as mg
+
 from ..programs.command_line import check_output
-from ..programs.validation import Ids
+from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data
 from . import music_run as run
-from .attention import attention_of_notes
 from .chorales import VOICES
 from .languages import Written
 from .midi import TEMPOS, Song, write_midi
@@ -23,6 +29,7 @@ from .synthesis import write_wav
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",), "--wav": (".wav",)}
 WIDTH = 100  # characters of a line of events
+MOST = 1 << 28  # numbers of a page's attention, in half precision: half a gigabyte
 
 
 def tempo_of(song: Song) -> float:
@@ -72,6 +79,37 @@ def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, titl
     tracks = voices_of(trained) or None
     shown = tempo if tracks else None
     return piano_roll(written.notes, attention=attention, tempo=shown, tracks=tracks, title=title)
+
+
+def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:
+    """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page.
+
+    A model chooses a note at the position before the note's first token. That position's weights are added up over the
+    tokens that belong to the same note: all cells of a held note in a chorale, the beginning and the end in a
+    performance. What it gives to times, velocities and the beginning of the piece is left out. Where a piece is longer
+    than the model's context, the window moves by half of itself.
+
+    Args:
+        ids: (T,). written: the notes in them. grid: windows begin at multiples of it.
+    """
+    count, config = len(written.notes), model.config
+    if config.layers * config.heads * count**2 > MOST:
+        return None
+    result = np.zeros((config.layers, config.heads, count, count), np.float16)
+    context, device = model.context, next(iter(model.parameters())).device
+    for begin, first, end in pieces(len(ids), context, max(grid, context // 2), grid):
+        chosen = np.flatnonzero((written.first > first) & (written.first <= end))
+        if len(chosen):
+            tokens = mg.from_numpy(ids[begin:end].astype(np.int64))[None].to(device)
+            weights = model.weights(tokens)[:, 0].numpy()  # (L, H, T, T)
+            rows = weights[:, :, written.first[chosen] - 1 - begin]
+            owner = written.owner[begin:end]
+            places = np.argsort(owner, kind="stable")
+            places = places[owner[places] >= 0]
+            if len(places):
+                owners, begins = np.unique(owner[places], return_index=True)
+                result[:, :, chosen[:, None], owners] = np.add.reduceat(rows[..., places], begins, axis=-1)
+    return result
 
 
 def say(path: Path) -> None:

@@ -150,23 +150,18 @@ def _parsed(data: bytes, mido: Any) -> Any:
     try:
         try:
             return mido.MidiFile(file=io.BytesIO(data))
-        except Exception:
-            return mido.MidiFile(file=io.BytesIO(_without_extras(data)))
+        except Exception:  # without what no note depends on, chunks of other kinds and meta messages, it may be well
+            chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
+            kept = (_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
+            return mido.MidiFile(file=io.BytesIO(b"".join(kept)))
     except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
         raise ValueError(f"it is damaged: {reason}") from None
 
 
-def _without_extras(data: bytes) -> bytes:
-    """A file that mido refused, without the parts that no note depends on: chunks of other kinds are left out, and
-    meta messages other than tempos get a type that mido does not interpret."""
-    chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
-    return b"".join(_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
-
-
 def _plain_track(track: bytes) -> bytes:
     """The chunk of a track in which all meta messages apart from tempos and the track's end have the type 0x60, which
-    has no meaning. Raises ValueError: a tempo has too few bytes."""
+    mido does not interpret. Raises ValueError: a tempo has too few bytes."""
     plain, place, status = bytearray(track), 8, 0
     try:
         while place < len(track):
@@ -213,7 +208,10 @@ def _song(file: Any, sustain: bool) -> Song:
         channels = sorted({key.channel for key in part})
         for key in part:
             track = (channels.index(key.channel), key.track, number)[file.type]
-            notes.append(_note(key, clock, begin, track))
+            start, end = (begin + clock.seconds(tick) for tick in (key.start, key.end))
+            if end > MOST_SECONDS:
+                raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
+            notes.append(Note(key.pitch, key.velocity, start, end, track))
         tempos += [(begin + seconds, tempo) for seconds, tempo in clock.tempos()]
         drums += played.drums
         begin += clock.seconds(played.end)
@@ -274,13 +272,6 @@ class _Played:
         for (channel, pitch), waiting in down.items():
             self.keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
         self.end = max(self.end, now)
-
-
-def _note(key: _Key, clock: _Clock, begin: float, track: int) -> Note:
-    start, end = (begin + clock.seconds(tick) for tick in (key.start, key.end))
-    if end > MOST_SECONDS:
-        raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
-    return Note(key.pitch, key.velocity, start, end, track)
 
 
 class _Clock:
@@ -403,8 +394,10 @@ def write_midi(
         raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, and a note is of track {tracks - 1}")
     if not (folder := target.absolute().parent).is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
-    length = round(_MINUTE / tempo)
-    division = _division(length)
+    length = round(_MINUTE / tempo)  # of a quarter note, in microseconds
+    least = math.lcm(length // math.gcd(length, 10_000), 4)  # ticks of which 10 ms is a whole number, and a sixteenth
+    division = -(-480 // least) * least
+    division = division if division < 1 << 15 else 960  # a file cannot say more
     file = mido.MidiFile(type=1, ticks_per_beat=division, charset="utf-8")
     file.tracks.append(mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=length)]))
     placed = _placed(kept, division * tempo / 60)
@@ -416,14 +409,6 @@ def write_midi(
     with replaced(target) as temporary:
         Path(temporary).write_bytes(buffer.getvalue())
     return target
-
-
-def _division(length: int) -> int:
-    """Ticks a quarter note of ``length`` microseconds: 480 or a little more, so that 10 ms is a whole number of them,
-    and a sixteenth note; 960 if that takes more than a file can say."""
-    least = math.lcm(length // math.gcd(length, 10_000), 4)
-    division = -(-480 // least) * least
-    return division if division < 1 << 15 else 960
 
 
 class _Sound(NamedTuple):

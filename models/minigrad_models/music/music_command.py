@@ -122,7 +122,7 @@ def _do_train(options: argparse.Namespace) -> int:
 
 def _do_evaluate(options: argparse.Namespace) -> int:
     check_output(options.json, "--json")
-    from .music_evaluation import evaluate
+    from .music_run import evaluate
 
     numbers = evaluate(options.run, options.device, options.part, options.data or (), options.window, options.stride)
     return print_numbers(numbers, options.json)

@@ -100,18 +100,14 @@ def chorales(settings: DataSettings) -> Corpus:
         grids = read_chorales(paths[0])
     else:
         pieces = [piece for _, piece in songs(paths, language)]
-        held = held_out(len(pieces), settings.held_out)
+        part = settings.held_out  # one piece at least, if there is another
+        held = min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0
         grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
     train = [language.encode(grid) for grid in grids["train"]]
     valid, test = ([language.encode(grid) for grid in grids[part]] for part in ("valid", "test"))
     about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     ranges = voice_ranges(grids["train"])
     return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
-
-
-def held_out(pieces: int, part: float) -> int:
-    """How many of some pieces validate: one at least, if any part does, and if there is another."""
-    return min(max(1, round(part * pieces)), pieces - 1) if part else 0
 
 
 def voice_ranges(grids: Sequence[Ids]) -> list[list[int]]:
@@ -176,20 +172,15 @@ def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
             raise FileNotFoundError(f"there are no .mid files in {path}")
-        pieces = list(readable(files, language))
-        if not pieces:
+        before = len(result)
+        for file in watched(files, "reading"):
+            try:
+                result.append((file, piece_in(file, song_in(file), language)))
+            except ValueError as error:
+                print(f"note: left out: {error}", file=sys.stderr)
+        if len(result) == before:
             raise ValueError(f"none of the {len(files)} .mid files in {path} can be learned from")
-        result += pieces
     return result
-
-
-def readable(files: Sequence[Path], language: Any) -> Iterator[tuple[Path, Any]]:
-    """The pieces of those files that can be read; for the others, a note."""
-    for file in watched(files, "reading"):
-        try:
-            yield file, piece_in(file, song_in(file), language)
-        except ValueError as error:
-            print(f"note: left out: {error}", file=sys.stderr)
 
 
 def song_in(path: Path) -> Song:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+import numpy as np
+
+from minigrad.utils.bar import bar
+
 from ..programs.folder import Program
 from ..programs.models import Shapes, check_memory, configured, restored
+from ..programs.validation import Ids, Progress, check_windows, score_pieces
+from . import music_data as data
 from .chorales import VOICES
 from .languages import LANGUAGES, Language
 from .music_settings import Settings
@@ -99,3 +107,67 @@ def load(path: Path, device: str = "cpu") -> Trained:
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
     return Trained(model.to(device).eval(), language, settings, ranges, file)
+
+
+# How well it predicts --------------------------------------------------------------------------------------------
+
+
+def score(
+    model: Any,
+    pieces: Sequence[Ids],
+    settings: Settings,
+    window: int = 0,
+    stride: int = 0,
+    progress: Progress | None = None,
+) -> float:
+    """The loss of music that a model has not learned from, in nats per token.
+
+    For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
+    -ln p(cell | all cells before it in its piece) over all cells of all pieces. A cell is what a voice does in a
+    sixteenth note, silence included; a piece is not transposed. By default the model reads the windows of the training,
+    which move by half of themselves: so a cell sees all of its piece before it, or half a window at least.
+    """
+    window = window or settings.window
+    batch = max(1, 8_192 // window)
+    return score_pieces(model, pieces, window, stride or window // 2, settings.grid, batch, progress)
+
+
+def some(pieces: list[Ids], most: int) -> list[Ids]:
+    """At most so many of them, at equal distances; 0 for all."""
+    if not most or len(pieces) <= most:
+        return pieces
+    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
+
+
+def evaluate(
+    path: Path,
+    device: str = "cpu",
+    part: str = "valid",
+    files: Sequence[str] = (),
+    window: int | None = None,
+    stride: int | None = None,
+) -> dict[str, Any]:
+    """The loss per token in nats, perplexity, and the numbers of tokens and pieces.
+
+    Args:
+        path: of the model. files: music; by default the training's. part: of it.
+        window, stride: see ``score``.
+
+    Raises:
+        FileNotFoundError: no model, or no music. ValueError: there is no such part; a window or stride out of range.
+            And as ``load``.
+    """
+    trained = load(path, device)
+    settings = trained.settings
+    window = window or settings.window
+    stride = stride or max(settings.grid, window // 2 // settings.grid * settings.grid)
+    check_windows(window, stride, trained.model.context, settings.grid)
+    if files:
+        language = LANGUAGES[settings.data.kind]
+        pieces = [language.encode(piece) for _, piece in data.songs([Path(file) for file in files], language)]
+    else:
+        pieces = data.read(settings.data).part(part)
+    count = sum(len(ids) - 1 for ids in pieces)
+    with bar(count, "reading", " tokens") as shown:
+        loss = score(trained.model, pieces, settings, window, stride, shown.update)
+    return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}

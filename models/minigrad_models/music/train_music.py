@@ -17,7 +17,6 @@ from . import music_data as data
 from . import music_run as run
 from .languages import LANGUAGES, TEMPO
 from .midi import write_midi
-from .music_evaluation import score, some
 from .music_generation import closed, example
 from .music_settings import Settings
 from .music_transformer import MusicTransformer
@@ -40,13 +39,13 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     batches = data.Windows(
         language, corpus.train, settings.window, s.batch, settings.grid, settings.data.transpose, s.seed, s.device
     )
-    evaluation = Evaluation(settings, some(corpus.valid, int(s.validated)), folder / "samples")
+    evaluation = Evaluation(settings, run.some(corpus.valid, int(s.validated)), folder / "samples")
     extra = run.extra(model, settings, config, corpus.ranges)
     trainer = trainer_of(model, batches, data.loss, evaluation, s, folder, extra)
     evaluation.step = lambda: trainer.state.step
 
     def validation() -> str:
-        nats = score(model, corpus.valid, settings)
+        nats = run.score(model, corpus.valid, settings)
         token = "cell" if settings.data.kind == "chorales" else "event"
         return f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
 
@@ -88,7 +87,7 @@ class Evaluation:
         """Nats per token: for chorales the note-wise loss."""
         if self.settings.training.sample:
             self.sample(model)
-        return {METRIC: score(model, self.pieces, self.settings)}
+        return {METRIC: run.score(model, self.pieces, self.settings)}
 
     def sample(self, model: Any) -> None:
         """Write a sample, and print its beginning; a disk that is full does not end the training."""
