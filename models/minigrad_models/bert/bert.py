@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -25,17 +24,9 @@ from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
 from minigrad.serialization.schema import check, short
 
+from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
-from ..architectures.pretrained import (
-    Pretrained,
-    Rule,
-    Weights,
-    check_sizes,
-    from_published,
-    to_ours,
-    to_published,
-    to_theirs,
-)
+from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..generation.continuation import Cached, Plain, positions_of
 
 IGNORED = -100  # a target that does not count
@@ -142,7 +133,7 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        entries = to_published(self, FIELDS)
+        entries = pretrained.to_published(self, FIELDS)
         labels = {str(i): name for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
 
@@ -189,7 +180,7 @@ class PretrainedBert(Pretrained):
     def configured(cls, published: dict[str, Any]) -> Config:
         fields = {**FIELDS, "label_names": "label_names"}
         published = {**published, "label_names": label_names(published)}
-        return from_published(Config, published, fields, FIXED)
+        return pretrained.from_published(Config, published, fields, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
@@ -198,7 +189,7 @@ class PretrainedBert(Pretrained):
         for name in ("embeddings.position_ids", *TIED):
             weights.pop(name, None)
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
-        ours, unknown = to_ours(weights, [*rules, *self.RULES], self.config.layers)
+        ours, unknown = pretrained.to_ours(weights, [*rules, *self.RULES], self.config.layers)
         for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
             del ours[name]  # not all heads use it
         return ours, unknown
@@ -206,7 +197,7 @@ class PretrainedBert(Pretrained):
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         p = self.PREFIX
         rules = [replace(rule, theirs=p + rule.theirs, ours=f"{p}{rule.ours}") for rule in ENCODER]
-        return to_theirs(weights, [*rules, *self.RULES], self.config.layers)
+        return pretrained.to_theirs(weights, [*rules, *self.RULES], self.config.layers)
 
 
 class Bert(PretrainedBert):
@@ -320,33 +311,11 @@ class Bert(PretrainedBert):
         with at_end(self.train, before) as end, end:
             self.eval()
             if weight.device.type == "cpu":
-                with by_columns(self):
-                    each_alone(work, count)
+                each_alone(work, count)
             else:
                 for i in range(count):
                     work(i)
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
-
-
-@contextmanager
-def by_columns(model: nn.Module) -> Iterator[None]:
-    """The weights of linear layers lie in memory column by column meanwhile, as products with many rows read them
-    fastest: by 2 to 5 % on OpenBLAS. Their values are the same."""
-    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    usual = [layer.weight.data for layer in layers]
-    other = list(usual)
-
-    def turn(i: int) -> None:
-        other[i] = usual[i].T.contiguous().T
-
-    def put(weights: list[Tensor]) -> None:
-        for layer, weight in zip(layers, weights, strict=True):
-            layer.weight.data = weight
-
-    each_alone(turn, len(layers))
-    with at_end(put, usual) as end, end:
-        put(other)
-        yield
 
 
 def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:

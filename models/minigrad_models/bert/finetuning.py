@@ -133,14 +133,13 @@ def answer(
 ) -> list[Any]:
     """The model's answer to each example, with a bar on stderr after two seconds."""
     order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
-    outputs: list[Array | None] = [None] * len(features)
+    outputs: dict[int, Array] = {}
     with mg.no_grad():
         for first in watched(range(0, len(order), AT_ONCE), "reading"):
             rows = order[first : first + AT_ONCE]
             batch = batch_of([features[i] for i in rows], None, model.config.padding)
-            for i, output in zip(rows, task.outputs(model, batch), strict=True):
-                outputs[i] = output
-    return task.answers(examples, features, [output for output in outputs if output is not None], labels)
+            outputs.update(zip(rows, task.outputs(model, batch), strict=True))
+    return task.answers(examples, [(feature, outputs[i]) for i, feature in enumerate(features)], labels)
 
 
 # The model of a run ---------------------------------------------------------------------------------------------

@@ -103,9 +103,8 @@ def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, fl
         words = model.words(states[asked], model.bert.embedding.weight)  # only where one is asked for
         follows = model.next_sentence(model.bert.pooled(states))
         answers = ((words, batch.words[asked]), (follows, batch.follows))
-        sums += [float(F.cross_entropy(said, right, reduction="sum")) for said, right in answers] + [
-            float((said.argmax(-1) == right).sum()) for said, right in answers
-        ]
+        losses = [float(F.cross_entropy(said, right, reduction="sum")) for said, right in answers]
+        sums += [*losses, *(float((said.argmax(-1) == right).sum()) for said, right in answers)]
         counts += [len(right) for _, right in answers]
     words_loss, pairs_loss, words_right, pairs_right = (sums / np.tile(counts, 2)).tolist()
     return {

@@ -23,7 +23,7 @@ from .bert import BertForQuestionAnswering
 from .bert_data import Question, questions
 from .encoding import Batch, Encoder, Feature
 from .questions import load as generated
-from .task import Array, Task, most_frequent
+from .task import Array, Read, Task, most_frequent
 
 SHARED = 4  # windows share the longest's 1 / SHARED pieces
 LONGEST_ANSWER = 30  # pieces
@@ -86,12 +86,10 @@ class Spans(Task[Question, Answer]):
         logits: Array = mg.stack([start, end], -1).numpy()
         return logits
 
-    def answers(
-        self, examples: Sequence[Question], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
-    ) -> list[Answer]:
+    def answers(self, examples: Sequence[Question], read: Sequence[Read], labels: Sequence[str]) -> list[Answer]:
         """See ``Task``: the best span of all windows."""
         best: list[Answer] = [("", -np.inf)] * len(examples)
-        for feature, logits in zip(features, outputs, strict=True):
+        for feature, logits in read:
             span, score = best_span(logits, np.array([place is not None for place in feature.places]))
             if span is not None and score > best[feature.example][1]:
                 (start, _), (_, end) = (feature.places[i] for i in span)

@@ -126,7 +126,6 @@ def length(asked: int | None, usual: int, model: Pretrained) -> int:
     these are fewer. Raises ValueError: more are asked for than the model has positions."""
     longest = min(usual, model.config.positions) if asked is None else asked
     if longest > model.config.positions:
-        raise ValueError(
-            f"a length of {longest:,} pieces is more than the {model.config.positions:,} positions of the model"
-        )
+        positions = model.config.positions
+        raise ValueError(f"a length of {longest:,} pieces is more than the {positions:,} positions of the model")
     return longest

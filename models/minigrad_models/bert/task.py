@@ -22,6 +22,7 @@ from .encoding import Batch, Encoder, Feature
 E = TypeVar("E")  # an example
 A = TypeVar("A")  # an answer
 Array = np.ndarray[Any, np.dtype[Any]]
+Read = tuple[Feature, Array]  # and the model's output for it
 
 
 class Recipe(NamedTuple):
@@ -100,10 +101,8 @@ class Task(ABC, Generic[E, A]):
         """What the model says about each feature, (B, ...)."""
 
     @abstractmethod
-    def answers(
-        self, examples: Sequence[E], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
-    ) -> list[A]:
-        """The answer for each example, from the outputs for its features."""
+    def answers(self, examples: Sequence[E], read: Sequence[Read], labels: Sequence[str]) -> list[A]:
+        """The answer for each example, from its features and the outputs for them."""
 
     @abstractmethod
     def metrics(self, examples: Sequence[E], answers: Sequence[A]) -> dict[str, float]:

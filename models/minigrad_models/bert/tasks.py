@@ -21,7 +21,7 @@ from .bert import IGNORED, BertForSequenceClassification, BertForTokenClassifica
 from .bert_data import Labelled, Tagged, find, held_out, pairs, sentences, tagged
 from .encoding import Batch, Encoder, Feature, padded
 from .spans import Spans
-from .task import Array, Recipe, Task, most_frequent
+from .task import Array, Read, Recipe, Task, most_frequent
 
 Class = tuple[str, float]  # a label, and its probability
 
@@ -64,23 +64,18 @@ class Classification(Task[Labelled, Class]):
         """See ``Task``; a target is the number of a label."""
         encoded = encoder([example.texts if self.count == 2 else example.texts[0] for example in examples])
         numbers = {label: i for i, label in enumerate(labels)}
-        return [
-            Feature(
-                e.ids, e.type_ids, None if example.label is None else numbers[example.label], i, [None] * len(e.ids)
-            )
-            for i, (example, e) in enumerate(zip(examples, encoded, strict=True))
-        ]
+        targets = [None if example.label is None else numbers[example.label] for example in examples]
+        parts = enumerate(zip(encoded, targets, strict=True))
+        return [Feature(e.ids, e.type_ids, target, i, [None] * len(e.ids)) for i, (e, target) in parts]
 
     def outputs(self, model: BertForSequenceClassification, batch: Batch) -> Array:
         """Probabilities of the labels (B, labels)."""
         probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
         return probabilities
 
-    def answers(
-        self, examples: Sequence[Labelled], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
-    ) -> list[Class]:
+    def answers(self, examples: Sequence[Labelled], read: Sequence[Read], labels: Sequence[str]) -> list[Class]:
         """See ``Task``: the likeliest label, and its probability."""
-        return [(labels[int(p.argmax())], float(p.max())) for p in outputs]
+        return [(labels[int(p.argmax())], float(p.max())) for _, p in read]
 
     def metrics(self, examples: Sequence[Labelled], answers: Sequence[Class]) -> dict[str, float]:
         """See ``Task``: the accuracy, and F1 of the positive label."""
@@ -158,11 +153,9 @@ class Tagging(Task[Tagged, Tags]):
         tags: Array = model(batch.tokens, batch.types, batch.mask).argmax(-1).numpy()
         return tags
 
-    def answers(
-        self, examples: Sequence[Tagged], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
-    ) -> list[Tags]:
+    def answers(self, examples: Sequence[Tagged], read: Sequence[Read], labels: Sequence[str]) -> list[Tags]:
         result = []
-        for feature, output in zip(features, outputs, strict=True):
+        for feature, output in read:
             tags = [OUTSIDE] * len(examples[feature.example].words)
             for word, number in zip(feature.places, output.tolist(), strict=False):
                 if word is not None:

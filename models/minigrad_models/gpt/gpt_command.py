@@ -6,27 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..programs.command_line import (
-    Command,
-    act,
-    add_file,
-    add_json,
-    add_number,
-    add_run,
-    add_settings,
-    add_training,
-    add_windows,
-    check_output,
-    folder_of,
-    later,
-    parser_of,
-    print_numbers,
-    print_settings,
-    run_program,
-    start_of,
-    values_of,
-    write_json,
-)
+from ..programs import command_line as common
+from ..programs.command_line import Command, later
 from ..programs.drawing import add_drawing
 from ..programs.options import whole
 from .gpt_settings import Settings
@@ -51,33 +32,33 @@ DEFAULT_RUN = Path("runs") / PRESET
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    return parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
+    return common.parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
 
 
 def _compare(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
     )
-    add_json(p)
-    add_settings(p, Settings, PRESET, start="from")
+    common.add_json(p)
+    common.add_settings(p, Settings, PRESET, start="from")
 
 
 def _run(p: argparse.ArgumentParser) -> None:
-    add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
+    common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
-    add_number(p, "--tokens", whole(), 500, "tokens to write")
-    add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
+    common.add_number(p, "--tokens", whole(), 500, "tokens to write")
+    common.add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
     add_drawing(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
-    add_file(p, "--input", "a text (default: the validation part of the training's)")
-    add_windows(p, "the window")
+    common.add_file(p, "--input", "a text (default: the validation part of the training's)")
+    common.add_windows(p, "the window")
 
 
 def _export(p: argparse.ArgumentParser) -> None:
@@ -88,8 +69,8 @@ def _export(p: argparse.ArgumentParser) -> None:
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from a preset or a file, and from options; those of a model to begin with come first. Raises
     ValueError: an option contradicts that model."""
-    values = values_of(options, Settings)
-    settings = start_of(options, Settings, lambda: Settings.preset(PRESET))
+    values = common.values_of(options, Settings)
+    settings = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
     start = values.get("start", settings.model.start)
     if start:
         from . import gpt_run as run
@@ -102,12 +83,12 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and text."""
-    return folder_of(options, PRESET, Path(settings.data.input).stem)
+    return common.folder_of(options, PRESET, Path(settings.data.input).stem)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    return run_program(lambda: act(parser(), argv), "--batch or --window")
+    return common.run_program(lambda: common.act(parser(), argv), "--batch or --window")
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -122,15 +103,15 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    check_output(options.json, "--json")
+    common.check_output(options.json, "--json")
     from .gpt_run import evaluate
 
     numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
-    return print_numbers(numbers, options.json)
+    return common.print_numbers(numbers, options.json)
 
 
 def _do_compare(options: argparse.Namespace) -> int:
-    check_output(options.json, "--json")
+    common.check_output(options.json, "--json")
     from .compare import compare, table
 
     settings = settings_of(options)
@@ -140,7 +121,7 @@ def _do_compare(options: argparse.Namespace) -> int:
     if status:
         return status
     print(f"\n{table(rows)}")
-    write_json([row._asdict() for row in rows], options.json)
+    common.write_json([row._asdict() for row in rows], options.json)
     return 0
 
 
@@ -156,7 +137,7 @@ COMMANDS = (
     Command(
         "train",
         "train a model, or resume a training",
-        lambda p: add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
+        lambda p: common.add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
         _do_train,
     ),
     Command("generate", "write texts", _generate, later("gpt.gpt_generation.generate")),
@@ -171,7 +152,7 @@ COMMANDS = (
     Command(
         "config",
         "print all settings as a configuration file",
-        lambda p: add_settings(p, Settings, PRESET, start="from"),
-        lambda options: print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
+        lambda p: common.add_settings(p, Settings, PRESET, start="from"),
+        lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
     ),
 )

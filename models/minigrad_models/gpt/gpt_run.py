@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -22,7 +21,7 @@ from .tokens import Tokens
 
 
 class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``extra``."""
+    """The schema of what a checkpoint says besides weights, see ``Program.described``."""
 
     program: str
     version: int
@@ -51,11 +50,6 @@ class Trained(NamedTuple):
         """The settings that a training has to have that begins with this model."""
         about = {"model": self.architecture, "tokenizer": self.tokens.kind, "vocabulary": len(self.tokens)}
         return {**about, **ARCHITECTURES[self.architecture].sizes(self.model.config)}
-
-
-def extra(model: Any, vocabulary: Tokens, settings: Settings, config: dict[str, Any]) -> dict[str, Any]:
-    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
-    return PROGRAM.described(settings, config, model=asdict(model.config), tokenizer=vocabulary.as_dict())
 
 
 def started(folder: Path, config: dict[str, Any]) -> tuple[Tokens, dict[str, Any]] | None:

@@ -73,8 +73,9 @@ class Characters:
         if (ids < 0).any():
             unknown = "".join(dict.fromkeys(text[i] for i in np.flatnonzero(ids < 0)[:1000]))
             more = " and others" if len(unknown) > MOST_NAMED else ""
+            shown = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # as a terminal can show it
             raise ValueError(
-                f"the model has never seen {quoted(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
+                f"the model has never seen {shown(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
                 f"{len(self)} characters of its training text"
             )
         return ids.astype(_smallest(len(self)))
@@ -255,11 +256,6 @@ class Writer:
         """Write U+FFFD for what is unfinished."""
         if text := self._decoder.decode(b"", final=True):
             self.write(text)
-
-
-def quoted(text: str) -> str:
-    """A text in quotes, without what a terminal cannot show."""
-    return ascii(text) if any(0xD800 <= ord(c) < 0xE000 for c in text) else repr(text)
 
 
 def _points(text: str) -> Ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     ids = tokens.encode(corpus.train)
     kind = ARCHITECTURES[settings.model.model]
     batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
-    extra = run.extra(model, tokens, settings, config)
+    described = {"model": asdict(model.config), "tokenizer": tokens.as_dict()}
+    extra = run.PROGRAM.described(settings, config, **described)
     carried = loss if isinstance(loss, Recurrence) else None
     trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra, settings.data.tokenizer, carried)
     count = sum(p.numel() for p in model.parameters())

@@ -38,7 +38,7 @@ from .languages import SILENCE, Chorales, Written
 from .midi import Song
 from .music_data import song_in
 from .music_generation import Restricted
-from .notes import PITCHES, Note
+from .notes import MOST_SECONDS, PITCHES, Note
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
@@ -145,12 +145,9 @@ class Melody:
 
     def seconds(self, steps: Ids) -> Ids:
         """The times at which steps of ``cells`` begin."""
-        times = np.array([time for time, _ in self.song.tempos])
-        rates = np.array([rate for _, rate in self.song.tempos]) / 60  # quarter notes a second
-        marks = np.array([self.song.quarters(float(time)) for time in times])
-        quarters = (self.begin + steps) / ROWS
-        place = (np.searchsorted(marks, quarters, side="right") - 1).clip(0)
-        return times[place] + (quarters - marks[place]) / rates[place]
+        times = [time for time, _ in self.song.tempos]
+        times.append(times[-1] + MOST_SECONDS)
+        return np.interp((self.begin + steps) / ROWS, [self.song.quarters(time) for time in times], times)
 
 
 def melody_of(path: Path) -> Melody:
@@ -196,7 +193,9 @@ def harmonise(options: argparse.Namespace) -> int:
     """Write a melody with three voices below it. Returns the exit status."""
     files.check_endings(options.output, options.page, options.wav)
     trained = run.load(options.run, options.device)
-    trained.check("chorales", "harmonise")
+    if trained.language.kind != "chorales":
+        about = f"{trained.file} is a model of {trained.language.plural}"
+        raise ValueError(f"harmonise is for chorales, and {about}: choose another with --run")
     melody = melody_of(options.melody)
     shift = into_range(melody.cells, *trained.ranges[0]) if trained.ranges else 0
     if shift:

@@ -271,9 +271,8 @@ class Playing(Rules):
         return mask
 
     def reorder(self, rows: Ids) -> None:
-        self.time, self.down, self.struck, self.loudness = (
-            part[rows] for part in (self.time, self.down, self.struck, self.loudness)
-        )
+        self.time, self.down = self.time[rows], self.down[rows]
+        self.struck, self.loudness = self.struck[rows], self.loudness[rows]
 
     def over(self) -> bool:
         return bool((self.time >= self.limit).all())

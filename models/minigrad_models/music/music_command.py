@@ -5,26 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..programs.command_line import (
-    Command,
-    act,
-    add_device,
-    add_file,
-    add_number,
-    add_run,
-    add_settings,
-    add_training,
-    add_windows,
-    check_output,
-    folder_of,
-    later,
-    parser_of,
-    print_numbers,
-    print_settings,
-    run_program,
-    start_of,
-    values_of,
-)
+from ..programs import command_line as common
+from ..programs.command_line import Command, later
 from ..programs.drawing import add_drawing
 from ..programs.options import positive, whole
 from .music_settings import Settings
@@ -52,63 +34,65 @@ def _files(p: argparse.ArgumentParser, output: str) -> None:
     p.add_argument(
         "--output", type=Path, default=Path(output), metavar="FILE", help=f"the MIDI file (default: {output})"
     )
-    add_file(p, "--page", "write a page, too: a piano roll that plays, with attention")
-    add_file(p, "--wav", "write its sound, too, by fluidsynth or timidity")
+    common.add_file(p, "--page", "write a page, too: a piano roll that plays, with attention")
+    common.add_file(p, "--wav", "write its sound, too, by fluidsynth or timidity")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
-    add_run(p, DEFAULT_RUN)
-    add_file(p, "--seed-file", "a MIDI file: its music is continued")
+    common.add_run(p, DEFAULT_RUN)
+    common.add_file(p, "--seed-file", "a MIDI file: its music is continued")
     p.add_argument("--seed-seconds", type=positive(), metavar="S", help="of its beginning alone (default: all of it)")
-    add_number(p, "--seconds", positive(), 30.0, "of new music", "S")
+    common.add_number(p, "--seconds", positive(), 30.0, "of new music", "S")
     tempo = "of chorales: quarter notes a minute (default: the motif's, or 100)"
     p.add_argument("--tempo", type=positive(), metavar="T", help=tempo)
     _files(p, "generated.mid")
-    add_number(p, "--batch", whole(1, 10_000), 1, "files to write, with a number in their names")
+    common.add_number(p, "--batch", whole(1, 10_000), 1, "files to write, with a number in their names")
     add_drawing(p, "search for the likeliest music with N beams")
 
 
 def _harmonise(p: argparse.ArgumentParser) -> None:
     p.add_argument("melody", type=Path, help="a MIDI file; of its first track, the highest notes")
-    add_run(p, DEFAULT_RUN)
+    common.add_run(p, DEFAULT_RUN)
     _files(p, "harmonised.mid")
     side_by_side = "chorales that are written side by side; more suit the melody better"
-    add_number(p, "--particles", whole(1, 10_000), 32, side_by_side, "K")
-    add_number(p, "--temperature", positive(), 1.0, "of the draws")
-    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
+    common.add_number(p, "--particles", whole(1, 10_000), 32, side_by_side, "K")
+    common.add_number(p, "--temperature", positive(), 1.0, "of the draws")
+    common.add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
 
 
 def _roll(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", type=Path, help="a MIDI file")
-    add_file(p, "--output", "an .html or .svg file (default: the file's name, .html)")
+    common.add_file(p, "--output", "an .html or .svg file (default: the file's name, .html)")
     p.add_argument("--run", type=Path, metavar="DIR", help="a trained model, whose attention is drawn when it reads it")
-    add_device(p)
+    common.add_device(p)
 
 
 def _events(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", type=Path, help="a MIDI file")
-    add_file(p, "--output", "write what the events say as a MIDI file")
+    common.add_file(p, "--output", "write what the events say as a MIDI file")
     p.add_argument("--count", type=whole(), metavar="N", help="print the first N alone")
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
-    add_run(p, DEFAULT_RUN)
+    common.add_run(p, DEFAULT_RUN)
     p.add_argument("--data", nargs="+", metavar="PATH", help="MIDI files or folders (default: the training's data)")
     p.add_argument(
         "--part", choices=("train", "valid", "test"), default="valid", help="of the training's data (default: valid)"
     )
-    add_windows(p, "half the window")
+    common.add_windows(p, "half the window")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from a preset or a file, and from options."""
-    return start_of(options, Settings, lambda: Settings.preset(PRESET)).changed(values_of(options, Settings))
+    return common.start_of(options, Settings, lambda: Settings.preset(PRESET)).changed(
+        common.values_of(options, Settings)
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    parser = parser_of("minigrad music", ABOUT, EXAMPLES, COMMANDS)
-    return run_program(lambda: act(parser, argv), "--batch, --window or --particles")
+    parser = common.parser_of("minigrad music", ABOUT, EXAMPLES, COMMANDS)
+    return common.run_program(lambda: common.act(parser, argv), "--batch, --window or --particles")
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -116,23 +100,23 @@ def _do_train(options: argparse.Namespace) -> int:
     from .train_music import train
 
     settings = settings_of(options)
-    go = lambda: train(settings, folder_of(options, PRESET), options.fresh)
+    go = lambda: train(settings, common.folder_of(options, PRESET), options.fresh)
     return train_as_ranks(["music", *options.words], settings.training, go)
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    check_output(options.json, "--json")
+    common.check_output(options.json, "--json")
     from .music_run import evaluate
 
     numbers = evaluate(options.run, options.device, options.part, options.data or (), options.window, options.stride)
-    return print_numbers(numbers, options.json)
+    return common.print_numbers(numbers, options.json)
 
 
 COMMANDS = (
     Command(
         "train",
         "train a model, or resume a training",
-        lambda p: add_training(p, Settings, "preset's", PRESET),
+        lambda p: common.add_training(p, Settings, "preset's", PRESET),
         _do_train,
     ),
     Command(
@@ -147,7 +131,7 @@ COMMANDS = (
     Command(
         "config",
         "print all settings as a configuration file",
-        lambda p: add_settings(p, Settings, PRESET),
-        lambda options: print_settings(settings_of(options), options, "minigrad music train", PRESET),
+        lambda p: common.add_settings(p, Settings, PRESET),
+        lambda options: common.print_settings(settings_of(options), options, "minigrad music train", PRESET),
     ),
 )

@@ -81,9 +81,8 @@ def read(settings: DataSettings) -> Corpus:
     or too little."""
     corpus = chorales(settings) if settings.kind == "chorales" else performances(settings)
     if not corpus.train or not corpus.valid:
-        raise ValueError(
-            f"{corpus.name} has too few {LANGUAGES[settings.kind].plural} to learn from and to validate with"
-        )
+        plural = LANGUAGES[settings.kind].plural
+        raise ValueError(f"{corpus.name} has too few {plural} to learn from and to validate with")
     return corpus
 
 
@@ -99,7 +98,7 @@ def chorales(settings: DataSettings) -> Corpus:
     if len(paths) == 1 and paths[0].suffix.lower() == ".json":
         grids = read_chorales(paths[0])
     else:
-        pieces = [piece for _, piece in songs(paths, language)]
+        pieces = songs(paths, language)
         part = settings.held_out  # one piece at least, if there is another
         held = min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0
         grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
@@ -133,7 +132,7 @@ def performances(settings: DataSettings) -> Corpus:
         paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
-    for _, notes in watched(songs(paths, language), "encoding"):
+    for notes in watched(songs(paths, language), "encoding"):
         begin, end = split(notes, settings.held_out)
         train.append(piece_of(language, tuple(language.encode(begin, factor) for factor in factors)))
         if end:
@@ -161,13 +160,13 @@ def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
     return Piece(versions, int(pitches.min(initial=127)), int(pitches.max(initial=0)))
 
 
-def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
+def songs(paths: Sequence[Path], language: Any) -> list[Any]:
     """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note. Raises
     FileNotFoundError: there is no such file, or none in a folder; ValueError: a file cannot be read, or none can."""
     result = []
     for path in watched(paths, "reading"):
         if not path.is_dir():
-            result.append((path, piece_in(path, song_in(path), language)))
+            result.append(piece_in(path, song_in(path), language))
             continue
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
@@ -175,7 +174,7 @@ def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
         before = len(result)
         for file in watched(files, "reading"):
             try:
-                result.append((file, piece_in(file, song_in(file), language)))
+                result.append(piece_in(file, song_in(file), language))
             except ValueError as error:
                 print(f"note: left out: {error}", file=sys.stderr)
         if len(result) == before:

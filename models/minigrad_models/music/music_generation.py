@@ -157,9 +157,8 @@ def generate(options: argparse.Namespace) -> int:
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
     with bar(options.seconds * options.batch, "writing", " s of music") as shown:
-        sequences = compose(
-            trained.model, language, prompt, options.seconds, search, options.batch, tempo, shown.update
-        )
+        asked = options.seconds, search, options.batch, tempo
+        sequences = compose(trained.model, language, prompt, *asked, shown.update)
     spent = time.perf_counter() - begin
     count = sum(len(ids) - len(prompt) for ids in sequences)
     total = float(language.seconds(prompt, tempo).sum()) + options.seconds

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
-
-import numpy as np
 
 from minigrad.utils.bar import bar
 
@@ -26,7 +23,7 @@ MOST = 1 << 28  # numbers in the table of positions, which a file merely claims
 
 
 class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``extra``."""
+    """The schema of what a checkpoint says besides weights, see ``Program.described``."""
 
     program: str
     version: int
@@ -52,21 +49,6 @@ class Trained(NamedTuple):
     settings: Settings
     ranges: list[list[int]]
     file: Path
-
-    def check(self, kind: str, command: str) -> None:
-        """Raise ValueError: a command is for models of another kind."""
-        if self.language.kind != kind:
-            raise ValueError(
-                f"{command} is for {LANGUAGES[kind].plural}, and {self.file} is a model of {self.language.plural}: "
-                "choose another with --run"
-            )
-
-
-def extra(
-    model: MusicTransformer, settings: Settings, config: dict[str, Any], ranges: list[list[int]]
-) -> dict[str, Any]:
-    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
-    return PROGRAM.described(settings, config, model=asdict(model.config), ranges=ranges)
 
 
 def build(settings: Settings) -> MusicTransformer:
@@ -132,13 +114,6 @@ def score(
     return score_pieces(model, pieces, window, stride or window // 2, settings.grid, batch, progress)
 
 
-def some(pieces: list[Ids], most: int) -> list[Ids]:
-    """At most so many of them, at equal distances; 0 for all."""
-    if not most or len(pieces) <= most:
-        return pieces
-    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
-
-
 def evaluate(
     path: Path,
     device: str = "cpu",
@@ -164,7 +139,7 @@ def evaluate(
     check_windows(window, stride, trained.model.context, settings.grid)
     if files:
         language = LANGUAGES[settings.data.kind]
-        pieces = [language.encode(piece) for _, piece in data.songs([Path(file) for file in files], language)]
+        pieces = [language.encode(piece) for piece in data.songs([Path(file) for file in files], language)]
     else:
         pieces = data.read(settings.data).part(part)
     count = sum(len(ids) - 1 for ids in pieces)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import minigrad as mg
 
@@ -36,11 +39,10 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         config = description["config"]
     mg.manual_seed(s.seed)
     model = run.build(settings)
-    batches = data.Windows(
-        language, corpus.train, settings.window, s.batch, settings.grid, settings.data.transpose, s.seed, s.device
-    )
-    evaluation = Evaluation(settings, run.some(corpus.valid, int(s.validated)), folder / "samples")
-    extra = run.extra(model, settings, config, corpus.ranges)
+    sizes = settings.window, s.batch, settings.grid, settings.data.transpose
+    batches = data.Windows(language, corpus.train, *sizes, s.seed, s.device)
+    evaluation = Evaluation(settings, corpus.valid, folder / "samples")
+    extra = run.PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
     trainer = trainer_of(model, batches, data.loss, evaluation, s, folder, extra)
     evaluation.step = lambda: trainer.state.step
 
@@ -73,13 +75,16 @@ class Evaluation:
     """The loss of music that is held out, and a sample of the model's: a line of its beginning, and a MIDI file.
 
     Args:
-        settings: of the training. pieces: to validate with. folder: of samples.
+        settings: of the training. pieces: that validate, of which it takes ``validated``. folder: of samples.
 
     Attributes:
         step: the number of updates so far.
     """
 
     def __init__(self, settings: Settings, pieces: list[Ids], folder: Path) -> None:
+        most = int(settings.training.validated)
+        if most and len(pieces) > most:  # at equal distances
+            pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
         self.settings, self.pieces, self.folder = settings, pieces, folder
         self.step: Callable[[], int] = lambda: 0
 
