@@ -17,10 +17,9 @@ from .bert_data import lines
 from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
-from .start import SCRATCH, Size
 from .task import Recipe, Task
 from .tasks import TASKS
-from .train_bert import shown
+from .train_bert import SCRATCH, Size, shown
 
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """

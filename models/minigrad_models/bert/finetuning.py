@@ -20,10 +20,9 @@ from minigrad.utils.bar import watched
 from ..architectures.pretrained import Pretrained
 from ..training import Settings
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
-from .start import Size, begin, length, pretrained
 from .task import Array, Recipe, Task
 from .tasks import TASKS
-from .train_bert import MODEL, fit, report, shown, tell
+from .train_bert import MODEL, Size, begin, fit, length, pretrained, report, shown, tell
 
 SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
 AT_ONCE = 64  # features that are evaluated together
@@ -146,11 +145,7 @@ def answer(
 
 
 class Trained(NamedTuple):
-    """A fine-tuned model.
-
-    Attributes:
-        labels: the names of its labels.
-    """
+    """A fine-tuned model, and the names of its labels."""
 
     task: Task[Any, Any]
     model: Pretrained

@@ -35,13 +35,8 @@ CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
 
 
 class Batch(NamedTuple):
-    """Masked examples.
-
-    Attributes:
-        tokens, types: (B, T) int64. mask: (B, T) bool, True at tokens.
-        words: (B, T), the right piece where one is to be predicted, else ``IGNORED``.
-        follows: (B,), 0 where text B does, else 1.
-    """
+    """Masked examples: tokens and types (B, T) int64, the mask (B, T), True at tokens, the words (B, T), that is the
+    right piece where one is to be predicted and else ``IGNORED``, and 0 where text B follows text A, else 1 (B,)."""
 
     tokens: Tensor
     types: Tensor

@@ -16,11 +16,10 @@ from minigrad.nn import functional as F
 from minigrad.utils.bar import watched
 
 from ..training import Settings
-from . import start
+from . import train_bert as start
 from .bert import IGNORED, BertForPreTraining
 from .masking import Batch, Examples, Sentences, read, split
-from .start import Size
-from .train_bert import MODEL, fit, report, tell
+from .train_bert import MODEL, Size, fit, report, tell
 
 HELD_OUT = 0.1  # of the sentences, the last of the text
 CHECKED = 512  # examples of an evaluation at most

@@ -33,12 +33,8 @@ HELD_OUT = 5  # of this many pairs of first and last names one is for measuring
 
 
 class Kind(NamedTuple):
-    """A kind of fact.
-
-    Attributes:
-        wordings: sentences with {who} and {what}. asked: questions for what. who: questions for who.
-        values: what there is, with commas between.
-    """
+    """A kind of fact: sentences with {who} and {what}, questions for what and for who, and what there is, with commas
+    between."""
 
     wordings: tuple[str, ...]
     asked: tuple[str, ...]

@@ -123,12 +123,9 @@ class Spans(Task[Question, Answer]):
 
 
 def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
-    """The first and the last piece of an answer in a window; 0, 0 if it does not have all of it.
-
-    Args:
-        places: the first character of each piece, and that after its last; None for pieces that are not of the text.
-        start: the answer's first character.
-    """
+    """The first and the last piece of an answer in a window; 0, 0 if it does not have all of it. ``places`` are the
+    first character of each piece, and that after its last, None where the piece is not of the text; the answer begins
+    at ``start``."""
     end = start + len(answer)
     inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
     if not inside:
@@ -138,11 +135,8 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
-    """The first and last piece with the largest sum of logits, in this order and not too far apart.
-
-    Args:
-        logits: (T, 2). allowed: (T,) bool, pieces of the text; a longer row of logits is padding.
-    """
+    """The first and last piece with the largest sum of logits (T, 2), in this order and not too far apart, among those
+    that are allowed (T,), the pieces of the text; a longer row of logits is padding."""
     size = len(allowed)
     if not allowed.any():
         return None, -np.inf

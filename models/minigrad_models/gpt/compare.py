@@ -23,12 +23,8 @@ WINDOW, MOVED = 4, 16  # the large window is 4 contexts; a small stride is a 16t
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the comparison.
-
-    Attributes:
-        title: for a person. changes: its settings.
-        windows: those to evaluate with, each with its stride.
-    """
+    """A model of the comparison: its title, the settings that it changes, and the windows to evaluate with, each with
+    its stride."""
 
     title: str
     changes: dict[str, Any]

@@ -109,17 +109,11 @@ def export(trained: Trained, folder: Path) -> None:
 def evaluate(
     path: Path, device: str = "cpu", file: Path | None = None, window: int | None = None, stride: int | None = None
 ) -> dict[str, float]:
-    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters.
-
-    Args:
-        path: of the model. file: the text; None is the validation part of the training's.
-        window, stride: see ``programs.validation.pieces`` and ``text.score_segments``; by default the windows of the
-            training, side by side.
-
-    Raises:
-        FileNotFoundError: no model, or no text. ValueError: a window or stride out of range; a text that is too short,
-            or has characters that the vocabulary lacks. And as ``load``.
-    """
+    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, of a file's text or
+    the validation part of the training's. For the window and stride see ``programs.validation.pieces`` and
+    ``text.score_segments``; by default windows are the training's, side by side. Raises FileNotFoundError: no model, or
+    no text; ValueError: a window or stride out of range, a text that is too short or has characters that the vocabulary
+    lacks; and as ``load``."""
     trained = load(path, device)
     settings, most = trained.settings, trained.model.context
     if file is None and settings is None:

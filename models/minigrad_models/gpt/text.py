@@ -66,19 +66,10 @@ def read_file(path: Path, tokenizer: str) -> str:
 
 
 class Windows:
-    """The batches of a training: in each epoch the text is cut into windows at another place, in a new order.
-
-    Each batch depends on the seed, the epoch and its number alone, so that a run can be resumed at any of them.
-
-    Args:
-        ids: of the text (N,).
-        window: T, the tokens of a window. batch: B, windows in a batch; the rest of an epoch, fewer, is left out, if
-            there is more than that.
-        seed: of the order. device: of the batches.
-
-    Raises:
-        ValueError: the text is shorter than a window and the token after it.
-    """
+    """The batches of a training, B windows of T tokens: in each epoch the text (N,) is cut at another place, in a new
+    order. The rest of an epoch, fewer windows, is left out, if there is more than that. Each batch depends on the seed,
+    the epoch and its number alone, so that a run can be resumed at any of them. Raises ValueError: the text is shorter
+    than a window and the token after it."""
 
     def __init__(self, ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> None:
         if len(ids) <= window:
@@ -117,18 +108,12 @@ def score_segments(
     most: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The mean cross-entropy of a text's tokens, in nats, read in segments with a memory.
-
-    Args:
-        model: any with ``segment_loss``, as ``models.transformer_xl.TransformerXL``.
-        ids: (N,), at least two.
-        window, stride: a segment has ``stride`` tokens, and the memory the rest of the window, so that a token sees
-            ``window`` at most, and attends to ``window - stride`` at least, as soon as there are so many. A stride of
-            0: segments of the window's length, and the memory of the training.
-        batch: rows of the text side by side, at most ``ROWS``.
-        most: tokens to predict, from the first on, if the text has more; 0 for all.
-        progress: called with the number of tokens after each segment.
-    """
+    """The mean cross-entropy of a text's tokens (N,), in nats, read in segments with a memory by any model with
+    ``segment_loss``. A segment has ``stride`` tokens, and the memory the rest of the window: so a token sees ``window``
+    at most, and attends to ``window - stride`` at least, as soon as there are so many. A stride of 0: segments of the
+    window's length, and the memory of the training. ``batch`` rows of the text, at most ``ROWS``, are read side by
+    side; at most ``most`` tokens are predicted, from the first on (0: all); ``progress`` hears their number after each
+    segment."""
     length, kept = (stride, window - stride) if stride else (window, model.config.memory)
     count = min(len(ids) - 1, most or len(ids))
     rows = min(batch, ROWS, -(-count // length))

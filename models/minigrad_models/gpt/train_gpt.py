@@ -68,11 +68,7 @@ def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tu
 
 
 class Evaluation:
-    """The loss of the validation text, and a text of the model's, printed.
-
-    Args:
-        settings: of the training. tokens: its vocabulary. text: that it does not learn from.
-    """
+    """The loss of the text that validates, by a vocabulary, and a text of the model's, printed."""
 
     def __init__(self, settings: Settings, tokens: Tokens, text: str) -> None:
         self.settings, self.tokens = settings, tokens

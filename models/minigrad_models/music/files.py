@@ -82,16 +82,11 @@ def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, titl
 
 
 def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:
-    """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page.
-
-    A model chooses a note at the position before the note's first token. That position's weights are added up over the
+    """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page. A
+    model chooses a note at the position before the note's first token. That position's weights are added up over the
     tokens that belong to the same note: all cells of a held note in a chorale, the beginning and the end in a
-    performance. What it gives to times, velocities and the beginning of the piece is left out. Where a piece is longer
-    than the model's context, the window moves by half of itself.
-
-    Args:
-        ids: (T,). written: the notes in them. grid: windows begin at multiples of it.
-    """
+    performance. What it gives to times, velocities and the beginning of the piece is left out. Where a piece (T,) is
+    longer than the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
     count, config = len(written.notes), model.config
     if config.layers * config.heads * count**2 > MOST:
         return None

@@ -47,12 +47,7 @@ OCTAVE = 12
 
 @dataclass(frozen=True)
 class Particles:
-    """Sequences of a filter.
-
-    Attributes:
-        tokens: (K, 1 + 4 T). log_weights: (K,), natural logarithms.
-        log_evidence: the logarithm of the estimate of p(melody).
-    """
+    """Sequences of a filter (K, 1 + 4 T), the logarithms of their weights (K,), and of the estimate of p(melody)."""
 
     tokens: Tensor
     log_weights: Ids
@@ -67,16 +62,9 @@ class Particles:
 def particle_filter(
     decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
 ) -> Particles:
-    """Draw what follows each note of a melody, ``voices`` - 1 tokens, so that it suits what the melody does later.
-
-    Draws are those of ``minigrad.manual_seed``.
-
-    Args:
-        decoder: with K rows.
-        melody: the first token of each step (T,).
-        temperature: of the model, for the melody as for what is drawn.
-        progress: called with the number of steps, as they are done.
-    """
+    """Draw what follows each note of a melody (T,), ``voices`` - 1 tokens, so that it suits what the melody does later,
+    for the K rows of a decoder. The temperature is the model's, for the melody as for what is drawn, by
+    ``minigrad.manual_seed``; ``progress`` hears the number of steps as they are done."""
     tokens, evidence = decoder.start, 0.0
     count = len(tokens)
     log_weights = np.zeros(count)
@@ -126,13 +114,8 @@ def resampled(log_weights: Ids, count: int) -> Ids:
 
 @dataclass(frozen=True)
 class Melody:
-    """A melody on the grid.
-
-    Attributes:
-        song: where it is from. notes: as they are played there.
-        cells: the pitch of each step, 0 for silence, from the first bar with a note on (T,).
-        begin: the step of the file that is the first of them.
-    """
+    """A melody on the grid: the song that it is from and its notes there, the pitch of each step (T,), 0 for silence,
+    from the first bar with a note on, and the file's step that is the first of them."""
 
     song: Song
     notes: list[Note]

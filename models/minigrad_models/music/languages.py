@@ -234,14 +234,9 @@ def shifts(ids: Ids) -> Ids:
 
 
 class Playing(Rules):
-    """What a pianist can do: release keys that are down, strike those that are up, until the time is over.
-
-    At one instant each key is released and struck once at most, and the velocity does not change twice in a row: so
-    time passes, whatever a model prefers.
-
-    Args:
-        rows: N. steps: after which ``Performances.begin``, and nothing else, is allowed.
-    """
+    """What a pianist can do: release keys that are down, strike those that are up, until so many steps are over; then
+    ``Performances.begin``, and nothing else, is allowed. At one instant each key is released and struck once at most,
+    and the velocity does not change twice in a row: so time passes, whatever a model prefers."""
 
     def __init__(self, rows: int, steps: int) -> None:
         self.limit = steps

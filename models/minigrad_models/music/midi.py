@@ -232,12 +232,9 @@ class _Key(NamedTuple):
 
 
 class _Played:
-    """What is done in tracks that run side by side, in ticks.
-
-    Attributes:
-        keys: without drums. pedals: (tick, channel, whether it goes down). tempos: (tick, microseconds a quarter note).
-        drums: how many notes of them. end: of the longest track.
-    """
+    """What is done in tracks that run side by side, in ticks: keys, without drums; pedals (tick, channel, whether it
+    goes down); tempos (tick, microseconds a quarter note); how many notes of drums; and the end of the longest
+    track."""
 
     def __init__(self, tracks: Sequence[Any]) -> None:
         self.keys: list[_Key] = []
@@ -275,13 +272,8 @@ class _Played:
 
 
 class _Clock:
-    """Ticks to seconds.
-
-    Args:
-        changes: (tick, microseconds a quarter note).
-        division: of the file: ticks a quarter note, or, if negative, SMPTE's frames a second and ticks a frame, to
-            which tempos do not matter.
-    """
+    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the file's division: ticks a quarter note,
+    or, if negative, SMPTE's frames a second and ticks a frame, to which tempos do not matter."""
 
     def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
         if any(length == 0 for _, length in changes):

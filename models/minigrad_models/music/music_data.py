@@ -30,12 +30,7 @@ DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piec
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece to learn from.
-
-    Attributes:
-        versions: as tokens, at each length; the first is its own.
-        low, high: its pitches.
-    """
+    """A piece to learn from: its tokens at each length, the first its own, and its lowest and highest pitch."""
 
     versions: tuple[Ids, ...]
     low: int
@@ -44,12 +39,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pieces to learn from, and tokens of those that validate and test.
-
-    Attributes:
-        name: for a person. ranges: the lowest and highest pitch of each voice; of performances, none.
-        is_held_out: False: the pieces that validate are those to learn from.
-    """
+    """Pieces to learn from, and tokens of those that validate and test. ``ranges`` are the lowest and highest pitch of
+    each voice, none of performances; if nothing ``is_held_out``, the pieces that validate are those to learn from."""
 
     name: str
     train: list[Piece]
@@ -207,23 +198,14 @@ def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
 
 
 class Windows:
-    """The batches of a training. Each depends on the seed, the epoch and its number alone, so that a run can be resumed
-    at any of them.
-
-    An epoch has every token of every piece. A piece is cut at a place that changes with the epoch, at multiples of
-    ``grid``, so that a window's first place is always one of the same voice and part of a bar. The first window begins
-    with the piece and may overlap with the second, and the last is moved back until it is full, as far as the grid
-    allows: only what is missing at the end of a piece is padding, with targets that do not count.
-
-    Args:
-        language, pieces: to learn from.
-        window: T, a multiple of ``grid``. batch: B; the rest of an epoch, fewer, is left out, if there is more.
-        transpose: N, for -N to N - 1 semitones, as far as MIDI has them; a version is drawn, too.
-        seed: of everything drawn. device: of the batches.
-
-    Raises:
-        ValueError: no piece has a note.
-    """
+    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number alone, so
+    that a run can be resumed at any of them. An epoch has every token of every piece, in a version that is drawn, moved
+    by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI has them. A piece is cut at a place that changes
+    with the epoch, at multiples of ``grid``, so that a window's first place is always one of the same voice and part of
+    a bar. The first window begins with the piece and may overlap with the second, and the last is moved back until it
+    is full, as far as the grid allows: only what is missing at the end of a piece is padding, with targets that do not
+    count. The rest of an epoch, fewer windows, is left out, if there is more. Raises ValueError: no piece has a
+    note."""
 
     def __init__(
         self,

@@ -35,13 +35,8 @@ LEAST = 0.01  # seconds of a note
 
 
 class Allowed:
-    """A decoder whose logits of tokens that rules do not allow are -inf.
-
-    Args:
-        decoder: any other. It is not asked for what comes after the end.
-        rules: made for its rows.
-        vocabulary: V.
-    """
+    """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. The other decoder is not asked
+    for what comes after the end. ``vocabulary`` is V."""
 
     def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
         self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
@@ -64,11 +59,8 @@ class Allowed:
 
 
 class Restricted:
-    """A ``models.generation.Model`` that writes by rules.
-
-    Args:
-        model: any other. rules: makes them, for a number of rows.
-    """
+    """A ``generation.generate.Model`` that writes as another, but by rules, which a function makes for a number of
+    rows."""
 
     def __init__(self, model: Any, rules: Callable[[int], Rules]) -> None:
         self.model: Model = model
@@ -88,12 +80,8 @@ def compose(
     tempo: float = TEMPO,
     progress: Any = None,
 ) -> list[Ids]:
-    """Several sequences that go on from one for so many seconds; the prompt is their beginning.
-
-    Args:
-        prompt: (T,), with ``language.begin``. tempo: of chorales.
-        progress: called with seconds of music, as they are written.
-    """
+    """Several sequences that go on from one, the prompt (T,), for so many seconds; it is their beginning, and begins
+    with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
     def heard(_: int, token: int) -> None:

@@ -37,12 +37,8 @@ PROGRAM = Program("minigrad_models.music", 1, Description, Settings, files=("sam
 
 
 class Trained(NamedTuple):
-    """A model and its language.
-
-    Attributes:
-        settings: of its training. ranges: the lowest and highest pitch of each voice that it has learned from.
-        file: where it comes from.
-    """
+    """A model and its language, the settings of its training, the lowest and highest pitch of each voice that it has
+    learned from, and its file."""
 
     model: MusicTransformer
     language: Language
@@ -122,16 +118,9 @@ def evaluate(
     window: int | None = None,
     stride: int | None = None,
 ) -> dict[str, Any]:
-    """The loss per token in nats, perplexity, and the numbers of tokens and pieces.
-
-    Args:
-        path: of the model. files: music; by default the training's. part: of it.
-        window, stride: see ``score``.
-
-    Raises:
-        FileNotFoundError: no model, or no music. ValueError: there is no such part; a window or stride out of range.
-            And as ``load``.
-    """
+    """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or a part of the
+    training's; for the window and stride see ``score``. Raises FileNotFoundError: no model, or no music; ValueError:
+    there is no such part, a window or stride out of range; and as ``load``."""
     trained = load(path, device)
     settings = trained.settings
     window = window or settings.window

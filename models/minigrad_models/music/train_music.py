@@ -72,14 +72,8 @@ def about(corpus: data.Corpus, settings: Settings, model: MusicTransformer, fold
 
 
 class Evaluation:
-    """The loss of music that is held out, and a sample of the model's: a line of its beginning, and a MIDI file.
-
-    Args:
-        settings: of the training. pieces: that validate, of which it takes ``validated``. folder: of samples.
-
-    Attributes:
-        step: the number of updates so far.
-    """
+    """The loss of the pieces that validate (``validated`` of them), and a sample of the model's: a line of its
+    beginning, and a MIDI file in a folder. ``step`` says the number of updates so far."""
 
     def __init__(self, settings: Settings, pieces: list[Ids], folder: Path) -> None:
         most = int(settings.training.validated)
