@@ -244,9 +244,9 @@ class Bert(PretrainedBert):
             positions = mg.arange(tokens.shape[1], device=tokens.device)[None]
         x = self.embed(tokens, positions, types)
         yield x
-        seen = None if mask is None else mask.bool()[:, None, None]
+        visible = None if mask is None else mask.bool()[:, None, None]
         for layer in self.layers:
-            x = layer(x, seen)
+            x = layer(x, visible)
             yield x
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:

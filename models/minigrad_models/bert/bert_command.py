@@ -36,10 +36,14 @@ The same command again resumes a training that was stopped in any way.
 """
 
 
+def parser() -> argparse.ArgumentParser:
+    """The command line's commands and their options."""
+    return parser_of("minigrad bert", ABOUT, EXAMPLES, COMMANDS)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    parser = parser_of("minigrad bert", ABOUT, EXAMPLES, COMMANDS)
-    return run_program(lambda: act(parser, argv), "--batch or --max-length")
+    return run_program(lambda: act(parser(), argv), "--batch or --max-length")
 
 
 # Options --------------------------------------------------------------------------------------------------------

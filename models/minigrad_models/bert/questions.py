@@ -126,14 +126,14 @@ def _text(split: Split, number: int, random: np.random.Generator) -> list[Questi
     names = [(a, b) for a in enumerate(FIRST.split()) for b in enumerate(LAST.split())]
     there = [f"{first} {last}" for (i, first), (j, last) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
     people = random.permutation(there)[:count].tolist()
-    told = []
+    pool = []
     for i in sorted(random.permutation(len(KINDS))[: random.integers(3, 6)]):
         values = random.permutation(KINDS[i].values.split(", "))[:count].tolist()  # fewer, if there are so few
-        told += [(KINDS[i], who, what) for who, what in zip(people, values, strict=False)]
+        pool += [(KINDS[i], who, what) for who, what in zip(people, values, strict=False)]
     facts: list[_Fact] = []
     context = ""
-    for i in random.permutation(len(told)).tolist():
-        kind, who, what = told[i]
+    for i in random.permutation(len(pool)).tolist():
+        kind, who, what = pool[i]
         sentence = kind.wordings[random.integers(len(kind.wordings))].format(who=who, what=what)
         begin = len(context)
         facts.append(_Fact(kind, (who, begin + sentence.index(who)), (what, begin + sentence.index(what))))

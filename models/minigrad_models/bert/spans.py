@@ -156,8 +156,8 @@ def plain(text: str) -> str:
 
 def overlap(text: str, right: str) -> float:
     """F1 of the words of an answer, in SQuAD's plain form."""
-    words, wanted = plain(text).split(), plain(right).split()
-    if not words or not wanted:
-        return float(words == wanted)
-    common = sum((Counter(words) & Counter(wanted)).values())
-    return 2 * common / (len(words) + len(wanted))
+    words, correct = plain(text).split(), plain(right).split()
+    if not words or not correct:
+        return float(words == correct)
+    common = sum((Counter(words) & Counter(correct)).values())
+    return 2 * common / (len(words) + len(correct))

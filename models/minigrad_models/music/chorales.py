@@ -80,11 +80,11 @@ def spans(grid: Grid) -> list[Span]:
     """Which cells of a grid (T, 4) form one note: equal pitches that follow one another in a voice. By voice, then
     first row; silence is none. Raises ValueError: it is no grid."""
     grid = _grid(grid)
-    found = []
+    result = []
     for voice, pitches in enumerate(grid.T):
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
-        found += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
-    return [span for span in found if span.pitch != SILENCE]
+        result += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
+    return [span for span in result if span.pitch != SILENCE]
 
 
 def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]:

@@ -33,7 +33,7 @@ from ..generation.generate import strides
 from ..programs.validation import Ids
 from . import files
 from . import music_run as run
-from .chorales import ROWS, VOICES, grid_of
+from .chorales import ROWS, VOICES, grid_of, spans
 from .languages import SILENCE, Chorales, Written
 from .midi import Song
 from .music_data import song_in
@@ -158,15 +158,9 @@ def into_range(cells: Ids, low: int, high: int) -> int:
 def notes_below(grid: Ids, melody: Melody) -> list[Note]:
     """The notes of alto, tenor and bass, in the time of the melody's file."""
     velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
-    notes = []
-    for voice in range(ALTO, len(VOICES)):
-        pitches = grid[:, voice]
-        begins = np.flatnonzero(np.diff(pitches, prepend=-2))
-        times = melody.seconds(np.append(begins, len(pitches)))
-        for place, start, end in zip(begins.tolist(), times[:-1].tolist(), times[1:].tolist(), strict=True):
-            if pitches[place] >= 0:
-                notes.append(Note(int(pitches[place]), velocity, start, end, voice))
-    return notes
+    below = [span for span in spans(grid) if span.voice >= ALTO]
+    times = melody.seconds(np.array([(span.first, span.end) for span in below]).reshape(-1, 2)).tolist()
+    return [Note(s.pitch, velocity, start, end, s.voice) for s, (start, end) in zip(below, times, strict=True)]
 
 
 # The command --------------------------------------------------------------------------------------------------

@@ -89,10 +89,14 @@ def settings_of(options: argparse.Namespace) -> Settings:
     )
 
 
+def parser() -> argparse.ArgumentParser:
+    """The command line's commands and their options."""
+    return common.parser_of("minigrad music", ABOUT, EXAMPLES, COMMANDS)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    parser = common.parser_of("minigrad music", ABOUT, EXAMPLES, COMMANDS)
-    return common.run_program(lambda: common.act(parser, argv), "--batch, --window or --particles")
+    return common.run_program(lambda: common.act(parser(), argv), "--batch, --window or --particles")
 
 
 def _do_train(options: argparse.Namespace) -> int:

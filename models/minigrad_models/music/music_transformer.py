@@ -103,8 +103,8 @@ class Attention(MultiHeadAttention):
         k, v = (mg.cat((F.pad(x, (0, 0, 0, 0, 1, 0))[:, :, :-1], x), 3) for x in (k, v))  # after the block before it
         k, v = (x.transpose(1, 2).flatten(0, 1) for x in (k, v))  # (B N, H, 2M, W)
         first = mg.arange(b * count, device=q.device)[:, None] % count == 0  # before the first block there is nothing
-        seen = ~first | (mg.arange(2 * m, device=q.device) >= m)  # (B N, 2M)
-        heads = super().attend(q, k, v, seen[:, None, None], True)
+        visible = ~first | (mg.arange(2 * m, device=q.device) >= m)  # (B N, 2M)
+        heads = super().attend(q, k, v, visible[:, None, None], True)
         return heads.unflatten(0, (b, count)).transpose(1, 2).flatten(2, 3)[:, :, :t]  # (B, H, T, W)
 
 
@@ -136,11 +136,11 @@ def near(queries: Tensor, keys: Tensor, mask: Tensor, block: int | None) -> Tens
     Returns:
         (B, 1, 1, S), or with blocks (B, 1, T, S).
     """
-    seen = mask[:, None, None]
+    visible = mask[:, None, None]
     if block is None:
-        return seen
+        return visible
     back = (queries // block)[:, None, :, None] - (keys // block)[:, None, None]
-    return seen & (back >= 0) & (back <= 1)
+    return visible & (back >= 0) & (back <= 1)
 
 
 class MusicTransformer(Causal):
@@ -190,12 +190,12 @@ class MusicTransformer(Causal):
         """What each token looks at: tokens (B, T) -> (L, B, H, T, T)."""
         t = tokens.shape[1]
         positions = mg.arange(t, device=tokens.device)[None]
-        seen = self.seen(positions, mg.ones(1, t, dtype=mg.bool, device=tokens.device))
+        visible = self.seen(positions, mg.ones(1, t, dtype=mg.bool, device=tokens.device))
         states = self.hidden_states(tokens)
         result = []
         for layer, x in zip(self.layers, states[:-1], strict=True):
             y = layer.attention_residual.norm(x) if self.config.norm_first else x
-            result.append(layer.attention.weights(y, y, seen, True))
+            result.append(layer.attention.weights(y, y, visible, True))
         return mg.stack(result)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
