@@ -178,7 +178,9 @@ class Pretrained(nn.Module):
         shapes = [name for name in there if name in ours and ours[name].shape != there[name].shape]
         if lost or shapes:
             faults = [f"lacks {named(lost)}"] if lost else []
-            faults += [f"has {self.misfit(n, ours[n])}" for n in shapes[:MOST_NAMED]]
+            for name in shapes[:MOST_NAMED]:
+                (theirs,), shape = self.their_names([name]), tuple(there[name].shape)
+                faults.append(f"has {theirs} for {name} as {tuple(ours[name].shape)}, not {shape}")
             raise ValueError(f"{file} does not fit the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
         whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
         if whole:
@@ -197,11 +199,6 @@ class Pretrained(nn.Module):
             return self.to_ours(weights)
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
-
-    def misfit(self, name: str, weight: Tensor) -> str:
-        """What is wrong with a weight that a file has in another shape than the model."""
-        (theirs,) = self.their_names([name])
-        return f"{theirs} for {name} as {tuple(weight.shape)}, not {tuple(self.state_dict()[name].shape)}"
 
     def their_names(self, names: Sequence[str]) -> list[str]:
         """The names that a file has for weights of the model."""

@@ -480,18 +480,24 @@ class BertForNextSentencePrediction(PretrainedBert):
         return F.cross_entropy(self(tokens, types, mask), follows)
 
 
-class BertForSequenceClassification(PretrainedBert):
+class BertClassifier(PretrainedBert):
+    """What the classifiers share: dropout, and a layer with as many outputs as there are labels, or another number."""
+
+    RULES = CLASSIFIER
+    HEADS: ClassVar[tuple[str, ...]] = (PREFIX + "pooler", "classifier")
+
+    def __init__(self, config: Config, outputs: int = 0) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config, PREFIX + "pooler" in self.HEADS)
+        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
+        self.classifier = nn.Linear(config.d_model, outputs or config.labels)
+        initialise(self.classifier)
+
+
+class BertForSequenceClassification(BertClassifier):
     """Text or pair -> logits of labels (B, labels): figure 4 a, b."""
 
-    ARCHITECTURE, RULES = "BertForSequenceClassification", CLASSIFIER
-    HEADS = (PREFIX + "pooler", "classifier")
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, config.labels)
-        initialise(self.classifier)
+    ARCHITECTURE = "BertForSequenceClassification"
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, labels)."""
@@ -508,18 +514,13 @@ class BertForSequenceClassification(PretrainedBert):
         return F.cross_entropy(logits, targets)
 
 
-class BertForMultipleChoice(PretrainedBert):
+class BertForMultipleChoice(BertClassifier):
     """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C)."""
 
-    ARCHITECTURE, RULES = "BertForMultipleChoice", CLASSIFIER
-    HEADS = (PREFIX + "pooler", "classifier")
+    ARCHITECTURE = "BertForMultipleChoice"
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, 1)
-        initialise(self.classifier)
+        super().__init__(config, 1)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, C) of tokens (B, C, T)."""
@@ -532,17 +533,10 @@ class BertForMultipleChoice(PretrainedBert):
         return F.cross_entropy(self(tokens, types, mask), targets)
 
 
-class BertForTokenClassification(PretrainedBert):
+class BertForTokenClassification(BertClassifier):
     """Each token -> logits of labels (B, T, labels): figure 4 d."""
 
-    ARCHITECTURE, RULES, HEADS = "BertForTokenClassification", CLASSIFIER, ("classifier",)
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config, pooler=False)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, config.labels)
-        initialise(self.classifier)
+    ARCHITECTURE, HEADS = "BertForTokenClassification", ("classifier",)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, T, labels)."""

@@ -49,6 +49,34 @@ class Options(NamedTuple):
     progress: bool = True
 
 
+class Trained(NamedTuple):
+    """A model that was fine-tuned, or is; ``labels`` are the names of its labels."""
+
+    task: Task[Any, Any]
+    model: Pretrained
+    encoder: Encoder
+    labels: list[str]
+
+    def features(self, examples: Sequence[Any]) -> list[Feature]:
+        """What the model reads; a note on stderr tells of examples that are cut off. Raises as ``Task.features``."""
+        features, most = self.task.features(examples, self.encoder, self.labels), self.encoder.longest
+        if self.encoder.cut:
+            tell(f"note: of {self.encoder.cut:,} of {len(examples):,} texts only the first {most:,} pieces are read")
+        return features
+
+    @mg.no_grad()
+    def answers(self, examples: Sequence[Any], features: Sequence[Feature] | None = None) -> list[Any]:
+        """The answer to each example, with a bar on stderr after two seconds. Raises ValueError: one cannot be read."""
+        features = self.features(examples) if features is None else features
+        order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
+        outputs: dict[int, Array] = {}
+        for first in watched(range(0, len(order), AT_ONCE), "reading"):
+            rows = order[first : first + AT_ONCE]
+            batch = batch_of([features[i] for i in rows], None, self.model.config.padding)
+            outputs.update(zip(rows, self.task.outputs(self.model, batch), strict=True))
+        return self.task.answers(examples, [(feature, outputs[i]) for i, feature in enumerate(features)], self.labels)
+
+
 class Batches:
     """Features of a task, in batches of like length."""
 
@@ -73,10 +101,11 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     if len(labels) == 1:
         raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
     positions = options.longest or task.longest
-    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels, options.seed)
+    mg.manual_seed(options.seed)
+    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels)
     longest, recipe = length(options.longest, task.longest, model), options.recipe
-    encoder = task.encoder(model.tokenizer, longest)
-    features, checks = (readable(task, some, encoder, labels) for some in (known, asked))
+    trained = Trained(task, model, task.encoder(model.tokenizer, longest), labels)
+    features, checks = trained.features(known), trained.features(asked)
     batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
     steps = recipe.epochs * len(batches.order)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
@@ -95,7 +124,7 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
             progress=options.progress,
             unit=task.unit,
         ),
-        lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
+        lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks)),
         {**identity(task, options, model, known), "max_length": longest},
     )
     model.save_pretrained(options.run / MODEL)
@@ -105,14 +134,6 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     metrics = report(best, options.run)
     print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
-
-
-def readable(task: Task[Any, Any], examples: Sequence[Any], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-    """The features of examples; a note on stderr tells of those that are cut off. Raises as ``Task.features``."""
-    features = task.features(examples, encoder, labels)
-    if encoder.cut:
-        tell(f"note: of {encoder.cut:,} of {len(examples):,} texts only the first {encoder.longest:,} pieces are read")
-    return features
 
 
 def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: Sequence[Any]) -> dict[str, Any]:
@@ -125,37 +146,6 @@ def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: S
         digest.update(repr(tuple(example)).encode("utf-8", "surrogatepass"))
     described = {"task": task.name, **options.recipe._asdict()}
     return {**described, "first weights": f"{weights:08x}", "examples": digest.hexdigest()}
-
-
-def answer(
-    task: Task[Any, Any], model: Pretrained, examples: Sequence[Any], features: Sequence[Feature], labels: Sequence[str]
-) -> list[Any]:
-    """The model's answer to each example, with a bar on stderr after two seconds."""
-    order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
-    outputs: dict[int, Array] = {}
-    with mg.no_grad():
-        for first in watched(range(0, len(order), AT_ONCE), "reading"):
-            rows = order[first : first + AT_ONCE]
-            batch = batch_of([features[i] for i in rows], None, model.config.padding)
-            outputs.update(zip(rows, task.outputs(model, batch), strict=True))
-    return task.answers(examples, [(feature, outputs[i]) for i, feature in enumerate(features)], labels)
-
-
-# The model of a run ---------------------------------------------------------------------------------------------
-
-
-class Trained(NamedTuple):
-    """A fine-tuned model, and the names of its labels."""
-
-    task: Task[Any, Any]
-    model: Pretrained
-    encoder: Encoder
-    labels: list[str]
-
-    def answers(self, examples: Sequence[Any]) -> list[Any]:
-        """The answer to each example. Raises ValueError: an example cannot be read."""
-        features = readable(self.task, examples, self.encoder, self.labels)
-        return answer(self.task, self.model, examples, features, self.labels)
 
 
 def load(path: Path) -> Trained:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import minigrad as mg
 from minigrad.optim import AdamW
 from minigrad.optim.lr_scheduler import LambdaLR
 
@@ -96,18 +95,11 @@ def random(
 
 
 def begin(
-    kind: type[Model],
-    source: str | None,
-    texts: Iterable[str],
-    size: Size,
-    positions: int,
-    labels: list[str],
-    seed: int,
+    kind: type[Model], source: str | None, texts: Iterable[str], size: Size, positions: int, labels: list[str]
 ) -> Model:
     """The model of a fine-tuning before its first update: from a folder, from "scratch" with so many positions, or
     MiniLM if the source is None. Raises OSError, ValueError, RuntimeError: no weights, or weights that cannot be
     used."""
-    mg.manual_seed(seed)
     if source == SCRATCH:
         return random(kind, texts, size, positions, labels)
     changes: dict[str, Any] = {"num_labels": 2}  # of a span: the two numbers of a piece

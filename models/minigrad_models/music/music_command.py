@@ -112,7 +112,8 @@ def _do_evaluate(options: argparse.Namespace) -> int:
     common.check_output(options.json, "--json")
     from .music_run import evaluate
 
-    numbers = evaluate(options.run, options.device, options.part, options.data or (), options.window, options.stride)
+    windows = options.window or 0, options.stride or 0
+    numbers = evaluate(options.run, options.device, options.part, options.data or (), *windows)
     return common.print_numbers(numbers, options.json)
 
 

@@ -111,12 +111,7 @@ def score(
 
 
 def evaluate(
-    path: Path,
-    device: str = "cpu",
-    part: str = "valid",
-    files: Sequence[str] = (),
-    window: int | None = None,
-    stride: int | None = None,
+    path: Path, device: str = "cpu", part: str = "valid", files: Sequence[str] = (), window: int = 0, stride: int = 0
 ) -> dict[str, Any]:
     """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or a part of the
     training's; for the window and stride see ``score``. Raises FileNotFoundError: no model, or no music; ValueError:

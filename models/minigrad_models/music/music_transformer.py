@@ -128,14 +128,8 @@ class Cached(continuation.Cached):
 
 
 def near(queries: Tensor, keys: Tensor, mask: Tensor, block: int | None) -> Tensor:
-    """Where tokens may look, apart from the future: at no padding, and, with blocks, at their own and the one before.
-
-    Args:
-        queries, keys: positions (B, T) and (B, S). mask: (B, S), True at tokens, False at padding.
-
-    Returns:
-        (B, 1, 1, S), or with blocks (B, 1, T, S).
-    """
+    """Where tokens may look, apart from the future: (B, 1, 1, S), by a mask (B, S) that is True at tokens; or with
+    blocks (B, 1, T, S), at their own and the one before, by the positions of queries (B, T) and keys (B, S)."""
     visible = mask[:, None, None]
     if block is None:
         return visible
