@@ -22,7 +22,7 @@ from ..training import Settings
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
 from .task import Array, Recipe, Task
 from .tasks import TASKS
-from .train_bert import MODEL, Size, begin, fit, length, pretrained, report, shown, tell
+from .train_bert import MODEL, Size, begin, fit, length, pretrained, shown, tell
 
 SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
 AT_ONCE = 64  # features that are evaluated together
@@ -109,7 +109,7 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
     steps = recipe.epochs * len(batches.order)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
-    best = fit(
+    metrics = fit(
         model,
         batches,
         task.loss,
@@ -127,11 +127,9 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
         lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks)),
         {**identity(task, options, model, known), "max_length": longest},
     )
-    model.save_pretrained(options.run / MODEL)
     with replaced(options.run / MODEL / TASK) as temporary:
         described = {"task": task.name, "max_length": longest}
         Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
-    metrics = report(best, options.run)
     print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
 

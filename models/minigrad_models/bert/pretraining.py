@@ -16,10 +16,9 @@ from minigrad.nn import functional as F
 from minigrad.utils.bar import watched
 
 from ..training import Settings
-from . import train_bert as start
 from .bert import IGNORED, BertForPreTraining
 from .masking import Batch, Examples, Sentences, read, split
-from .train_bert import MODEL, Size, fit, report, tell
+from .train_bert import Size, fit, from_scratch, tell
 
 HELD_OUT = 0.1  # of the sentences, the last of the text
 CHECKED = 512  # examples of an evaluation at most
@@ -55,14 +54,14 @@ def pretrain(options: Options) -> dict[str, float]:
     if border < 2:
         raise ValueError(f"{options.text} has {len(texts)} sentences, too few to learn from some and measure by others")
     mg.manual_seed(options.seed)
-    model = start.random(BertForPreTraining, texts[:border], options.size, options.longest)
+    model = from_scratch(BertForPreTraining, texts[:border], options.size, options.longest)
     known, asked = (read(model.tokenizer, some) for some in (texts[:border], texts[border:]))
     numbers = (model.config.vocabulary, options.longest, options.batch)
     checks = list(islice(Examples(asked, *numbers, seed=0).epoch(0), -(-CHECKED // options.batch)))
     weights = sum(p.numel() for p in model.parameters())
     tell(f"{border:,} sentences of {len(known.ids):,} pieces to learn from, {len(asked):,} to measure by")
     tell(f"{weights:,} parameters, {options.updates:,} updates")
-    best = fit(
+    return fit(
         model,
         Examples(known, *numbers, options.seed),
         loss,
@@ -78,8 +77,6 @@ def pretrain(options: Options) -> dict[str, float]:
         lambda m: measure(m, checks),
         identity(options, model, known),
     )
-    model.save_pretrained(options.run / MODEL)
-    return report(best, options.run)
 
 
 def identity(options: Options, model: BertForPreTraining, known: Sentences) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **change
     return model
 
 
-def random(
+def from_scratch(
     kind: Callable[[Config], Model], texts: Iterable[str], size: Size, positions: int, labels: list[str] | None = None
 ) -> Model:
     """A model that begins at random, with word pieces learned from texts. Raises ValueError: sizes that cannot be, or
@@ -101,7 +101,7 @@ def begin(
     MiniLM if the source is None. Raises OSError, ValueError, RuntimeError: no weights, or weights that cannot be
     used."""
     if source == SCRATCH:
-        return random(kind, texts, size, positions, labels)
+        return from_scratch(kind, texts, size, positions, labels)
     changes: dict[str, Any] = {"num_labels": 2}  # of a span: the two numbers of a piece
     if labels:
         numbers = {label: i for i, label in enumerate(labels)}
@@ -119,13 +119,6 @@ def length(asked: int | None, usual: int, model: Pretrained) -> int:
     return longest
 
 
-class Best(NamedTuple):
-    """The best evaluation: after so many updates, its results by name."""
-
-    step: int
-    metrics: dict[str, float]
-
-
 def fit(
     model: Pretrained,
     batches: Batches[Any],
@@ -135,10 +128,10 @@ def fit(
     settings: Settings,
     evaluate: Evaluate,
     config: Mapping[str, Any],
-) -> Best:
-    """Train, or go on with a training; the model then has its best weights and is in eval mode. ``rate`` is the highest
-    learning rate, ``config`` what must be the same where a run goes on. Raises KeyboardInterrupt: the run was
-    interrupted; else as ``Trainer.fit``."""
+) -> dict[str, float]:
+    """Train, or go on with a training; the model then has its best weights, is in eval mode, and written. Returns the
+    best metrics. ``rate`` is the highest learning rate, ``config`` what must be the same where a run goes on. Raises
+    KeyboardInterrupt: the run was interrupted; else as ``Trainer.fit``."""
     matrices, vectors = ([p for p in model.parameters() if (p.ndim > 1) == wide] for wide in (True, False))
     groups = [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}]
     optimizer = AdamW(groups, lr=rate)
@@ -151,14 +144,11 @@ def fit(
     best = read_checkpoint(trainer.folder.best)
     model.load_state_dict(best["model"])
     model.eval()
-    return Best(best["step"], best["metrics"])
-
-
-def report(best: Best, run: Path) -> dict[str, float]:
-    """Print what came of a run, whose model has been written; returns the metrics."""
+    model.save_pretrained(run / MODEL)
     tell(f"wrote {run / MODEL}")
-    print(f"best, after {best.step:,} updates: {shown(best.metrics)}")
-    return best.metrics
+    metrics: dict[str, float] = best["metrics"]
+    print(f"best, after {best['step']:,} updates: {shown(metrics)}")
+    return metrics
 
 
 def shown(metrics: dict[str, float]) -> str:

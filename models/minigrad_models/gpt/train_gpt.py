@@ -52,7 +52,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         per_character = bits(nats, evaluation.characters, len(evaluation.ids))
         return f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
 
-    return train_to_end(run.PROGRAM, trainer, model, settings, folder, about, fresh, validation)
+    return train_to_end(run.PROGRAM, trainer, settings, folder, about, fresh, validation)
 
 
 def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tuple[Any, Tokens]:

@@ -53,7 +53,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
     described = about(corpus, settings, model, folder)
     words = "--output", "out.mid"
-    return train_to_end(run.PROGRAM, trainer, model, settings, folder, described, fresh, validation, *words)
+    return train_to_end(run.PROGRAM, trainer, settings, folder, described, fresh, validation, *words)
 
 
 def about(corpus: data.Corpus, settings: Settings, model: MusicTransformer, folder: Path) -> str:

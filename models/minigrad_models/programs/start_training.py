@@ -51,12 +51,24 @@ def trainer_of(
     )
 
 
-def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: str, fresh: bool = False) -> bool:
-    """Train to the end, from where an earlier training in the folder stopped. Returns whether it came to its end.
+def train_to_end(
+    program: Program,
+    trainer: Trainer,
+    settings: Any,
+    folder: Path,
+    about: str,
+    fresh: bool,
+    validation: Callable[[], str],
+    *words: str,
+) -> int:
+    """Train, from where an earlier training in the folder stopped; then write the trained model, and report. Returns
+    the exit status (130 after Ctrl-C).
 
     Args:
-        settings: the text of settings.toml. about: printed before the first update.
-        fresh: an earlier training is renamed.
+        settings: ``Sections``, with ``Updates`` as ``training``.
+        about: printed before the first update. fresh: an earlier training is renamed.
+        validation: measures the trained model, for a person.
+        words: of the command that writes with the model, after ``generate --run FOLDER``.
 
     Raises:
         As ``Trainer.fit``.
@@ -66,36 +78,14 @@ def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: 
         with program.prepared(folder, fresh) as place:
             program.set_aside(folder, place)
     print(about, flush=True)
-    outcome = trainer.fit(lambda: write_settings(folder, settings))
-    if not outcome.finished:
+    text = settings.as_toml(f"Settings of the run {folder.name}")
+    if not trainer.fit(lambda: write_settings(folder, text)).finished:
         print(program.stopped(folder))
-    return outcome.finished
-
-
-def train_to_end(
-    program: Program,
-    trainer: Trainer,
-    model: nn.Module,
-    settings: Any,
-    folder: Path,
-    about: str,
-    fresh: bool,
-    validation: Callable[[], str],
-    *words: str,
-) -> int:
-    """``fit``, then write the trained model and report. Returns the exit status (130 after Ctrl-C).
-
-    Args:
-        settings: ``Sections``, with ``Updates`` as ``training``.
-        validation: measures the trained model, for a person.
-        words: of the command that writes with the model, after ``generate --run FOLDER``.
-    """
-    if not fit(program, trainer, folder, settings.as_toml(f"Settings of the run {folder.name}"), about, fresh):
         return 130
     if is_first():
-        take_weights(trainer, model, settings.training, folder)
-        path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
-        model.eval()
+        take_weights(trainer, trainer.model, settings.training, folder)
+        path = write_model(folder, trainer.model.state_dict(), trainer.state.step, trainer.extra)
+        trainer.model.eval()
         updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
         print(f"saved to {path}\nvalidation, all of it: {validation()}; {updates}", flush=True)
         print("\nwrite with it:  " + program.typed("generate", "--run", str(folder), *words))
