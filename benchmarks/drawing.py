@@ -52,17 +52,16 @@ class Training:
     def __init__(self, rows: int = ROWS, **sizes: Any) -> None:
         import minigrad as mg
         from minigrad_models.translation.architectures import configuration
-        from minigrad_models.translation.train_translator import optimizer_of
+        from minigrad_models.translation.train_translator import loss_of
         from minigrad_models.translation.transformer import Transformer
         from minigrad_models.translation.translation_data import Batch
-        from minigrad_models.translation.translation_loss import loss_of
         from minigrad_models.translation.translation_settings import preset
 
         mg.manual_seed(0)
         settings = preset("toy")
         config = configuration(replace(settings.model, **sizes), VOCABULARY)
         self.model, self.settings = Transformer(config), settings.training
-        self.optimizer, self.loss = optimizer_of(self.model, self.settings), loss_of(self.settings)
+        self.optimizer, self.loss = self.settings.make_optimizer(self.model), loss_of(self.settings)
         random = np.random.default_rng(0)
         source, target = (mg.tensor(random.integers(4, VOCABULARY, (rows, LENGTH))) for _ in range(2))
         self.batch, self.steps = Batch(source, target, target[:, :-1], rows * (LENGTH - 1)), 0

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from minigrad_models.translation.serve import Server  # noqa: E402
-from minigrad_models.translation.serve.api import Translator as Asked  # noqa: E402
 from minigrad_models.translation.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."
@@ -35,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def photograph(translator: Asked, sentence: str, word: int) -> bytes:
+def photograph(translator: Translator, sentence: str, word: int) -> bytes:
     """The page with the sentence's translation, and the pointer on a target word, as a PNG."""
     from playwright.sync_api import sync_playwright
 

@@ -20,7 +20,7 @@ from minigrad.ops.elementwise import add
 from minigrad.ops.linear import linear
 from minigrad.ops.loss import linear_cross_entropy
 from minigrad.ops.normalization import layer_norm
-from minigrad.ops.op import Op, Traced, bare
+from minigrad.ops.op import Arguments, Op, Traced, bare
 from minigrad.ops.reduction import sum_to
 
 clock = count()  # a node is younger than all that it was computed from
@@ -70,7 +70,8 @@ def gradients(node: Node, arrived: dict[Any, Any]) -> Any:
     results = node.out if several else (node.out,)
     g = tuple(arrived.pop((node, i), np.zeros_like(out)) for i, out in enumerate(results))
     arrays = [bare(a) for a in node.args]
-    known = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out, arguments=arrays)
+    known = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out)
+    known["arguments"] = Arguments(arrays)
     known["shapes"] = [np.shape(a) for a in arrays[op.arity :]]
     for i, value in enumerate(node.args):
         if isinstance(value, Value) and op.param(i) in op.rules:

@@ -19,7 +19,7 @@ from minigrad_models.training import Trainer
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation import translator_run as run
 from minigrad_models.translation.architectures import build
-from minigrad_models.translation.example_sentences import examples_of
+from minigrad_models.translation.overview import examples_of
 from minigrad_models.translation.train_translator import make_trainer
 from minigrad_models.translation.translation_settings import preset
 

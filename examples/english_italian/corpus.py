@@ -9,16 +9,18 @@ test asks whether a model has learned the grammar, not whether it remembers phra
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from functools import cache
 
-from minigrad_models.translation.english_italian import Pair
+from minigrad_models.translation.english_italian import Pair, tokenize
 
 from .clauses import Clause
 from .phrases import Link
 from .rules import sentence
 from .speaker import Speaker
 
-SIZES = {"train": 50_000, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
+SIZES = {"train": 14_500, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
+DRAWN, WITH_RARE_WORDS = 60_000, 4_500  # of which its training pairs are a part
 LARGEST = {"train": 400_000, "validation": 20_000, "test": 20_000}
 LONGEST = 14
 """Words of the longest English sentence."""
@@ -70,6 +72,19 @@ def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
             if source not in pairs:
                 pairs[source] = Pair(source, _written(clause.italian, clause.end))
     return list(pairs.values())
+
+
+def shipped() -> dict[str, list[Pair]]:
+    """The pairs that minigrad ships, by split. A third of those to train with have the rarest words of all that were
+    drawn, so that a model meets each word several times."""
+    splits = {split: draw(split, DRAWN if split == "train" else size) for split, size in SIZES.items()}
+    words = [{*tokenize(pair.source), *(f"it {word}" for word in tokenize(pair.target))} for pair in splits["train"]]
+    counts = Counter(word for pair in words for word in pair)
+    rarest = [min(counts[word] for word in pair) for pair in words]
+    first = SIZES["train"] - WITH_RARE_WORDS
+    others = sorted(range(first, DRAWN), key=rarest.__getitem__)[:WITH_RARE_WORDS]
+    splits["train"] = [splits["train"][i] for i in (*range(first), *others)]
+    return splits
 
 
 def _written(text: str, end: str) -> str:

@@ -156,17 +156,17 @@ class _Lazy(LazyModuleMixin, Layer):
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument
-    _usual: ClassVar[dict[str, Any]] = {}  # arguments' defaults, where the layer has others
+    _defaults: ClassVar[dict[str, Any]] = {}  # arguments' defaults, where the layer has others
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__(**constants)
         cls.cls_to_become = cls._becomes
         _, *arguments = inspect.signature(cls._becomes).parameters.values()
-        arguments = [x.replace(default=cls._usual.get(x.name, x.default)) for x in arguments]
+        arguments = [x.replace(default=cls._defaults.get(x.name, x.default)) for x in arguments]
         cls.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        named = self._usual | inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        named = self._defaults | inspect.signature(type(self)).bind(*args, **kwargs).arguments
         super().__init__(0, **named)
         self._arguments = {name: value for name, value in named.items() if name not in ("device", "dtype")}
         for name, buffer in self._buffers.items():
@@ -200,7 +200,8 @@ class _Lazy(LazyModuleMixin, Layer):
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features"):
     """``Linear(in_features, ...)`` with the width of its first input's last axis."""
 
-    _width_of = lambda self, input: int(input.shape[-1])
+    def _width_of(self, input: Tensor) -> int:
+        return int(input.shape[-1])
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
@@ -229,6 +230,6 @@ LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _lazy(_Lazy, layer, width="num_features") for layer in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _lazy(_Lazy, layer, width="num_features", usual={"affine": True, "track_running_stats": True})
+    _lazy(_Lazy, layer, width="num_features", defaults={"affine": True, "track_running_stats": True})
     for layer in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 )

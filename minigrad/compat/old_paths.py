@@ -13,18 +13,19 @@ from .absent import rows
 
 MODELS = "minigrad_models"
 _MODULES = """
-models | translation.transformer translation.seq2seq translation.conv_seq2seq translation.r_drop translation.decoding
-    generation.cache generation.causal generation.continuation generation=generation.generate architectures.autoencoder
-    architectures.classifiers architectures.layers architectures.pretrained architectures.relative
-    architectures.skip_gram translation=translation.encoder_decoder music.music_transformer gpt.gpt2 gpt.transformer_xl
-    bert.bert
+models | translation.transformer translation.seq2seq translation.conv_seq2seq r_drop=translation.encoder_decoder
+    translation.decoding generation.cache generation.causal generation.continuation generation=generation.generate
+    architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
+    architectures.relative architectures.skip_gram translation=translation.encoder_decoder music.music_transformer
+    gpt.gpt2 gpt.transformer_xl bert.bert
 text | generate=generation.beam_search risk=generation.minimum_bayes_risk
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
     data=translation.translation_data training=translation.train_translator run=translation.translator_run
-    loss=translation.translation_loss
+    loss=translation.train_translator validation=translation.train_translator
 music | augmentation=music.notes
-training | settings=training.trainer_settings
-viz | viz.training viz.piano_roll
+training | settings=training.trainer_settings lock=training.checkpoints
+programs | typed=programs.folder drawing=programs.options batches=programs.validation
+viz | viz.training viz.piano_roll viz.embedding viz.logit_lens viz.positional_encoding
 """
 PLACES = {  # longer paths first
     f"{package}.{pair.partition('=')[0].rpartition('.')[2]}": pair.rpartition("=")[2]

@@ -102,7 +102,13 @@ def environment(**extra: str) -> dict[str, str]:
     others = {*TORCHRUN_VARIABLES, *(name for names in MPI_VARIABLES for name in names)}
     ours = {n: v for n, v in os.environ.items() if n not in others}
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
-    return {**ours, **threads, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **extra}
+    return {
+        **ours,
+        **threads,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "models")]),
+        "PYTHONUNBUFFERED": "1",
+        **extra,
+    }
 
 
 def free_port() -> int:

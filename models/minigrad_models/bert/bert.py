@@ -22,12 +22,12 @@ from minigrad import Tensor, nn
 from minigrad.autograd.mode import at_end
 from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
-from minigrad.serialization.schema import check, short
 
 from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..generation.continuation import Cached, Plain, positions_of
+from ..text.schema import check, short
 
 IGNORED = -100  # a target that does not count
 ENCODER = (

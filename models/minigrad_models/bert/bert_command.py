@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..programs.command_line import Command, act, add_file, add_number, parser_of, run_program
-from ..programs.options import positive, whole
+from ..programs.command_line import Command, act, add_file, parser_of, run_program
+from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
 from . import questions, search
 from .bert_data import lines

@@ -9,7 +9,6 @@ from typing import Any
 from minigrad.backend.extras import how_to_install
 
 from ..programs.command_line import RAW
-from .systems import SYSTEMS, system
 
 SHELLS = ("bash", "zsh", "fish")
 ABOUT = """
@@ -32,16 +31,11 @@ def run(options: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise ImportError(f"completion needs shtab: {how_to_install('completion', 'shtab')}") from None
-    _add_systems(options.parser)
+    (commands,) = (a for a in options.parser._actions if isinstance(a, argparse._SubParsersAction))
+    commands.choices.update(options.systems())  # the parsers that systems have
     _complete_files(options.parser, shtab.FILE)
     print(shtab.complete(options.parser, options.shell))
     return 0
-
-
-def _add_systems(parser: argparse.ArgumentParser) -> None:
-    """Give the commands of systems the parsers that they have."""
-    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    commands.choices.update({name: system(name).parser() for name in SYSTEMS})
 
 
 def _complete_files(parser: argparse.ArgumentParser, file: Any) -> None:

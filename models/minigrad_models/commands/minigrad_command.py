@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+from typing import Any
 
 from ..programs.command_line import Command, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import compat, completion, profile, version, viz
-from .systems import SYSTEMS, system
+from . import completion, script, viz
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -31,16 +35,18 @@ examples:
 
 A training that was stopped in any way goes on when the same command is given again.
 """
-
-
+CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")  # CuPy by its names on PyPI
+SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
+    "gpt": "train a language model on a text, and write with it",
+    "bert": "pre-train BERT, fine-tune it, search by meaning",
+    "music": "train a Music Transformer, and write music with it",
+}
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
-    Command("profile", "run a program, and tell where its time goes", profile.add, profile.run),
-    Command(
-        "compat", "run a program written for PyTorch: in it, `import torch` gives minigrad", compat.add, compat.run
-    ),
+    Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
+    Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),
     Command("completion", "print a shell's completion of these commands", completion.add, completion.run),
 )
 
@@ -48,9 +54,14 @@ COMMANDS = (
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
-    p.add_argument("--version", action=version.Versions, help="print the versions of minigrad and what it runs on")
-    p.set_defaults(parser=p)  # for ``completion``, which describes it
+    p.add_argument("--version", action=Versions, help="print the versions of minigrad and what it runs on")
+    p.set_defaults(parser=p, systems=lambda: {name: system(name).parser() for name in SYSTEMS})  # for ``completion``
     return p
+
+
+def system(name: str) -> Any:
+    """The command line of a system, imported when it is asked for: ``minigrad --help`` needs no model."""
+    return import_module(f"..{name}.{name}_command", __package__)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,3 +70,31 @@ def main(argv: list[str] | None = None) -> int:
     if words and words[0] in SYSTEMS:
         return system(words[0]).main(words[1:])
     return run_program(lambda: act(parser(), argv), "--batch-tokens or --batch")
+
+
+class Versions(argparse.Action):
+    """An option that prints versions, and ends the program."""
+
+    def __init__(self, option_strings: Any, dest: str, **rest: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **rest)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(versions())
+        parser.exit()
+
+
+def versions() -> str:
+    """minigrad's version and, below it, those of what it runs on. CuPy is not imported for it, which takes seconds."""
+    import numpy
+
+    from minigrad.backend.version import project
+
+    cupy = next(filter(None, map(_installed, CUPY)), "none")
+    return f"minigrad {project}\nNumPy {numpy.__version__}, Python {platform.python_version()}, CuPy {cupy}"
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return version_of(distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,4 +1,4 @@
-"""A person's program, run as ``python program.py`` would, by the commands that do something around it."""
+"""A person's program, run as ``python program.py`` would: the commands compat and profile."""
 
 from __future__ import annotations
 
@@ -7,21 +7,64 @@ import importlib.util
 import os
 import runpy
 import sys
+from pathlib import Path
+
+from ..programs.command_line import check_output
+from ..programs.options import whole
 
 
-def add(p: argparse.ArgumentParser) -> None:
+def add_program(p: argparse.ArgumentParser) -> None:
     """The options that name the program and its arguments."""
     p.add_argument("-m", action="store_true", dest="is_module", help="the program is a module, as with python -m")
     p.add_argument("program", help="a file, or with -m a module")
     p.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
 
 
-def prepare(options: argparse.Namespace) -> None:
-    """Put the program's folder and arguments where it expects them.
+def add_profile(p: argparse.ArgumentParser) -> None:
+    """The options of ``profile``."""
+    p.add_argument("--by", choices=("op", "module"), default="op", help="a row for each op (default) or each module")
+    p.add_argument("--rows", type=whole(), default=20, metavar="N", help="the most rows, those that took longest (20)")
+    p.add_argument("--memory", action="store_true", help="measure memory, too, which takes time itself")
+    p.add_argument("--trace", type=Path, metavar="FILE", help="write all events, for chrome://tracing or Perfetto")
+    p.add_argument("--compat", action="store_true", help="the program is written for PyTorch")
+    add_program(p)
 
-    Raises:
-        FileNotFoundError: there is no such file. ModuleNotFoundError: there is no such module.
-    """
+
+def compat(options: argparse.Namespace) -> int:
+    """Run the program with minigrad in PyTorch's place. Returns its exit status."""
+    _prepare(options, for_torch=True)
+    return _run(options)
+
+
+def profile(options: argparse.Namespace) -> int:
+    """Run the program, and print where its time goes, also when it fails. Returns the program's exit status."""
+    from minigrad.profiler import profile
+
+    check_output(None, "")
+    _prepare(options, options.compat)
+    recorded = profile(profile_memory=options.memory)
+    stop: SystemExit | None = None
+    with recorded:
+        try:
+            status = _run(options)
+        except SystemExit as exit:
+            status, stop = 0, exit
+    sys.stdout.flush()
+    if options.by == "module":
+        print(recorded.by_module().table(row_limit=options.rows))
+    else:
+        print(recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=options.rows))
+    if options.trace is not None:
+        recorded.export_chrome_trace(str(options.trace))
+        print(f"wrote {options.trace}", file=sys.stderr)
+    if stop is not None:
+        raise stop
+    return status
+
+
+def _prepare(options: argparse.Namespace, for_torch: bool) -> None:
+    """Put the program's folder and arguments where it expects them. Raises FileNotFoundError: there is no such file;
+    ModuleNotFoundError: there is no such module."""
     program = options.program
     sys.argv = [program, *options.arguments]
     sys.path[0] = os.getcwd() if options.is_module else os.path.dirname(os.path.realpath(program))
@@ -29,9 +72,13 @@ def prepare(options: argparse.Namespace) -> None:
         raise ModuleNotFoundError(f"no module named {program}")
     if not options.is_module and not os.access(program, os.R_OK):
         raise FileNotFoundError(f"cannot read {program}")
+    if for_torch:
+        from minigrad.compat import as_torch
+
+        as_torch()
 
 
-def run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     """Run the program as ``__main__``. Returns its exit status; tracebacks begin in the program."""
     try:
         if options.is_module:

@@ -27,15 +27,10 @@ examples:
 def add(p: argparse.ArgumentParser) -> None:
     """The command's options."""
     p.epilog, p.formatter_class = EXAMPLES, RAW
-    p.add_argument(
-        "what",
-        nargs="+",
-        metavar="WHAT",
-        help="folders of runs, their log.jsonl, a MIDI file, or a model and a sentence",
-    )
-    p.add_argument(
-        "--output", type=Path, metavar="FILE", help="where to write it: a page (.html) or a picture (.svg, .png, .pdf)"
-    )
+    what = "folders of runs, their log.jsonl, a MIDI file, or a model and a sentence"
+    p.add_argument("what", nargs="+", metavar="WHAT", help=what)
+    output = "where to write it: a page (.html) or a picture (.svg, .png, .pdf)"
+    p.add_argument("--output", type=Path, metavar="FILE", help=output)
     p.add_argument("--scale", type=float, metavar="FACTOR", help="of a picture: a PNG's pixels for each pixel")
     add_device(p)
 
@@ -55,11 +50,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def view_of(words: list[str], device: str = "cpu") -> View:
-    """What the words name: runs, a MIDI file, or a model and a sentence.
-
-    Raises:
-        FileNotFoundError: there is no such file. ValueError: files that do not go together, or a model alone.
-    """
+    """What the words name: runs, a MIDI file, or a model and a sentence. Raises FileNotFoundError: there is no such
+    file; ValueError: files that do not go together, or a model alone."""
     from ..viz import piano_roll, training
 
     first, *rest = words
@@ -71,9 +63,8 @@ def view_of(words: list[str], device: str = "cpu") -> View:
         return _attention(Path(first), sentences[0], device)
     if alone := [word for word in words if Path(word).suffix.lower() in (*MIDI, MODEL)]:
         if Path(alone[0]).suffix.lower() == MODEL:
-            raise ValueError(
-                f'{alone[0]} is a model: give a sentence, too, as in minigrad viz {alone[0]} "A sentence."'
-            )
+            example = f'minigrad viz {alone[0]} "A sentence."'
+            raise ValueError(f"{alone[0]} is a model: give a sentence, too, as in {example}")
         if rest:
             raise ValueError("one MIDI file is drawn at a time")
         return piano_roll(first)

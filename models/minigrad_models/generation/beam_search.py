@@ -30,11 +30,8 @@ Rows = list[list[Any]]
 
 
 class Decoder(Protocol):
-    """Returns the logits of the next token; it begins with one row for each sentence.
-
-    Attributes:
-        start: the first tokens of each sentence (B, T), int64: for a translation, BOS alone.
-    """
+    """Returns the logits of the next token; it begins with one row for each sentence, of the first tokens ``start`` (B,
+    T), int64: for a translation, BOS alone."""
 
     start: Tensor
 
@@ -67,15 +64,9 @@ class Hypothesis:
 
 class RepetitionPenalty:
     """A decoder that makes the tokens so far, those of the start included, less likely: positive logits are divided by
-    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1).
-
-    Args:
-        decoder: any other.
-        penalty: 1 changes nothing; above 1, tokens repeat less, below it more. The scores of a search are then those
-            of the changed logits.
-
-    Raises ValueError: the penalty is not positive.
-    """
+    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). A penalty of 1 changes
+    nothing; above 1, tokens repeat less, below it more. The scores of a search are then those of the changed logits.
+    Raises ValueError: the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
         if not (math.isfinite(penalty) and penalty > 0):
@@ -83,13 +74,11 @@ class RepetitionPenalty:
         self.decoder, self.penalty, self.start = decoder, penalty, decoder.start
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """See ``Decoder``."""
         logits = self.decoder.next_logits(tokens)
-        seen = logits.gather(1, tokens)
-        return logits.scatter(1, tokens, where(seen > 0, seen / self.penalty, seen * self.penalty))
+        before = logits.gather(1, tokens)
+        return logits.scatter(1, tokens, where(before > 0, before / self.penalty, before * self.penalty))
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """See ``Decoder``."""
         self.decoder.reorder(rows, beam_size)
 
 
@@ -99,13 +88,9 @@ class RepetitionPenalty:
 def greedy(
     decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
-    """The likeliest token at each step.
-
-    Args:
-        max_length: the largest number of tokens, EOS included: one for all sentences, or one for each.
-        eos: the token that ends a sentence; None for none.
-        on_token: called with the number of a sentence and each of its tokens, as soon as there is one.
-    """
+    """The likeliest token at each step, up to ``eos`` (None: no token ends a sentence) or the largest number of tokens,
+    EOS included: one for all sentences, or one for each. ``on_token`` is called with the number of a sentence and each
+    of its tokens, as soon as there is one."""
     return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
 
 
@@ -118,17 +103,12 @@ def sample(
     eos: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone; else as ``greedy``.
-
-    All sentences share one random number generator (``minigrad.manual_seed``): a result depends on the other sentences
-    of the batch. Scores are the model's log-probabilities, without temperature, top_k and top_p.
-
-    Args:
-        temperature: close to 0 the result is close to that of ``greedy``; above 1 it varies more.
-        top_k: draw from the k likeliest tokens.
-        top_p: draw from the smallest set of tokens with at least this probability, after temperature and
-            ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1).
-    """
+    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone: the k likeliest (``top_k``),
+    or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k`` (nucleus
+    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). With a temperature close to 0 the result is close to
+    that of ``greedy``; above 1 it varies more. All sentences share one random number generator
+    (``minigrad.manual_seed``): a result depends on the other sentences of the batch. Scores are the model's
+    log-probabilities, without temperature, top_k and top_p. Other arguments are those of ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
     if top_k is not None and top_k < 1:
@@ -241,12 +221,10 @@ def beam_search(
         beam_size: W; with early_stopping, 1 generates what ``greedy`` does.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or a function lp of the length:
             ``power(alpha)`` is fairseq's |Y|^α.
-        coverage_penalty: β; above 0, sentences that skip source tokens rank lower. Needs an
-            ``AttentiveDecoder``.
-        early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one
-            might rank higher. False: it is done when no beam can reach the W-th of the finished ones. log P
-            only falls, so no continuation of Y scores more than log P(Y) divided by the largest lp of the
-            lengths up to the limit.
+        coverage_penalty: β; above 0, sentences that skip source tokens rank lower. Needs an ``AttentiveDecoder``.
+        early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
+            higher. False: it is done when no beam can reach the W-th of the finished ones. log P only falls, so no
+            continuation of Y scores more than log P(Y) divided by the largest lp of the lengths up to the limit.
 
     Returns:
         For each sentence at most ``beam_size`` hypotheses, the best first. If none ended before the limit,
@@ -261,8 +239,7 @@ def beam_search(
     beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
     length = 0
     while beam.active:
-        length += 1
-        beam.step(length)
+        beam.step(length := length + 1)
     return [hypotheses[:beam_size] for hypotheses in beam.finished]
 
 
@@ -286,16 +263,7 @@ def _check_exponent(alpha: float) -> None:
 
 @dataclass
 class _Beam:
-    """The beams of all active sentences; the arguments are those of ``beam_search``.
-
-    Attributes:
-        active: the numbers of the sentences that are not done, b of them.
-        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
-        texts: the new tokens of each row.
-        log_p: of each row (b, W).
-        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
-        finished: the finished hypotheses of each sentence, the best first.
-    """
+    """The beams of all active sentences, b of them; the arguments are those of ``beam_search``."""
 
     decoder: Decoder
     size: int
@@ -306,12 +274,14 @@ class _Beam:
     eos: int | None
 
     def __post_init__(self) -> None:
-        self.tokens = self.decoder.start
-        self.active = list(range(len(self.limits)))
-        self.texts: list[list[int]] = [[] for _ in self.limits]
-        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)
-        self.covered: Tensor | None = None
-        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]
+        self.tokens = (
+            self.decoder.start
+        )  # (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first
+        self.active = list(range(len(self.limits)))  # the numbers of the sentences that are not done
+        self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
+        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)  # of each row (b, W)
+        self.covered: Tensor | None = None  # the attention of each row to each source token so far (N, S)
+        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, the best first
 
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank those that end."""
@@ -338,10 +308,7 @@ class _Beam:
 
     def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), the best first:
-        log P, row, token.
-
-        Even if W of them end, W remain; and each is among the 2W best of its row.
-        """
+        log P, row, token. Even if W of them end, W remain; and each is among the 2W best of its row."""
         logits = self.decoder.next_logits(self.tokens)
         norm = logits.logsumexp(-1, keepdim=True)
         best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
@@ -371,13 +338,9 @@ class _Beam:
         return missing.sum(1) * self.coverage_penalty
 
     def finish(self, length: int, coverage: list[float], best: list[Rows], following: list[Rows]) -> list[bool]:
-        """Rank what ends, and return whether each sentence is done: it continues otherwise.
-
-        Args:
-            coverage: of each row (N).
-            best: log P, rows and tokens of the W best candidates (b, W).
-            following: the same of those that do not end (b, W or fewer): at a limit, they end if nothing else has.
-        """
+        """Rank what ends, and return whether each sentence is done: it continues otherwise. Of the W best candidates,
+        and of those ``following`` that do not end (at a limit, they end if nothing else has), there are log P, rows and
+        tokens (b, W)."""
         over, texts = [], []
         for n, i in enumerate(self.active):
             for p, row, token in zip(*(column[n] for column in best), strict=True):
@@ -399,9 +362,6 @@ class _Beam:
         hypotheses = self.finished[sentence]
         hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)) + coverage, log_p))
         hypotheses.sort(key=lambda h: -h.score)
-
-
-# Parts ----------------------------------------------------------------------------------------------------
 
 
 def max_lengths(max_length: MaxLength, batch: int) -> list[int]:

@@ -39,16 +39,14 @@ class CachedLinear:
     def __init__(self, *layers: nn.Linear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
         module = xp(weights[0])
-        self.weight, self.bias = (
-            module.concatenate(parts) if len(layers) > 1 else parts[0] for parts in (weights, biases)
-        )
+        self.weight = module.concatenate(weights) if len(layers) > 1 else weights[0]
+        self.bias = module.concatenate(biases) if len(layers) > 1 else biases[0]
         self.panels: Panels | None = None
 
     def __call__(self, x: Array) -> Array:
         """(N, T, D) -> (N, T, the layers' widths)"""
         if not isinstance(x, np.ndarray):
-            output: Array = linear(x, self.weight, self.bias)
-            return output
+            return linear(x, self.weight, self.bias)
         rows = x.reshape(-1, x.shape[-1])
         if x.shape[1] > 1 or len(rows) > FEW:  # a prompt, or many texts
             out = matmul(rows, self.weight.T, self.bias)
@@ -62,11 +60,7 @@ class CachedLinear:
 
 
 class CachedAttention:
-    """Self-attention over the tokens so far.
-
-    Attributes:
-        kv_cache: keys and values (N, 2, H, capacity, D/H).
-    """
+    """Self-attention over the tokens so far, whose keys and values ``kv_cache`` holds (N, 2, H, capacity, D/H)."""
 
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
@@ -77,13 +71,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """The keys and values of the new tokens join the cache, and these attend to all up to themselves.
-
-        Args:
-            x: (N, T, D) -> (N, T, D).
-            position: of the first of them.
-            mask: (N, 1, 1 or T, position + T); None allows all.
-        """
+        """The keys and values of new tokens join the cache, and these attend to all up to themselves: (N, T, D) -> (N,
+        T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:
@@ -122,11 +111,9 @@ class CachedResidual:
         self.norm_first = residual.norm_first
 
     def __call__(self, x: Array, sublayer: Callable[[Array], Array]) -> Array:
-        """(N, T, D) -> (N, T, D)"""
         if self.norm_first:
             return x + sublayer(layer_norm(x, *self.norm))
-        output: Array = layer_norm(x + sublayer(x), *self.norm)
-        return output
+        return layer_norm(x + sublayer(x), *self.norm)
 
 
 class CachedFeedForward:
@@ -137,7 +124,6 @@ class CachedFeedForward:
         self.activation = ACTIVATIONS[network.activation]
 
     def __call__(self, x: Array) -> Array:
-        """(N, T, D) -> (N, T, D)"""
         return self.outer(self.activation(wrap(self.inner(x))).array)
 
 
@@ -145,10 +131,8 @@ class CachedTransformerLayer:
     """A causal ``TransformerLayer``, token by token."""
 
     def __init__(self, block: TransformerLayer, rows: int) -> None:
-        self.attention, self.feed_forward = (
-            CachedAttention(block.attention, rows),
-            CachedFeedForward(block.feed_forward),
-        )
+        self.attention = CachedAttention(block.attention, rows)
+        self.feed_forward = CachedFeedForward(block.feed_forward)
         self.residuals = CachedResidual(block.attention_residual), CachedResidual(block.feed_forward_residual)
 
     def step(self, x: Array, position: int, mask: Array | None) -> Array:
@@ -157,14 +141,12 @@ class CachedTransformerLayer:
         return self.residuals[1](x, self.feed_forward)
 
     def reorder(self, rows: Array, length: int) -> None:
-        """Continue row rows[n] as row n, each of ``length`` tokens."""
         self.attention.reorder(rows, length)
 
 
 def attend(q: Array, k: Array, v: Array, mask: Array | None, causal: bool = False) -> Array:
     """Equation 1 of "Attention Is All You Need", without dropout."""
-    output: Array = scaled_dot_product_attention(q, k, v, mask, None, causal, 1 / math.sqrt(q.shape[-1]), 0.0)
-    return output
+    return scaled_dot_product_attention(q, k, v, mask, None, causal, 1 / math.sqrt(q.shape[-1]), 0.0)
 
 
 def parameters(module: nn.Linear | nn.LayerNorm | nn.Module) -> tuple[Any, Any]:

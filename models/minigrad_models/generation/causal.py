@@ -17,12 +17,9 @@ from .generate import Writes
 
 
 class Causal(Writes):
-    """Tokens -> logits of the next token at each position; ``generate`` continues prompts.
-
-    Attributes:
-        config: the sizes; ``vocabulary`` is V, ``positions`` the context.
-        embedding: of the tokens. layers: causal TransformerLayers. norm: of the last one's outputs.
-    """
+    """Tokens -> logits of the next token at each position; ``generate`` continues prompts. Of ``config``,
+    ``vocabulary`` is V, and ``positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` is of the
+    last one's outputs."""
 
     CACHED: type[continuation.Cached] = continuation.Cached
     config: Any
@@ -59,26 +56,20 @@ class Causal(Writes):
         return self.norm(states)
 
     def hidden_states(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
-        """The inputs of each layer, and those of the last linear layer: L + 1 times (B, T, D).
-
-        Args:
-            tokens: (B, T).
-            mask: (B, T), True at tokens, False at padding before or after them; None without padding.
-
-        Raises:
-            ValueError: more tokens than the model sees.
-        """
+        """The inputs of each layer, and those of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The
+        mask (B, T) is True at tokens, False at padding before or after them. Raises ValueError: more tokens than the
+        model sees."""
         if tokens.shape[1] > self.context:
-            raise ValueError(
-                f"{tokens.shape[1]:,} tokens are more than the {self.context:,} that the model sees at once"
-            )
-        positions, seen = mg.arange(tokens.shape[1], device=tokens.device)[None], None
-        if mask is not None:
+            count = tokens.shape[1]
+            raise ValueError(f"{count:,} tokens are more than the {self.context:,} that the model sees at once")
+        if mask is None:
+            positions, visible = mg.arange(tokens.shape[1], device=tokens.device)[None], None
+        else:
             positions = continuation.positions_of(mask)
-            seen = self.seen(positions, mask)
+            visible = self.seen(positions, mask)
         states = [self.embed(tokens, positions)]
         for layer in self.layers:
-            states.append(layer(states[-1], seen))
+            states.append(layer(states[-1], visible))
         return [*states[:-1], self.head_inputs(states[-1])]
 
     def logits(self, states: Tensor) -> Tensor:
@@ -90,10 +81,8 @@ class Causal(Writes):
         return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight, self.head_bias)
 
     def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none.
-
-        The mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it.
-        """
+        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none. The
+        mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it."""
         states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(
             states, self.head_weight, targets.reshape(-1), linear_bias=self.head_bias, ignore_index=ignore

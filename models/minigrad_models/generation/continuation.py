@@ -43,23 +43,16 @@ class LanguageModel(Protocol):
 
 
 class Prompts:
-    """The prompts of a batch, padded in front so that they end together.
-
-    Args:
-        prompts: the tokens of each, at least one.
-        vocabulary: V.
-        device: of the tokens.
-
-    Attributes:
-        start: the tokens (B, T). Padding repeats a row's first token: so no search meets one that a prompt lacks.
-        first: the first token of each row that is no padding (N).
-
-    Raises:
-        ValueError: no prompt, an empty one, or a token out of the vocabulary.
-    """
+    """The prompts of a batch, padded in front so that they end together: ``start`` are the tokens (B, T), and ``first``
+    is each row's first that is no padding (N). Padding repeats that token: so no search meets one that a prompt lacks.
+    Raises ValueError: no prompt, an empty one, or a token out of the vocabulary."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
-        check_prompts(prompts, vocabulary)
+        if not prompts or not all(prompts):
+            raise ValueError("a prompt has no tokens: a language model continues at least one")
+        for token in (min(map(min, prompts)), max(map(max, prompts))):
+            if not 0 <= token < vocabulary:
+                raise ValueError(f"a prompt has token {token}, and the vocabulary ends at {vocabulary - 1}")
         longest = max(map(len, prompts))
         rows = [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         self.start = mg.tensor(rows, dtype=mg.int64, device=device)
@@ -78,18 +71,10 @@ class Prompts:
 
 
 class Plain(Prompts):
-    """The definition: at each step the model runs over the whole window.
-
-    Args:
-        model: a causal language model.
-        prompts, device: as for ``Prompts``.
-        stride: the number of tokens by which the window moves at once, when the text outgrows the context. With 1,
-            each token is predicted from as many as the model can see, and a cache is of no use from there on; with
-            more, the cache is filled anew only after so many tokens. A batch's windows move together.
-
-    Raises:
-        ValueError: as ``Prompts``, or a stride out of range.
-    """
+    """The definition: at each step the model runs over the whole window. When the text outgrows the context, the window
+    moves by ``stride`` tokens at once. With 1, each token is predicted from as many as the model can see, and a cache
+    is of no use from there on; with more, the cache is filled anew only after so many tokens. A batch's windows move
+    together. Raises ValueError: as ``Prompts``, or a stride out of range."""
 
     def __init__(self, model: LanguageModel, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -119,7 +104,6 @@ class Cached(Plain):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """As ``Plain``."""
         end = tokens.shape[1]
         begin = self.begin(end)
         if not self.layers or begin != self.window[0]:
@@ -128,9 +112,9 @@ class Cached(Plain):
         done = self.window[1]
         positions = self.positions(begin, end)
         x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
-        seen = self.seen(positions, self.mask(begin, end), end - done)
+        visible = self.seen(positions, self.mask(begin, end), end - done)
         for layer in self.layers:
-            x = layer.step(x, done - begin, None if seen is None else seen.array)
+            x = layer.step(x, done - begin, None if visible is None else visible.array)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
 
@@ -150,15 +134,6 @@ class Cached(Plain):
         begin, end = self.window
         for layer in self.layers:
             layer.reorder(rows.array, end - begin)
-
-
-def check_prompts(prompts: Sequence[Sequence[int]], vocabulary: int) -> None:
-    """Raise ValueError: no prompt, an empty one, or a token that a vocabulary does not have."""
-    if not prompts or not all(prompts):
-        raise ValueError("a prompt has no tokens: a language model continues at least one")
-    for token in (min(map(min, prompts)), max(map(max, prompts))):
-        if not 0 <= token < vocabulary:
-            raise ValueError(f"a prompt has token {token}, and the vocabulary ends at {vocabulary - 1}")
 
 
 def positions_of(mask: Tensor) -> Tensor:

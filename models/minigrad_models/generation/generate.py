@@ -21,21 +21,14 @@ OnPiece = Callable[[int, Any], None]
 
 @dataclass(frozen=True)
 class Search:
-    """How the next token is chosen.
+    """How the next token is chosen."""
 
-    Attributes:
-        temperature: of the draws; 0 takes the likeliest token. top_k, top_p: see ``generation.beam_search.sample``.
-        repetition_penalty: see ``generation.beam_search.RepetitionPenalty``.
-        beams: above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken.
-        stride: tokens by which the model's window moves at once, when a text outgrows it; 0: half of it.
-    """
-
-    temperature: float = 1.0
-    top_k: int | None = None
+    temperature: float = 1.0  # of the draws; 0 takes the likeliest token
+    top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
-    repetition_penalty: float = 1.0
-    beams: int = 1
-    stride: int = 0
+    repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
+    beams: int = 1  # above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken
+    stride: int = 0  # tokens by which the model's window moves at once, when a text outgrows it; 0: half of it
 
 
 class Model(Protocol):
@@ -59,14 +52,9 @@ def write(
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
     """Continue prompts by ``length`` tokens each (one number, or one for each), or up to the token ``end``.
-
-    Args:
-        on_token: called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
-            search, whose tokens are known at its end alone.
-
-    Raises:
-        ValueError: an empty prompt, a token out of the vocabulary, or a value out of range.
-    """
+    ``on_token`` is called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
+    search, whose tokens are known at its end alone. Raises ValueError: an empty prompt, a token out of the vocabulary,
+    or a value out of range."""
     decoder = model.begin(prompts, **strides(model, search.stride))
     if search.repetition_penalty != 1:
         decoder = RepetitionPenalty(decoder, search.repetition_penalty)
@@ -87,18 +75,13 @@ def strides(model: Model, stride: int) -> dict[str, int]:
 
 
 class Writes(nn.Module):
-    """A ``Model`` that continues texts, if it has a tokenizer, and tokens in any case.
-
-    Attributes:
-        tokenizer: a ``tokenizers.Tokenizer``, or None.
-    """
+    """A ``Model`` that continues texts, if it has a tokenizer (a ``tokenizers.Tokenizer``), and tokens in any case."""
 
     tokenizer: Any = None
     begin: Callable[..., Decoder]
 
     @property
     def context(self) -> int | None:
-        """See ``Model``."""
         raise NotImplementedError
 
     def generate(
@@ -131,9 +114,8 @@ class Writes(nn.Module):
         Returns:
             A text, several texts, or the tokens of each, ``end`` included: as the prompts are.
 
-        Raises:
-            ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of range,
-                or options that exclude each other.
+        Raises ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of
+        range, or options that exclude each other.
         """
         check_exclusive(temperature, top_k, top_p, beams)
         if temperature is None:
@@ -168,23 +150,16 @@ def check_exclusive(
     limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
     if beams != 1 and drawing:
-        raise ValueError(
-            f"{name(drawing[0])} is for drawing tokens, and {name('beams')} search for the likeliest text: choose one"
-        )
+        other = f"{name('beams')} search for the likeliest text"
+        raise ValueError(f"{name(drawing[0])} is for drawing tokens, and {other}: choose one")
     if temperature == 0 and limits:
-        raise ValueError(
-            f"{name(limits[0])} is for drawing tokens, and {name('temperature')} 0 takes the likeliest: choose one"
-        )
+        other = f"{name('temperature')} 0 takes the likeliest"
+        raise ValueError(f"{name(limits[0])} is for drawing tokens, and {other}: choose one")
 
 
 class Stream:
-    """Tokens that become text as they come: a character is passed on when all its bytes are there.
-
-    Args:
-        tokenizer: a ``tokenizers.Tokenizer``.
-        count: of the texts.
-        on_piece: called with the number of a text and what is new in it.
-    """
+    """Tokens that become text as they come: a character is passed on when all its bytes are there, by ``on_piece``,
+    with the number of one of ``count`` texts. The tokenizer is a ``tokenizers.Tokenizer``."""
 
     def __init__(self, tokenizer: Any, count: int, on_piece: OnPiece) -> None:
         self.tokenizer, self.on_piece = tokenizer, on_piece

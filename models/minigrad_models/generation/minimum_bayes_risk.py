@@ -20,15 +20,11 @@ Counts = list[Counter[tuple[Hashable, ...]]]
 
 
 def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
-    """The hypotheses of one sentence, the highest expected BLEU first.
-
-    Args:
-        hypotheses: of ``beam_search``; those with equal BLEU keep their order.
-        sharpness: 0 or more. A hypothesis counts as a reference with probability softmax(sharpness · score): with 0 all
-            count alike; a higher value gives more weight to the best score. 8 suits scores that are mean
-            log-probabilities of a token (``power(1.0)``).
-        eos: the last token, which is not compared.
-    """
+    """The hypotheses of one sentence, the highest expected BLEU first; those with equal BLEU keep their order. A
+    hypothesis counts as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count alike;
+    a higher value gives more weight to the best score. 8 suits scores that are mean log-probabilities of a token
+    (``power(1.0)``). The last token, ``eos``, is not compared. Raises ValueError: the sharpness is negative or not
+    finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
     counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]
@@ -41,11 +37,11 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     return [hypotheses[i] for i in order]
 
 
-def sentence_bleu(found: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
+def sentence_bleu(translation: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
     """BLEU of one sentence, from 0 to 1. The counts of groups of two and more tokens are raised by one, so that
     a sentence without a common group of four does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
     Automatic Evaluation Metrics for Machine Translation", section 4)."""
-    return _bleu(_counts(found), _counts(reference))
+    return _bleu(_counts(translation), _counts(reference))
 
 
 def _counts(tokens: Sequence[Hashable]) -> Counts:

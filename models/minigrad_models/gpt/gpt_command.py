@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ..programs import command_line as common
 from ..programs.command_line import Command, later
-from ..programs.drawing import add_drawing
-from ..programs.options import whole
+from ..programs.options import add_drawing, add_number, whole
 from .gpt_settings import Settings
 
 ABOUT = "Train a language model on a text, and write with it."
@@ -50,8 +49,8 @@ def _run(p: argparse.ArgumentParser) -> None:
 def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
-    common.add_number(p, "--tokens", whole(), 500, "tokens to write")
-    common.add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
+    add_number(p, "--tokens", whole(), 500, "tokens to write")
+    add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
     add_drawing(p)
 
 

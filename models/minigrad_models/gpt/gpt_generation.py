@@ -17,7 +17,7 @@ from ..generation import generate as generation
 from ..generation.beam_search import OnToken
 from ..generation.generate import Search
 from ..programs.command_line import check_output
-from ..programs.drawing import search_of
+from ..programs.options import search_of
 from . import gpt_run as run
 from .tokens import Tokens, Writer, decode
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ..programs import command_line as common
 from ..programs.command_line import Command, later
-from ..programs.drawing import add_drawing
-from ..programs.options import positive, whole
+from ..programs.options import add_drawing, add_number, positive, whole
 from .music_settings import Settings
 
 ABOUT = "Train a Music Transformer on MIDI files, and write music with it."
@@ -42,11 +41,11 @@ def _generate(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     common.add_file(p, "--seed-file", "a MIDI file: its music is continued")
     p.add_argument("--seed-seconds", type=positive(), metavar="S", help="of its beginning alone (default: all of it)")
-    common.add_number(p, "--seconds", positive(), 30.0, "of new music", "S")
+    add_number(p, "--seconds", positive(), 30.0, "of new music", "S")
     tempo = "of chorales: quarter notes a minute (default: the motif's, or 100)"
     p.add_argument("--tempo", type=positive(), metavar="T", help=tempo)
     _files(p, "generated.mid")
-    common.add_number(p, "--batch", whole(1, 10_000), 1, "files to write, with a number in their names")
+    add_number(p, "--batch", whole(1, 10_000), 1, "files to write, with a number in their names")
     add_drawing(p, "search for the likeliest music with N beams")
 
 
@@ -55,9 +54,9 @@ def _harmonise(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     _files(p, "harmonised.mid")
     side_by_side = "chorales that are written side by side; more suit the melody better"
-    common.add_number(p, "--particles", whole(1, 10_000), 32, side_by_side, "K")
-    common.add_number(p, "--temperature", positive(), 1.0, "of the draws")
-    common.add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
+    add_number(p, "--particles", whole(1, 10_000), 32, side_by_side, "K")
+    add_number(p, "--temperature", positive(), 1.0, "of the draws")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
 
 
 def _roll(p: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from minigrad.utils.bar import bar
 from ..generation import generate as generation
 from ..generation.beam_search import Decoder
 from ..generation.generate import Model, Search
-from ..programs.drawing import search_of
+from ..programs.options import search_of
 from ..programs.validation import Ids
 from . import files
 from . import music_data as data

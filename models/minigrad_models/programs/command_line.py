@@ -21,26 +21,17 @@ RAW = argparse.RawDescriptionHelpFormatter
 
 
 class Command(NamedTuple):
-    """One of a program's commands.
-
-    Attributes:
-        name: the word for it. help: what it does, in a line.
-        add: adds its options to its parser. run: does it, and returns the exit status.
-    """
+    """One of a program's commands."""
 
     name: str
-    help: str
-    add: Callable[[argparse.ArgumentParser], object]
-    run: Callable[[argparse.Namespace], int]
+    help: str  # what it does, in a line
+    add: Callable[[argparse.ArgumentParser], object]  # adds its options to its parser
+    run: Callable[[argparse.Namespace], int]  # does it, and returns the exit status
 
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> argparse.ArgumentParser:
-    """The parser of a program.
-
-    Args:
-        prog: what a person types to run it. examples: of commands, shown after the options.
-        commands: of which one is chosen; ``act`` does it.
-    """
+    """The parser of a program that a person runs by typing ``prog``; examples are shown after the options. ``act`` does
+    the command that is chosen."""
     p = argparse.ArgumentParser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     parsers = p.add_subparsers(dest="command", required=True, metavar="command")
     for command in commands:
@@ -52,11 +43,8 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
 
 
 def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Do what the chosen command is for. Returns the exit status.
-
-    Args:
-        arguments: None for those of the process; the command finds them as ``options.words``.
-    """
+    """Do what the chosen command is for. Returns the exit status. The command has the arguments (None: those of the
+    process) as ``options.words``."""
     options = parser.parse_args(arguments)
     options.words = sys.argv[1:] if arguments is None else arguments
     status: int = options.act(options)
@@ -79,12 +67,8 @@ def add_device(p: argparse.ArgumentParser) -> None:
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
     """The options of an evaluation in windows, see ``programs.validation``; ``stride`` is its default in words."""
     p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
-    p.add_argument(
-        "--stride",
-        type=whole(),
-        metavar="N",
-        help=f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})",
-    )
+    moves = f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})"
+    p.add_argument("--stride", type=whole(), metavar="N", help=moves)
     add_json(p)
 
 
@@ -112,31 +96,19 @@ def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
     p.add_argument(name, type=Path, metavar="FILE", help=meaning)
 
 
-def add_number(p: Any, name: str, kind: Callable[[str], Any], default: float, meaning: str, metavar: str = "N") -> None:
-    """An option that is a number, of a parser or a group of options."""
-    p.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{meaning} (default: {default:g})")
-
-
 def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
     """The options of ``train``: the folder, and those of ``add_settings``. ``names`` says what names the folder."""
-    p.add_argument(
-        "--run", type=Path, metavar="DIR", help=f"the folder of the run (default: runs/, and the {names} name)"
-    )
+    p.add_argument("--run", type=Path, metavar="DIR", help=f"the run's folder (default: runs/, and the {names} name)")
     p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
     add_settings(p, kind, default, **options)
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
-    """Options for a preset, for a file, and for each setting.
-
-    Args:
-        default: says what holds without preset and file.
-        options: those of settings that have not the setting's name, which no option but ``from`` needs.
-    """
+    """Options for a preset, for a file, and for each setting. ``default`` says what holds without preset and file;
+    ``options`` are the names of those that have not the setting's."""
     base = p.add_mutually_exclusive_group()
-    base.add_argument(
-        "--preset", metavar="NAME", help=f"start from a preset: {', '.join(kind.preset_names())} (default: {default})"
-    )
+    presets = ", ".join(kind.preset_names())
+    base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {presets} (default: {default})")
     base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, in the format of config")
     groups: dict[str, Any] = {}
     for name, (section, of, _) in kind.fields().items():
@@ -196,12 +168,8 @@ def print_settings(settings: Sections, options: argparse.Namespace, program: str
 
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:
-    """The exit status of a program: errors that a person can mend are told in one line.
-
-    Args:
-        program: parses the options, and does what they ask for.
-        less_memory: options that need less of it.
-    """
+    """The exit status of a program: errors that a person can mend are one line on stderr. ``less_memory`` names options
+    that need less of it when they are smaller."""
     _open_streams()
     try:
         status = program()
@@ -213,19 +181,20 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        print(f"error: {_told(error)}", file=sys.stderr)
+        text = str(error)
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
+            text = f"{error.filename}: {error.strerror}"  # without the number that it has in C
+        print(f"error: {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     finally:
-        _give_up_streams()
-
-
-def _told(error: Exception) -> str:
-    """An error in a line; one of a file without the number that it has in C."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # a closed pipe, a full disk: Python would say so at its exit
+                with suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_output(file: Path | None, option: str) -> None:
@@ -242,13 +211,3 @@ def _open_streams() -> None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
             setattr(sys, name, stream)
             CLOSED.add(name)
-
-
-def _give_up_streams() -> None:
-    """Let Python flush nothing at its exit into a pipe that is closed, or onto a full disk: it would say so."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

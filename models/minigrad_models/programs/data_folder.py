@@ -9,14 +9,8 @@ VARIABLE = "MINIGRAD_DATA"
 
 
 def data_set(*parts: str, what: str, instead: str) -> Path:
-    """A file or folder of the data sets.
-
-    Args:
-        parts: its path in the folder. what: its name for a person. instead: what to do where it is missing.
-
-    Raises:
-        FileNotFoundError: it is not there; the message says what to do.
-    """
+    """A file or folder of the data sets, by its path in the folder. Raises FileNotFoundError: it is not there; the
+    message says ``what`` it is, and what to do ``instead``."""
     name, folder = "/".join(parts), os.environ.get(VARIABLE)
     if folder and (path := Path(folder, *parts)).exists():
         return path

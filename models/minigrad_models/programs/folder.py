@@ -8,6 +8,7 @@ last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad_models
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,37 +19,37 @@ from pathlib import Path
 from typing import Any
 
 from minigrad import Tensor
-from minigrad.serialization.schema import check, short
+from minigrad.backend.extras import is_on_path
 from minigrad.serialization.source import replaced
 
+from ..text.schema import check, short
 from ..training import read_checkpoint, write_checkpoint
-from ..training.checkpoints import check_same
-from ..training.lock import locked
+from ..training.checkpoints import check_same, locked
 from .settings import FORMER, Sections
-from .typed import command
 
+TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
 
 
+def command(name: str, *arguments: str) -> str:
+    """A command as a person types it: "minigrad_models.gpt" has ``minigrad gpt ...``. The translator's commands have no
+    such word, nor have the words of the process, which are complete ("")."""
+    minigrad = ["minigrad"] if is_on_path("minigrad") else ["python", "-m", "minigrad"]
+    words = [*filter(None, [name.rpartition(".")[2].removeprefix("translation")]), *arguments]
+    return shlex.join([*(shlex.split(os.environ.get(TYPED, "")) or minigrad), *words])
+
+
 @dataclass(frozen=True)
 class Program:
-    """A program that keeps models in folders of runs.
+    """A program that keeps models in folders of runs."""
 
-    Args:
-        name: of its module. version: of what it writes into checkpoints.
-        description: the schema of that, a TypedDict; it has "config" and "settings".
-        settings: the class of its settings.
-        files: of a run, besides ``FILES``.
-        earlier: names that the program had, which stand in the checkpoints of that time.
-    """
-
-    name: str
-    version: int
-    description: Any
+    name: str  # of its module
+    version: int  # of what it writes into checkpoints
+    description: Any  # the schema of that, a TypedDict; it has "config" and "settings"
     settings: type[Sections]
-    files: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # of a run, besides ``FILES``
+    earlier: tuple[str, ...] = ()  # names that the program had, which stand in the checkpoints of that time
 
     def typed(self, *arguments: str) -> str:
         """A command of the program, as a person types it."""
@@ -59,14 +60,9 @@ class Program:
         same = command("", *(word for word in sys.argv[1:] if word != "--fresh"))
         return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
 
-    # Reading ------------------------------------------------------------------------------------------------
-
     def find(self, path: Path) -> Path:
-        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself.
-
-        Raises:
-            FileNotFoundError: there is none; the message lists the runs.
-        """
+        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself. Raises
+        FileNotFoundError: there is none; the message lists the runs."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -75,21 +71,14 @@ class Program:
         raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 
     def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-        """The file of a model, the checkpoint in it, and what that says besides weights.
-
-        Raises:
-            FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
-        """
-        file = self.find(path)
-        checkpoint = read_checkpoint(file)
+        """The file of a model, the checkpoint in it, and what that says besides weights. Raises FileNotFoundError:
+        there is none; ValueError, RuntimeError: it is damaged, or of another program."""
+        checkpoint = read_checkpoint(file := self.find(path))
         return file, checkpoint, self.checked(file, checkpoint.get("extra"))
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
-        """What a checkpoint says besides weights.
-
-        Raises:
-            ValueError: the file is of another program, of another version of this one, or damaged.
-        """
+        """What a checkpoint says besides weights. Raises ValueError: the file is of another program, of another version
+        of this one, or damaged."""
         if not isinstance(description, dict) or description.get("program") not in (self.name, *self.earlier):
             raise ValueError(f"{path} is a training's checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
@@ -101,14 +90,9 @@ class Program:
         return description
 
     def started(self, folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
-        """What the checkpoint of the training in a folder says besides weights; None if there is none.
-
-        Settings that are newer than the training count as their defaults.
-
-        Raises:
-            ValueError: the training has another configuration; the message lists what differs. RuntimeError: its
-                checkpoint is damaged.
-        """
+        """What the checkpoint of the training in a folder says besides weights; None if there is none. Settings that
+        are newer than the training count as their defaults. Raises ValueError: the training has another configuration;
+        the message lists what differs; RuntimeError: its checkpoint is damaged."""
         path = folder / LAST
         if not path.exists():
             return None
@@ -121,12 +105,9 @@ class Program:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
         return description
 
-    # Writing ------------------------------------------------------------------------------------------------
-
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What makes a checkpoint complete; resuming compares ``config``."""
-        start = {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict()}
-        return {**start, **more}
+        return {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict(), **more}
 
     @contextmanager
     def prepared(self, folder: Path, fresh: bool) -> Iterator[Path]:
@@ -134,17 +115,14 @@ class Program:
         run, a temporary one inside it, which ``set_aside`` empties."""
         if not (fresh and self._files(folder)):
             yield folder
-            return
-        with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
-            yield Path(place)
+        else:
+            with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
+                yield Path(place)
 
     def set_aside(self, folder: Path, place: Path) -> None:
         """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
-        ``place`` into theirs. Nothing is deleted.
-
-        Raises:
-            BlockingIOError: a process is training there. OSError: they cannot be renamed; they are where they were.
-        """
+        ``place`` into theirs. Nothing is deleted. Raises BlockingIOError: a process is training there; OSError: they
+        cannot be renamed; they are where they were."""
         if not self._files(folder):
             return
         with locked(folder):
@@ -171,11 +149,7 @@ class Program:
 
 
 def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:
-    """Write the file of the trained model.
-
-    Raises:
-        OSError: it cannot be written; an old file is unharmed.
-    """
+    """Write the file of the trained model. Raises OSError: it cannot be written; an old file is unharmed."""
     path = folder / MODEL
     write_checkpoint(path, {"model": weights, "step": step, "extra": description})
     return path

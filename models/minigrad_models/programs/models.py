@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from minigrad import Tensor, empty, nn
-from minigrad.serialization.schema import check, short
+
+from ..text.schema import check, short
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -70,7 +71,6 @@ def check_memory(size: int, device: str) -> None:
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     needed = 4 * 4 * size / 2**30
     if needed > machine:
-        raise ValueError(
-            f"a model of {size:,} weights takes {needed:,.0f} GiB to train (they, their gradients and Adam's "
-            f"averages), and this machine has {machine:.0f}: choose fewer layers, or smaller ones (--d-model, --d-ff)"
-        )
+        takes = f"{needed:,.0f} GiB to train (they, their gradients and Adam's averages)"
+        advice = "choose fewer layers, or smaller ones (--d-model, --d-ff)"
+        raise ValueError(f"a model of {size:,} weights takes {takes}, and this machine has {machine:.0f}: {advice}")

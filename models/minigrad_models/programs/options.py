@@ -1,18 +1,22 @@
-"""Kinds of options that several programs have."""
+"""Options that several programs have: what argparse takes as the ``type`` of one, and how the next token is chosen."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .models import check_device
+
+if TYPE_CHECKING:
+    from ..generation.generate import Search
 
 TINY = math.nextafter(0, 1)
 
 
 def device(text: str) -> str:
-    """The ``type`` of an option that is a device of this machine."""
+    """A device of this machine."""
     try:
         check_device(text)
     except RuntimeError as error:
@@ -21,7 +25,7 @@ def device(text: str) -> str:
 
 
 def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
-    """The ``type`` of an option that is a whole number, within limits."""
+    """A whole number, within limits."""
     limits = f"from {least:,} on" if most is None else f"from {least:,} to {most:,}"
 
     def number(text: str) -> int:
@@ -34,7 +38,7 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
 
 
 def positive(least: float = TINY) -> Callable[[str], float]:
-    """The ``type`` of an option that is a finite number above 0, or from ``least`` on."""
+    """A finite number above 0, or from ``least`` on."""
     limits = "above 0" if least == TINY else f"from {least:g} on"
 
     def number(text: str) -> float:
@@ -47,3 +51,37 @@ def positive(least: float = TINY) -> Callable[[str], float]:
         return value
 
     return number
+
+
+def add_number(p: Any, name: str, kind: Callable[[str], Any], default: float, meaning: str, metavar: str = "N") -> None:
+    """An option that is a number, of a parser or a group of options."""
+    p.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{meaning} (default: {default:g})")
+
+
+def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likeliest text with N beams") -> None:
+    """The options of ``search_of``. ``beams`` says what that option does."""
+    p.add_argument("--temperature", type=positive(0), help="of the draws (default: 1); 0: the likeliest token")
+    add_limits(p)
+    add_number(p, "--repetition-penalty", positive(), 1.0, "above 1, tokens repeat less", "R")
+    p.add_argument("--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
+    stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
+    stride += "takes longer (default: half the window)"
+    p.add_argument("--stride", type=whole(0), default=0, metavar="N", help=stride)
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
+
+
+def add_limits(p: argparse.ArgumentParser) -> None:
+    """The options that restrict what is drawn."""
+    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
+    likeliest = "draw from the likeliest tokens with probability P together"
+    p.add_argument("--top-p", type=float, metavar="P", help=likeliest)
+
+
+def search_of(options: argparse.Namespace) -> Search:
+    """The search of the options. Raises ValueError: some of them have no effect beside others."""
+    from ..generation.generate import Search, check_exclusive
+
+    limits = options.top_k, options.top_p
+    check_exclusive(options.temperature, *limits, options.beams, lambda name: "--" + name.replace("_", "-"))
+    temperature = 1.0 if options.temperature is None else options.temperature
+    return Search(temperature, *limits, options.repetition_penalty, options.beams, options.stride)

@@ -25,41 +25,28 @@ START = "import sys; from minigrad_models.commands.minigrad_command import main;
 
 
 def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
-    """Call ``train`` as one of the ranks, or start them. Returns the exit status.
-
-    Args:
-        words: of the command ``minigrad`` that trains.
-        s: has ``ranks``, how many to start, unless this process is one of several already. Without mpi4py, one does
-            the work of all.
-        alone: why there can be but one rank; "" if there may be several.
-
-    Raises:
-        ValueError: there are more ranks than batches in an update, or may not be several.
-        Whatever ``train`` raises.
-    """
+    """Call ``train`` as one of the ranks, or start as many as ``s.ranks`` says, by the words of the command
+    ``minigrad`` that trains, unless this process is one of several already. Without mpi4py, one does the work of all.
+    ``alone`` says why there can be but one rank; "" if there may be several. Returns the exit status. Raises
+    ValueError: there are more ranks than batches in an update, or may not be several; and whatever ``train`` raises."""
     started = place.find().size
     ranks = s.ranks if started == 1 else started
     if ranks > 1 and alone:
         raise ValueError(f"there must be one rank, not {ranks}: {alone}")
     if ranks > s.accumulate:
-        raise ValueError(
-            f"{ranks} ranks share the batches of an update, of which there are {s.accumulate}: set --accumulate to "
-            f"{ranks} or a multiple of it"
-        )
+        there = f"{ranks} ranks share the batches of an update, of which there are {s.accumulate}"
+        raise ValueError(f"{there}: set --accumulate to {ranks} or a multiple of it")
     if started > 1:
         return _as_one(train)
     if ranks > 1 and not distributed.is_mpi_available():
         install = how_to_install("distributed", "mpi4py", "mpich")
-        print(
-            f"note: {ranks} ranks need mpi4py, so one does the work of all, which is slower: {install}", file=sys.stderr
-        )
+        note = f"note: {ranks} ranks need mpi4py, so one does the work of all, which is slower: {install}"
+        print(note, file=sys.stderr)
         ranks = 1
     if ranks == 1:
         return train()
-    roots = [
-        str(Path(str(sys.modules[name].__file__)).resolve().parents[1]) for name in ("minigrad", "minigrad_models")
-    ]
-    roots += filter(None, [os.environ.get("PYTHONPATH")])
+    files = (Path(str(sys.modules[name].__file__)) for name in ("minigrad", "minigrad_models"))
+    roots = [*(str(file.resolve().parents[1]) for file in files), *filter(None, [os.environ.get("PYTHONPATH")])]
     # -P: Python would look for modules in the folder where a person works, first of all
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)
     rank = [sys.executable, "-P", "-c", START, *words]

@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from minigrad.serialization.schema import reason, short
-from minigrad.serialization.source import content
+from ..text.schema import content, reason, short
 
 MANY = 1e9
 ALMOST_ONE = 0.999999
@@ -51,15 +50,9 @@ def other(kind: type, name: str, default: Any) -> Any:
 @dataclasses.dataclass(frozen=True)
 class Sections:
     """All settings of a program; its fields are the sections, and the names of settings are unique among them.
-
-    Subclasses say:
-        PRESETS: a folder of TOML files, each with every setting.
-        FREE: settings that do not affect the result of a training: they may change when it resumes.
-        LATER: sections of which that is true as a whole.
-
-    Raises:
-        ValueError: a value out of range; the message names the setting.
-    """
+    Subclasses have PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the
+    result of a training and may change when it resumes; and LATER, sections of which that is true as a whole. Raises
+    ValueError: a value out of range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
     FREE: ClassVar[set[str]]
@@ -105,10 +98,6 @@ class Sections:
             parts[part] = dataclasses.replace(getattr(self, part), **changes)
         return type(self)(**parts)
 
-    def values(self) -> dict[str, Any]:
-        """All settings by name."""
-        return {name: getattr(getattr(self, section), name) for name, (section, _, _) in self.fields().items()}
-
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """By section, in TOML's and JSON's types."""
         return {
@@ -123,14 +112,21 @@ class Sections:
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Self:
-        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults.
-
-        Raises:
-            ValueError: an unknown section or setting, or a value of another type.
-        """
-        return cls().changed(_checked(cls, parts, where))
-
-    # Files --------------------------------------------------------------------------------------------------
+        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults. Raises ValueError: an unknown
+        section or setting, or a value of another type."""
+        settings, known = {}, cls.fields()
+        for section, values in parts.items():
+            if section not in cls.sections() or not isinstance(values, dict):
+                there = ", ".join(cls.sections())
+                raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
+            for name, value in values.items():
+                name = FORMER.get(name) or name
+                if name not in known or known[name][0] != section:
+                    near = difflib.get_close_matches(name[:60], known, 1)
+                    hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""
+                    raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
+                settings[name] = _typed(name, known[name][1], value, where)
+        return cls().changed(settings)
 
     @classmethod
     def preset_names(cls) -> list[str]:
@@ -146,11 +142,8 @@ class Sections:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The settings of a TOML file.
-
-        Raises:
-            FileNotFoundError: there is no such file. ValueError: not TOML, or wrong settings.
-        """
+        """The settings of a TOML file. Raises FileNotFoundError: there is no such file; ValueError: not TOML, or wrong
+        settings."""
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
             raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")
@@ -168,29 +161,10 @@ class Sections:
         lines = [f"# {title}"]
         for section, values in self.as_dict().items():
             lines += ["", f"[{section}]"]
-            lines += [f"{name} = {_in_toml(value)} # {self.meaning(name)}" for name, value in values.items()]
+            for name, value in values.items():  # TOML writes values as JSON does, but for one control character
+                text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+                lines.append(f"{name} = {text} # {self.meaning(name)}")
         return "\n".join(lines) + "\n"
-
-
-def _in_toml(value: Any) -> str:
-    """A setting as TOML writes it: as JSON does, except one control character that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _checked(kind: type[Sections], parts: dict[str, Any], where: str) -> dict[str, Any]:
-    """Settings by name, each known and of its type."""
-    settings, known = {}, kind.fields()
-    for section, values in parts.items():
-        if section not in kind.sections() or not isinstance(values, dict):
-            raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {', '.join(kind.sections())}")
-        for name, value in values.items():
-            name = FORMER.get(name) or name
-            if name not in known or known[name][0] != section:
-                near = difflib.get_close_matches(name[:60], known, 1)
-                hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""
-                raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
-            settings[name] = _typed(name, known[name][1], value, where)
-    return settings
 
 
 def _typed(name: str, kind: Any, value: Any, where: str) -> Any:
@@ -201,5 +175,5 @@ def _typed(name: str, kind: Any, value: Any, where: str) -> Any:
         return float(value)
     elif type(value) is kind:
         return value
-    wanted = "list of strings" if get_args(kind) else kind.__name__
-    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {wanted}")
+    name_of_kind = "list of strings" if get_args(kind) else kind.__name__
+    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")

@@ -15,7 +15,7 @@ from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
 from .folder import BEST, Program, write_model, write_settings
 from .ranks import is_first
-from .updates import LanguageUpdates, Updates, loop_settings
+from .updates import Updates, loop_settings
 
 METRIC = "loss"
 
@@ -25,17 +25,15 @@ def trainer_of(
     batches: Batches[Any],
     loss: Any,
     evaluate: Any,
-    s: LanguageUpdates,
+    s: Updates,
     folder: Path,
     extra: dict[str, Any],
     unit: str = "tokens",
     carried: Any = None,
+    **best: Any,
 ) -> Trainer:
-    """The loop of a causal model, whose evaluations have a ``METRIC``; the other arguments are those of ``Trainer``.
-
-    Raises:
-        ValueError: settings of the rates or of the loop that cannot be.
-    """
+    """The loop of a training. Arguments are those of ``Trainer``; ``best`` are the settings ``metric``, which is
+    ``METRIC`` by default, and ``mode``. Raises ValueError: settings of the rates or of the loop that cannot be."""
     optimizer = s.make_optimizer(model)
     return Trainer(
         model,
@@ -43,7 +41,7 @@ def trainer_of(
         batches,
         loss,
         folder=folder,
-        settings=loop_settings(s, True, metric=METRIC, unit=unit),
+        settings=loop_settings(s, evaluate is not None, unit=unit, **{"metric": METRIC, **best}),
         schedule=LambdaLR(optimizer, s.rate()),
         evaluate=evaluate,
         extra=extra,

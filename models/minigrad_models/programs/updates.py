@@ -48,6 +48,14 @@ class Updates:
     seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
+    def rate(self) -> Callable[[int], float]:
+        """The learning rate at an update, as a fraction of the highest. Raises as ``schedule_of``."""
+        return schedule_of(self)
+
+    def make_optimizer(self, model: nn.Module) -> optim.AdamW:
+        """See ``optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
+        return optimizer_of(model, self, betas=(0.9, 0.98), eps=1e-9)
+
 
 @dataclass(frozen=True)
 class LanguageUpdates(Updates):
@@ -76,7 +84,7 @@ class LanguageUpdates(Updates):
             raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
 
     def rate(self) -> Callable[[int], float]:
-        """The learning rate at an update, as a fraction of the highest."""
+        """As in ``Updates``; a cosine ends at ``final_rate``."""
         return schedule_of(self, self.final_rate / self.learning_rate if self.learning_rate else 0.0)
 
     def make_optimizer(self, model: nn.Module) -> optim.AdamW:
@@ -87,11 +95,8 @@ class LanguageUpdates(Updates):
 def optimizer_of(
     model: nn.Module, s: Updates, betas: tuple[float, float], eps: float, decay_vectors: bool = True
 ) -> optim.AdamW:
-    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors.
-
-    Args:
-        decay_vectors: False leaves biases and the weights of norms out of the weight decay.
-    """
+    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors. Without ``decay_vectors``,
+    biases and the weights of norms have no weight decay."""
     options: dict[str, Any] = {"lr": s.learning_rate, "betas": betas, "eps": eps, "weight_decay": s.weight_decay}
     tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     parameters = list(model.parameters())
@@ -108,11 +113,8 @@ def optimizer_of(
 
 
 def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
-    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``.
-
-    Raises:
-        ValueError: the rate would rise to the end of the training and beyond, or not end as it should.
-    """
+    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``. Raises
+    ValueError: the rate would rise to the end of the training and beyond, or not end as it should."""
     if s.schedule == "inverse_sqrt":
         return schedules.inverse_sqrt(s.warm_up)
     if s.warm_up >= s.steps:

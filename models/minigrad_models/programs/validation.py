@@ -11,8 +11,6 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from .batches import moved
-
 Ids = np.ndarray[Any, np.dtype[Any]]
 NONE = -100  # a target that does not count
 Progress = Callable[[int], Any]
@@ -28,6 +26,17 @@ class Batch(NamedTuple):
     weight: int
 
 
+def moved(device: str, *tensors: Tensor) -> list[Tensor]:
+    """Tensors on the CPU, of one dtype, on a device: one copy moves them together. Raises TypeError: they have several
+    dtypes."""
+    if mg.device(device).type == "cpu":
+        return list(tensors)
+    if len({tensor.dtype for tensor in tensors}) > 1:
+        raise TypeError(f"one copy moves tensors of one dtype, not of {', '.join(str(t.dtype) for t in tensors)}")
+    parts = mg.cat([tensor.flatten() for tensor in tensors]).to(device).split([tensor.numel() for tensor in tensors])
+    return [part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
+
+
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
     """The windows of a length that begin at some places (B,)."""
     rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
@@ -37,12 +46,10 @@ def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
-    """Cut a text so that each token but the first is predicted once: (begin, first, end) of each window.
-
-    Tokens begin .. end - 1 are read, and from ``first`` on the token after each counts. The windows move by ``stride``:
-    a smaller one leaves each token more of the text before it. They begin at multiples of ``cycle``, if window and
-    stride are such.
-    """
+    """Cut a text so that each token but the first is predicted once: (begin, first, end) of each window. Tokens begin
+    .. end - 1 are read, and from ``first`` on the token after each counts. The windows move by ``stride``: a smaller
+    one leaves each token more of the text before it. They begin at multiples of ``cycle``, if window and stride are
+    such."""
     result, first = [], 0
     while first < tokens - 1:
         end = min(first + (stride if first else window), tokens - 1)
@@ -72,16 +79,10 @@ def check_windows(window: int, stride: int | None, context: int | None, grid: in
 def score_windows(
     model: Any, ids: Ids, window: int, stride: int = 0, batch: int = 64, most: int = 0, progress: Progress | None = None
 ) -> float:
-    """The mean cross-entropy of a text's tokens, in nats.
-
-    Args:
-        model: any whose ``loss(tokens, targets, ignore)`` is a mean.
-        ids: (N,), at least two.
-        window, stride: see ``pieces``; 0 is a stride of the whole window, so that windows do not overlap.
-        batch: windows at a time.
-        most: tokens to predict, about, if the text has more: windows at equal distances; 0 for all.
-        progress: called with the number of tokens after each batch.
-    """
+    """The mean cross-entropy of a text's tokens (N,), in nats; N is two at least. The model's ``loss(tokens, targets,
+    ignore)`` is a mean. For window and stride see ``pieces``; 0 is a stride of the whole window, so that windows do not
+    overlap. ``batch`` is the windows at a time, ``most`` about the tokens to predict if the text has more: windows at
+    equal distances; 0 for all. ``progress`` is called with the number of tokens after each batch."""
     cuts = pieces(len(ids), window, stride or window)
     total = cuts[-1][2]
     if most and total > most:
@@ -99,10 +100,8 @@ def score_pieces(
     batch: int = 64,
     progress: Progress | None = None,
 ) -> float:
-    """The mean cross-entropy of the tokens of several sequences, but the first of each. None sees another.
-
-    The arguments are those of ``score_windows`` and ``pieces``.
-    """
+    """The mean cross-entropy of the tokens of several sequences, but the first of each. None sees another. The
+    arguments are those of ``score_windows`` and ``pieces``."""
     cuts, begin = [], 0
     for sequence in sequences:
         cuts += [

@@ -11,12 +11,5 @@ from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 
 __all__ = ["EncodedPairs", "Lines", "Pairs", "Recurrence", "Segments", "SubwordSampler", "SubwordTokenizer"]
-__all__ += [
-    "TokenBatches",
-    "Tokenizer",
-    "TokenizerPair",
-    "WordTokenizer",
-    "read_pairs",
-    "tokenizer_from_dict",
-    "tokenizer_pair_from_dict",
-]
+__all__ += ["TokenBatches", "Tokenizer", "TokenizerPair", "WordTokenizer", "read_pairs", "tokenizer_from_dict"]
+__all__ += ["tokenizer_pair_from_dict"]

@@ -36,8 +36,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
     Returns:
         Split -> pairs: "train", and "validation" and "test" if they exist.
 
-    Raises:
-        FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
+    Raises FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
     """
     for path in paths:
         if not path.exists():
@@ -68,10 +67,9 @@ def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> 
         if split not in corpus:
             name = SPLITS[split][0]
             files = ", ".join(sorted(p.name for p in folder.iterdir())[:12]) or "nothing"
-            raise FileNotFoundError(
-                f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz): it holds {files}. "
-                f"--source and --target are the last part of the files' names"
-            )
+            advice = "--source and --target are the last part of the files' names"
+            missing = f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz)"
+            raise FileNotFoundError(f"{missing}: it holds {files}. {advice}")
     return corpus
 
 
@@ -81,34 +79,27 @@ def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> t
         ending = f".{languages[0]}"
         stems = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}
         for stem in (name, *sorted(stem for stem in stems if "." not in stem)):
-            sides = [_file(folder, f"{stem}.{language}") for language in languages]
-            if sides[0] and sides[1]:
-                return sides[0], sides[1]
+            names_of = ((f"{stem}.{language}", f"{stem}.{language}.gz") for language in languages)
+            sides = [[folder / file for file in files if (folder / file).is_file()] for files in names_of]
+            if all(sides):
+                return sides[0][0], sides[1][0]
     return None
-
-
-def _file(folder: Path, name: str) -> Path | None:
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 
 def _aligned(source: Path, target: Path) -> Pairs:
     left, right = Lines(source), Lines(target)
     if len(left) != len(right):
-        raise ValueError(
-            f"{source} has {len(left)} lines and {target} {len(right)}: line n of one must translate line n "
-            f"of the other"
-        )
+        counts = f"{source} has {len(left)} lines and {target} {len(right)}"
+        raise ValueError(f"{counts}: line n of one must translate line n of the other")
     full = (bool(a.strip() and b.strip()) for a, b in zip(left, right, strict=True))
     return _kept(left, right, None, full, f"{source} and {target}")
 
 
 class _Quotes:
-    """Whether the cells of a table are in a spreadsheet's quotes: around the cell, and doubled within.
-
-    Spreadsheets put all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so
-    the whole table decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted
-    cells only, must show that no person wrote them.
-    """
+    """Whether the cells of a table are in a spreadsheet's quotes: around the cell, and doubled within. Spreadsheets put
+    all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so the whole table
+    decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted cells only, must
+    show that no person wrote them."""
 
     def __init__(self) -> None:
         self.quoted = self.plain = 0
@@ -164,9 +155,7 @@ def _no_tab(path: Path, number: int, line: str) -> str:
             f"delimiter='{mark}')]\" <{path} >tabs.tsv"
         )
     elif line.count('"') % 2:
-        advice = (
-            ". A quoted cell seems to go on over several lines: take the line breaks out of the spreadsheet's cells"
-        )
+        advice = ". A quoted cell seems to go on over several lines: take the line breaks out of the cells"
     elif "  " in line:
         advice = ". It has spaces in a row: did an editor put them in the tab's place?"
     return f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation{advice}"

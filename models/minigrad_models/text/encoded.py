@@ -38,14 +38,10 @@ STALE_SECONDS = 24 * 3600  # the age of a temporary file whose writer must be de
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
-    """Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``build`` encodes a corpus.
-
-    Attributes:
-        ids: of pair after pair, source and then target, in one row.
-        lengths: (N, 2) int32, tokens of source and target, with EOS and BOS.
-        index: (N,) uint32, the number of each pair in the corpus.
-        left_out: the number of pairs of the corpus that are too long.
-    """
+    """Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``build`` encodes a corpus. ``ids`` are
+    those of pair after pair, source and then target, in one row; ``lengths`` (N, 2) int32 the tokens of source and
+    target, with EOS and BOS; ``index`` (N,) uint32 the number of each pair in the corpus, of which ``left_out`` are too
+    long."""
 
     def __init__(self, arrays: Arrays, corpus: int) -> None:
         self.ids, self.lengths, self.index = arrays
@@ -56,26 +52,20 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     def build(
         cls, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, folder: Path | None = None, progress: bool = True
     ) -> EncodedPairs:
-        """Encode a corpus.
-
-        Args:
-            pairs: the sentences.
-            tokenizers: of source and target.
-            longest: pairs with more tokens on a side, BOS and EOS included, are left out.
-            folder: for files of ids, which are mapped into memory, and used again while sentences, tokenizers
-                and ``longest`` stay the same; None keeps the ids in memory.
-            progress: show a bar on stderr after two seconds (if tqdm is installed).
-
-        Raises:
-            ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described.
-            OSError: the sentences cannot be read, or the folder cannot be written to.
-        """
+        """Encode a corpus, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included. In a
+        folder, ids are in files that are mapped into memory, and used again while sentences, tokenizers and ``longest``
+        stay the same; without one, they are in memory. ``progress`` shows a bar on stderr after two seconds (if tqdm is
+        installed). Raises ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described;
+        OSError: the sentences cannot be read, or the folder cannot be written to."""
         corpus, dtype = len(pairs.source), _id_type(tokenizers)
         if folder is None:
             stream = io.BytesIO()
             lengths, index = _encode(pairs, tokenizers, longest, stream, progress)
             return cls((np.frombuffer(stream.getbuffer(), dtype), lengths, index), corpus)
-        fingerprint = _fingerprint(pairs, tokenizers, longest)
+        # Of everything that determines the ids: sentences (not their paths), tokenizers and limit.
+        sides = [_digest(pairs.source), _digest(pairs.target)]
+        arguments = json.dumps([FORMAT, longest, corpus, sides, tokenizers.as_dict()], sort_keys=True)
+        fingerprint = hashlib.blake2b(arguments.encode(), digest_size=16).hexdigest()
         arrays = None
         with suppress(OSError):  # files that cannot be read are written again
             arrays = _read(folder, fingerprint, dtype)
@@ -96,9 +86,6 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         start, middle = int(self._starts[number % len(self)]), int(self.lengths[number, 0])
         both = self.ids[start : start + middle + int(self.lengths[number, 1])].tolist()
         return both[:middle], both[middle:]
-
-
-# Encoding ------------------------------------------------------------------------------------------------
 
 
 def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
@@ -149,13 +136,6 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
 # Files: encoded.bin holds ids, lengths and index; encoded.json describes it ---------------------------------
 
 
-def _fingerprint(pairs: Pairs, tokenizers: TokenizerPair, longest: int) -> str:
-    """A checksum of everything that determines the ids: sentences (not their paths), tokenizers and limit."""
-    sides = [_digest(pairs.source), _digest(pairs.target)]
-    arguments = json.dumps([FORMAT, longest, len(pairs.source), sides, tokenizers.as_dict()], sort_keys=True)
-    return hashlib.blake2b(arguments.encode(), digest_size=16).hexdigest()
-
-
 def _digest(texts: Sequence[str]) -> str:
     if isinstance(texts, Texts):
         return texts.digest
@@ -168,11 +148,8 @@ def _digest(texts: Sequence[str]) -> str:
 def _write(
     folder: Path, fingerprint: str, pairs: Pairs, tokenizers: TokenizerPair, longest: int, progress: bool
 ) -> None:
-    """Write both files, each to a temporary file that is then renamed; the description last.
-
-    Its checksum is that of the bytes before they are written: the files of several processes that write here
-    never match each other.
-    """
+    """Write both files, each to a temporary file that is then renamed; the description last. Its checksum is that of
+    the bytes before they are written: the files of several processes that write here never match each other."""
     with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob(".encoded.*.tmp"):

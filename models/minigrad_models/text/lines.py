@@ -19,11 +19,8 @@ import numpy as np
 
 from minigrad.serialization.source import is_endless, opened
 
-BLOCK = 1 << 20
-"""Bytes to read at once when lines are read one after another."""
-
+BLOCK = 1 << 20  # bytes to read at once when lines are read one after another
 _MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, and for each byte of it; text has 3 to 10
-_BYTE_ORDER_MARK = codecs.BOM_UTF8
 
 
 class Texts(Sequence[str]):
@@ -70,10 +67,8 @@ class Lines(Texts):
     pass checks the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file,
     which goes with this object. The file must not change.
 
-    Raises:
-        ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
-            later, a shorter file.
-        OSError: the file cannot be read.
+    Raises ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
+    later, a shorter file; OSError: the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -115,24 +110,17 @@ class Lines(Texts):
 
     def _bytes(self, start: int, end: int) -> bytes:
         first, last = int(self._starts[start]), int(self._starts[end])
-        data = _read_at(self._file, last - first, first)
+        if hasattr(os, "pread"):  # which leaves the file's position, shared by forks and threads, as it is
+            data = os.pread(self._file.fileno(), last - first, first)
+        else:
+            self._file.seek(first)
+            data = self._file.read(last - first)
         if len(data) != last - first:
             raise ValueError(f"{self.path} has become shorter since it was opened")
         return data
 
     def __reduce__(self) -> tuple[type[Lines], tuple[Path]]:
         return Lines, (self.path,)  # another process opens the file itself
-
-
-def _read_at(file: IO[bytes], size: int, offset: int) -> bytes:
-    """Bytes from an offset on; if the system can, without moving the file, which forks and threads share.
-
-    A memory map would be as fast, but every page that it reads counts as this process's memory.
-    """
-    if hasattr(os, "pread"):
-        return os.pread(file.fileno(), size, offset)
-    file.seek(offset)
-    return file.read(size)
 
 
 def _unpacked(path: Path) -> IO[bytes]:
@@ -159,8 +147,8 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bo
     """The offsets of all lines, and of the end, (lines + 1,) int64; a checksum of the file; and whether carriage
     returns end its lines. Raises UnicodeError: it is not UTF-8, or has NUL in it."""
     file.seek(0)
-    marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
-    starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
+    marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    starts = [np.array([len(codecs.BOM_UTF8) if marked else 0], np.int64)]
     file.seek(0)
     checksum = hashlib.blake2b(digest_size=16)
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from minigrad.serialization.schema import check
-from minigrad.serialization.source import content, replaced
+from minigrad.serialization.source import replaced
 
+from .schema import check, content
 from .subwords import calmly, load_library
 from .word_pieces import word_pieces
 
@@ -19,14 +19,10 @@ _MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
-    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding; None if it has no such files.
-
-    It is tokenizer.json; or vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece
-    (BERT). The latter two follow tokenizer_config.json; without it texts become lower-case for WordPiece.
-
-    Raises:
-        ValueError: a file is damaged. ImportError: no tokenizers library. OSError: a file cannot be read.
-    """
+    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding; None if it has no such files. It is
+    tokenizer.json; or vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece (BERT).
+    The latter two follow tokenizer_config.json; without it texts become lower-case for WordPiece. Raises ValueError: a
+    file is damaged; ImportError: no tokenizers library; OSError: a file cannot be read."""
     path = Path(folder)
     if not any((path / name).is_file() for name in (TOKENIZER, VOCABULARY, WORDS)):
         return None
@@ -39,7 +35,13 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
             return tokenizer
         if (path / VOCABULARY).is_file():
             return _bytes(library, path, _settings(path))
-        return _word_pieces(library, path, _settings(path))
+        settings = _settings(path)
+        return word_pieces(
+            library.models.WordPiece.read_file(str(path / WORDS)),
+            lowercase=settings.get("do_lower_case") is not False,
+            strip_accents=settings.get("strip_accents"),
+            split_chinese=settings.get("tokenize_chinese_chars") is not False,
+        )
     except OSError:
         raise
     except Exception as error:  # the library raises nothing more special
@@ -76,13 +78,3 @@ def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
     if tokenizer.token_to_id("<|endoftext|>") is not None:
         tokenizer.add_special_tokens(["<|endoftext|>"])
     return tokenizer
-
-
-def _word_pieces(library: Any, path: Path, settings: dict[str, Any]) -> Any:
-    """WordPiece; see ``word_pieces``."""
-    return word_pieces(
-        library.models.WordPiece.read_file(str(path / WORDS)),
-        lowercase=settings.get("do_lower_case") is not False,
-        strip_accents=settings.get("strip_accents"),
-        split_chinese=settings.get("tokenize_chinese_chars") is not False,
-    )

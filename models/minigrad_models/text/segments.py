@@ -6,7 +6,7 @@ Shapes: B rows of a batch, T tokens of a segment.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,18 +24,10 @@ class Segment(NamedTuple):
 
 
 class Segments:
-    """A text, cut into rows of equal length that are read side by side.
-
-    From epoch to epoch the cuts move, by less than a segment, so that its ends are not always the same. What does not
-    fill a row's last segment is left out.
-
-    Args:
-        tokens: the text (N,), ints.
-        rows, length: B and T.
-        seed: of the cuts, together with the epoch. None: each epoch begins with the first token.
-
-    Raises ValueError: ``rows`` or ``length`` is below 1, or the text has no segment of that size in an epoch.
-    """
+    """A text (N,) of ints, cut into ``rows`` of equal length that are read side by side, ``length`` tokens at a time.
+    From epoch to epoch the cuts move by less than a segment, by the seed and the epoch, so that its ends are not always
+    the same; without a seed, each epoch begins with the first token. What does not fill a row's last segment is left
+    out. Raises ValueError: ``rows`` or ``length`` is below 1, or the text has no segment of that size in an epoch."""
 
     def __init__(self, tokens: Array, rows: int, length: int, seed: int | None = 0) -> None:
         if rows < 1 or length < 1:
@@ -57,32 +49,18 @@ class Segments:
             yield Segment(from_numpy(window[:, :-1].copy()), from_numpy(window[:, 1:].copy()), i == 0)
 
 
-class Remembering(Protocol):
-    """A model that reads segments."""
-
-    def segment_loss(
-        self, tokens: Tensor, targets: Tensor, memory: Tensor | None = None, length: int | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The mean loss of a segment after a memory (None: of nothing), and the memory for the next segment, without a
-        gradient, and of at most ``length`` tokens (None: as in training)."""
-
-
 class Recurrence:
-    """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch: the
-    trainer's ``loss`` and its ``carried``.
-
-    The memory is the model's at the time when it read a segment. It cannot be computed anew from the place in the text,
-    since the weights have changed; so it belongs in the checkpoint.
-
-    Attributes:
-        memory: None at a beginning.
-    """
+    """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch (None at a
+    beginning): the trainer's ``loss`` and its ``carried``. The memory is the model's at the time when it read a
+    segment. It cannot be computed anew from the place in the text, since the weights have changed; so it belongs in the
+    checkpoint."""
 
     def __init__(self) -> None:
         self.memory: Tensor | None = None
 
     def __call__(self, model: Any, segment: Segment) -> tuple[Tensor, float]:
-        """The mean loss of a segment, and the number of its targets. The model is a ``Remembering`` one."""
+        """The mean loss of a segment, and the number of its targets. The model's ``segment_loss(tokens, targets,
+        memory)`` returns that loss after a memory (None: of nothing), and the next one, without a gradient."""
         device = next(model.parameters()).device
         before = None if segment.begins or self.memory is None else self.memory.to(device)
         loss, self.memory = model.segment_loss(segment.tokens.to(device), segment.targets.to(device), before)

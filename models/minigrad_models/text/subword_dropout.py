@@ -17,20 +17,11 @@ LONGEST = 100  # characters; longer words have no pool
 
 
 class SubwordSampler:
-    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267), repeatable: random merges are skipped.
-
-    Each draw splits a text differently. A draw depends on the seed, the text and the draw's number alone, so
-    that a training can be resumed exactly. A word has 64 segmentations, computed on demand; each place in a
-    text takes one of them at random.
-
-    Args:
-        tokenizer: byte-pair encoding.
-        dropout: the probability, at each step, of skipping a possible merge: 0 gives ``tokenizer.encode``, 1
-            gives characters.
-
-    Raises:
-        ValueError: a unigram tokenizer, or a dropout that is no probability.
-    """
+    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267), repeatable: at each step a possible merge is skipped with
+    the probability ``dropout``. 0 gives ``tokenizer.encode``, 1 gives characters. Each draw splits a text differently.
+    A draw depends on the seed, the text and the draw's number alone, so that a training can be resumed exactly. A word
+    has 64 segmentations, computed on demand; each place in a text takes one of them at random. Raises ValueError: a
+    unigram tokenizer, or a dropout that is no probability."""
 
     def __init__(self, tokenizer: SubwordTokenizer, dropout: float = 0.1, seed: int = 0) -> None:
         if not 0 <= dropout <= 1:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minigrad.backend.extras import how_to_install
-from minigrad.serialization.schema import check, check_size, short
 
+from .schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
 MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
@@ -34,14 +34,9 @@ _STEPS = {"Sequence", "NFC", "NFKC", "Lowercase", "Replace", "Strip", "Metaspace
 
 
 class SubwordTokenizer:
-    """Words split into subwords of a vocabulary that is learnt from texts.
-
-    Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters that
-    the training texts lack.
-
-    Args:
-        model: a ``tokenizers.Tokenizer``, as from ``train``.
-    """
+    """Words split into subwords of a vocabulary that is learnt from texts, by a ``tokenizers.Tokenizer`` as from
+    ``train``. Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters
+    that the training texts lack."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -94,10 +89,18 @@ class SubwordTokenizer:
         except Exception as error:
             if "not large enough" not in str(error):
                 raise
-            raise ValueError(
-                f"a vocabulary of {vocabulary} has no room for the different characters of the texts"
-            ) from None
-        return cls(_checked(_canonical(learner), vocabulary))
+            fault = f"a vocabulary of {vocabulary} has no room for the different characters of the texts"
+            raise ValueError(fault) from None
+        trained = _canonical(learner)
+        size = trained.get_vocab_size()
+        if size == len(SPECIAL):
+            raise ValueError("no text to learn subwords from: only spaces")
+        if size > vocabulary:
+            taken = f"{size - len(SPECIAL)} different characters of the texts and {len(SPECIAL)} special tokens"
+            raise ValueError(f"a vocabulary of {vocabulary} has no room for the {taken}: it takes at least {size}")
+        if size < vocabulary:
+            warnings.warn(f"the texts give {size} subwords, not the {vocabulary} asked for", stacklevel=2)
+        return cls(trained)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -141,11 +144,9 @@ class SubwordTokenizer:
 
 
 def load_library() -> Any:
-    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set; ImportError if missing.
-
-    Its threads gain little on sentences (a fifth on two cores), compete with training, and cause warnings when
-    the process is forked.
-    """
+    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set; ImportError if missing. Its threads
+    gain little on sentences (a fifth on two cores), compete with training, and cause warnings when the process is
+    forked."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         import tokenizers
@@ -169,30 +170,21 @@ def _learner(
         trainer = trainers.UnigramTrainer(unk_token=SPECIAL[UNKNOWN], special_tokens=list(SPECIAL), **options)
     else:
         raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
-    learner.normalizer = _normalizer(normalization, lowercase)
+    normalizers = tokenizers.normalizers
+    forms = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
+    if normalization not in forms:
+        raise ValueError(f"normalization is 'nfc', 'nfkc' or 'none', not {normalization!r}")
+    form = forms[normalization]
+    steps = [*form, normalizers.Lowercase(), *form] if lowercase else form
+    steps += [normalizers.Replace(SPACE, "_")]  # the mark itself in a text
+    steps += [normalizers.Replace(tokenizers.Regex(_SPACES), " "), normalizers.Strip()]  # the spaces of str.split
+    learner.normalizer = normalizers.Sequence(steps)
     words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
     patterns = [_PIECE, _DIGIT] if split_digits else [_PIECE]
     pieces = [splitters.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
     learner.pre_tokenizer = splitters.Sequence([words, *pieces])
     learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
     return learner, trainer
-
-
-def _normalizer(normalization: str, lowercase: bool) -> Any:
-    library = load_library()
-    normalizers = library.normalizers
-    forms = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
-    if normalization not in forms:
-        raise ValueError(f"normalization is 'nfc', 'nfkc' or 'none', not {normalization!r}")
-    form = forms[normalization]
-    return normalizers.Sequence(
-        [
-            *([*form, normalizers.Lowercase(), *form] if lowercase else form),
-            normalizers.Replace(SPACE, "_"),  # the mark itself in a text
-            normalizers.Replace(library.Regex(_SPACES), " "),  # the spaces of str.split
-            normalizers.Strip(),
-        ]
-    )
 
 
 def _read(text: Any) -> Any:
@@ -252,12 +244,10 @@ def _without_marks(state: dict[str, Any]) -> Any:
 
 
 def _canonical(learner: Any) -> Any:
-    """The trained tokenizer, without the differences between one training and the next.
-
-    For unigrams the library adds numbers up in the order of a hash table, which differs from run to run. The
-    subwords are the same, but their log probabilities differ by about 1e-11, and so does the order of equals;
-    pruned characters get the lowest one plus 0.0001, 0.0002, ... in the table's order. So: level, round, sort.
-    """
+    """The trained tokenizer, without the differences between one training and the next. For unigrams the library adds
+    numbers up in the order of a hash table, which differs from run to run. The subwords are the same, but their log
+    probabilities differ by about 1e-11, and so does the order of equals; pruned characters get the lowest one plus
+    0.0001, 0.0002, ... in the table's order. So: level, round, sort."""
     state = json.loads(learner.to_str())
     if state["model"]["type"] == "Unigram":
         scores = dict(state["model"]["vocab"][len(SPECIAL) :])
@@ -275,17 +265,3 @@ def check_vocabulary(vocabulary: int) -> None:
     program."""
     if vocabulary > MOST:
         raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")
-
-
-def _checked(model: Any, vocabulary: int) -> Any:
-    size = model.get_vocab_size()
-    if size == len(SPECIAL):
-        raise ValueError("no text to learn subwords from: only spaces")
-    if size > vocabulary:
-        raise ValueError(
-            f"a vocabulary of {vocabulary} has no room for the {size - len(SPECIAL)} different characters of "
-            f"the texts and {len(SPECIAL)} special tokens: it takes at least {size}"
-        )
-    if size < vocabulary:
-        warnings.warn(f"the texts give {size} subwords, not the {vocabulary} asked for", stacklevel=3)
-    return model

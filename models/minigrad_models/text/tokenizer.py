@@ -53,17 +53,12 @@ class Scheme(NamedTuple):
 
 
 SPACES = Scheme(str.split, " ".join, str.strip)
-SCHEMES: dict[str, Scheme] = {"spaces": SPACES}
-"""Schemes by the name that descriptions use. A program enters its own here before it saves or loads with it."""
+SCHEMES = {"spaces": SPACES}  # by the names of descriptions: a program enters its own before it saves or loads with it
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies.
-
-    Args:
-        words: the vocabulary after the special tokens.
-        split, join, normalize: a ``Scheme``; by default words stand between spaces.
-    """
+    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``. The
+    functions are those of a ``Scheme``; by default words stand between spaces."""
 
     def __init__(
         self,
@@ -112,7 +107,5 @@ class WordTokenizer:
         for name, scheme in SCHEMES.items():
             if scheme == functions:
                 return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
-        raise ValueError(
-            "this WordTokenizer cannot be described, or saved with a model: it splits, joins or normalises "
-            "with functions of its own"
-        )
+        fault = "it splits, joins or normalises with functions of its own"
+        raise ValueError(f"this WordTokenizer cannot be described, or saved with a model: {fault}")

@@ -19,19 +19,11 @@ def word_pieces(
     strip_accents: bool | None = None,
     split_chinese: bool = True,
 ) -> Any:
-    """The ``tokenizers.Tokenizer`` of a vocabulary, with BERT's special tokens around a text or a pair.
-
-    They are [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2).
-
-    Args:
-        vocabulary: ids by piece.
-        lowercase: make texts lower-case.
-        strip_accents: leave out accents; None: if texts become lower-case.
-        split_chinese: each Chinese character is a word.
-
-    Raises:
-        ValueError: it lacks [CLS] or [SEP]. ImportError: no tokenizers library.
-    """
+    """The ``tokenizers.Tokenizer`` of a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
+    [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``lowercase``
+    makes texts lower-case; ``strip_accents`` leaves out accents (None: if texts become lower-case); by
+    ``split_chinese`` each Chinese character is a word. Raises ValueError: the vocabulary lacks [CLS] or [SEP];
+    ImportError: no tokenizers library."""
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     tokenizer.normalizer = library.normalizers.BertNormalizer(
@@ -53,19 +45,11 @@ def word_pieces(
 def train_word_pieces(
     texts: Iterable[str], vocabulary: int, *, lowercase: bool = True, min_frequency: int = 2, progress: bool = False
 ) -> Any:
-    """Learn pieces from texts; the same texts give the same pieces with the same ids.
-
-    Args:
-        texts: read once; they are kept in memory, as words with their counts.
-        vocabulary: the number of ids, the five special ones included; fewer if the texts do not have so many.
-        lowercase: as in ``word_pieces``.
-        min_frequency: pieces that are rarer together are not joined.
-        progress: show bars on stderr.
-
-    Raises:
-        ValueError: no text, or a vocabulary too large or without room for its characters.
-        ImportError: no tokenizers library.
-    """
+    """Learn pieces from texts; the same texts give the same pieces with the same ids. Texts are read once, and kept in
+    memory as words with their counts. ``vocabulary`` is the number of ids, the five special ones included; fewer if the
+    texts do not have so many. Pieces that are rarer together than ``min_frequency`` are not joined. ``progress`` shows
+    bars on stderr. Raises ValueError: no text, or a vocabulary too large or without room for its characters;
+    ImportError: no tokenizers library."""
     check_vocabulary(vocabulary)
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)}, lowercase=lowercase)
@@ -80,10 +64,8 @@ def train_word_pieces(
     within = sorted({CONTINUED + character for word in counts for character in word[1:]})
     fixed = [*SPECIAL, *within]
     if len(fixed) + len(first) > vocabulary:
-        raise ValueError(
-            f"a vocabulary of {vocabulary:,} has no room for {len(SPECIAL)} special tokens and the characters of the "
-            f"texts, which take {len(fixed) + len(first) - len(SPECIAL):,}"
-        )
+        taken = f"the characters of the texts, which take {len(fixed) + len(first) - len(SPECIAL):,}"
+        raise ValueError(f"a vocabulary of {vocabulary:,} has no room for {len(SPECIAL)} special tokens and {taken}")
     learner = library.Tokenizer(library.models.WordPiece(unk_token="[UNK]"))
     learner.pre_tokenizer = library.pre_tokenizers.WhitespaceSplit()
     trainer = library.trainers.WordPieceTrainer(

@@ -18,12 +18,10 @@ from .checkpoints import RunFolder, read_checkpoint
 
 
 def moving_average(model: Module, decay: float) -> AveragedModel:
-    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update.
-
-    It begins with the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
-    that the first weights soon fade (TensorFlow's ExponentialMovingAverage with num_updates). Call
-    ``update_parameters(model)`` after each update. Buffers are copied, not averaged.
-    """
+    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update. It begins with the
+    weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so that the first weights soon
+    fade (TensorFlow's ExponentialMovingAverage with num_updates). Call ``update_parameters(model)`` after each update.
+    Buffers are copied, not averaged."""
 
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
         n = int(age)
@@ -46,11 +44,9 @@ def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> d
 
 
 def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
-    """The mean of the models in several checkpoints as a state dict, on the CPU.
-
-    Sums are in float64, and are rounded once. Integers and bools are those of the last checkpoint. Raises ValueError:
-    no paths, or checkpoints of different models.
-    """
+    """The mean of the models in several checkpoints as a state dict, on the CPU. Sums are in float64, and are rounded
+    once. Integers and bools are those of the last checkpoint. Raises ValueError: no paths, or checkpoints of different
+    models."""
     if not paths:
         raise ValueError("there are no checkpoints to average")
     sums: dict[str, Tensor] = {}

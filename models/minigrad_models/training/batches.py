@@ -25,17 +25,9 @@ class Batches(Protocol[Item_co]):
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists, in a new random order in each epoch.
-
-    Args:
-        size: of the dataset.
-        batch_size: the length of a list.
-        seed: of the order, together with the epoch.
-        shuffle: False keeps the numbers in order.
-        drop_last: leave out a last list that is shorter.
-
-    Raises ValueError: ``size`` or ``batch_size`` is less than 1.
-    """
+    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
+    epoch; without ``shuffle``, in order. ``drop_last`` leaves out a last list that is shorter. Raises ValueError:
+    ``size`` or ``batch_size`` is less than 1."""
 
     def __init__(
         self, size: int, batch_size: int, *, seed: int = 0, shuffle: bool = True, drop_last: bool = False
@@ -59,17 +51,11 @@ class ShuffledOrder:
 
 
 class LoaderBatches:
-    """Batches of a dataset, fetched by a DataLoader.
-
-    Args:
-        dataset: anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends on
-            its number alone; without workers, it may also draw from the default generator.
-        order: the size of batches, shuffled anew in each epoch; or an object whose ``epoch(number, start)``
-            yields lists of numbers, such as ShuffledOrder and TokenBatches.
-        collate: makes a batch of a list of examples; by default as in DataLoader.
-        seed: of the order, if ``order`` is a size, and of the workers.
-        num_workers: processes that fetch; 0 fetches in this one.
-    """
+    """Batches of a dataset, fetched by a DataLoader in ``num_workers`` processes (0: in this one). The dataset is
+    anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends on its number alone;
+    without workers, it may also draw from the default generator. ``order`` is the size of batches, shuffled anew in
+    each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
+    and TokenBatches. ``collate`` makes a batch of a list of examples; by default as in DataLoader."""
 
     def __init__(
         self,

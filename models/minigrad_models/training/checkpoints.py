@@ -32,37 +32,33 @@ evaluates, at another step. A killed run also forgets the seconds since its ``la
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import pickle
 import re
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
-from minigrad.serialization import load, save
-from minigrad.serialization.schema import check, check_like, check_size, short
+from minigrad.serialization import errors, load, save
 
-from .lock import locked
+from ..text.schema import check, check_like, check_size, short
 from .trainer_settings import FORMER, Settings, State
 
+PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 MOST = 2**53  # of every count: a step, a line, an epoch
 _TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
-DAMAGE: tuple[type[Exception], ...] = (
-    RuntimeError,
-    EOFError,
-    pickle.UnpicklingError,
-    ValueError,
-    TypeError,
-    LookupError,
-)
-DAMAGE += (AttributeError, OverflowError, RecursionError, MemoryError)
+DAMAGE = (*errors.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
+ADVICE = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
 
 
 class Content(TypedDict, total=False):
@@ -107,18 +103,15 @@ class RunFolder:
         with locked(self.path):
             yield
 
-    # Reading ------------------------------------------------------------------------------------------------
-
     def read_last(self) -> dict[str, Any] | None:
         """The checkpoint to resume from; None in a new folder. Raises FileExistsError: it is missing among files of a
         run; RuntimeError: it is damaged, or holds no training."""
         if self.last.exists():
             return self._read_last()
         if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
-            raise FileExistsError(
-                f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from. What "
-                "to do: restore that, or train in another folder; nothing has been changed"
-            )
+            advice = "What to do: restore that, or train in another folder; nothing has been changed"
+            there = present[0].name
+            raise FileExistsError(f"{self.path} holds a run's {there}, but no {self.last.name} to go on from. {advice}")
         return None
 
     def _read_last(self, mmap: bool = False) -> dict[str, Any]:
@@ -131,11 +124,8 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``.
-
-        Raises:
-            RuntimeError: ``last`` is damaged, or holds no training.
-        """
+        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``. Raises RuntimeError: that is
+        damaged, or holds no training."""
         files = self._files()
         if not self.last.exists():
             return files
@@ -144,8 +134,6 @@ class RunFolder:
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
-
-    # Writing ------------------------------------------------------------------------------------------------
 
     def put_best(self, content: dict[str, Any]) -> OSError | None:
         """Write the best weights. If that fails, keep them for the next ``put_last``, and return the error."""
@@ -179,11 +167,9 @@ class RunFolder:
         """Delete what killed processes were writing, and all snapshots but those of some steps."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.tmp"):
-                if not _TEMPORARY.fullmatch(path.name):
-                    continue
-                if path.is_dir():
+                if _TEMPORARY.fullmatch(path.name) and path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
-                else:  # of earlier versions
+                elif _TEMPORARY.fullmatch(path.name):  # of earlier versions
                     path.unlink(missing_ok=True)
         for path in self._files():
             if int(path.stem) not in steps:
@@ -202,25 +188,21 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
     """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
-    are read from the file when they are used.
-
-    Raises:
-        FileNotFoundError: there is none. RuntimeError: it is damaged, or not a checkpoint of a run.
-    """
+    are read from the file when they are used. Raises FileNotFoundError: there is none; RuntimeError: it is damaged, or
+    not a checkpoint of a run."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
     if file.is_char_device():
         raise RuntimeError(f"{file} is a device, which may have no end, not a checkpoint")
-    advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
     try:
         checkpoint = load(file, map_location="cpu", mmap=mmap)
         check_size(checkpoint)
     except DAMAGE as error:
         reason = str(error).removeprefix(f"cannot load {file}: ").partition(" What to do:")[0].rstrip(".")
-        raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
+        raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {ADVICE}") from error
     if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
-        raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
+        raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {ADVICE}")
     if (version := checkpoint.get("version")) != VERSION:
         other = "unknown" if version is None else short(version)
         raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
@@ -229,7 +211,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:
-        raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {advice}") from None
+        raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {ADVICE}") from None
     return checkpoint
 
 
@@ -250,9 +232,8 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
         if 0 < len(missing) < len(required):  # none of them: another rule's state, such as Muon's
             raise ValueError(f"{where} lacks {', '.join(missing)}")
         for name in starts.keys() & values.keys():
-            check_like(
-                values[name], parameters[number].detach() if isinstance(starts[name], str) else 0, f"{where}.{name}"
-            )
+            like = parameters[number].detach() if isinstance(starts[name], str) else 0
+            check_like(values[name], like, f"{where}.{name}")
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
@@ -261,10 +242,8 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
     if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
         there, now = ({name: _shown(value) for name, value in flat.items()} for flat in (old, new))
         values = [f"{name} ({there.get(name, 'missing')} there, {now.get(name, 'missing')} now)" for name in names]
-        raise ValueError(
-            f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "
-            "configuration of this one; nothing has been changed"
-        )
+        advice = "Train in another folder, or with the configuration of this one; nothing has been changed"
+        raise ValueError(f"{path} is of another configuration: {', '.join(values)}. {advice}")
 
 
 def _shown(value: Any) -> str:
@@ -279,3 +258,58 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
         inner = (_flat(v, f"{name}.{k}" if name else str(k)) for k, v in value.items())
         return {k: v for flat in inner for k, v in flat.items()}
     return {name: list(value) if isinstance(value, tuple) else value}
+
+
+# One process at a time in a folder -------------------------------------------------------------------------
+
+_handles: set[int] = set()  # that this process has opened to lock
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder, if its file system has locks (some of networks have none). The lock is the system's own: it ends
+    with the process, even if that is killed. Raises BlockingIOError: another process holds it, or another trainer."""
+    windows = sys.platform == "win32"  # it locks no folders
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
+    _handles.add(handle)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not _lock(handle):
+            if time.monotonic() >= deadline:
+                advice = "wait for it, or use another folder"
+                raise BlockingIOError(errno.EWOULDBLOCK, f"another process is training in {folder}: {advice}")
+            time.sleep(0.1)
+        yield
+    finally:
+        if handle in _handles:  # else this is a forked process
+            _handles.remove(handle)
+            os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Whether nobody else holds it. A browser's tab has one process, and no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        elif sys.platform != "emscripten":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
+def _release() -> None:
+    """Let a forked process hold nothing of its parent's."""
+    for handle in _handles:
+        os.close(handle)
+    _handles.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release)

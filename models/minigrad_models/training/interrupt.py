@@ -18,13 +18,10 @@ if sys.platform == "win32":
 
 
 class Interrupt:
-    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second
-    one interrupts.
-
-    Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main thread,
-    where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
-    one; SIGTERM ends them. At the first signal ``note`` is called with a text.
-    """
+    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second one
+    interrupts. Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main
+    thread, where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
+    one; SIGTERM ends them. At the first signal ``note`` is called with a text."""
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
         self.asked, self._owner = False, os.getpid()

@@ -47,7 +47,8 @@ class Progress(AbstractContextManager["Progress"]):
             self.rate, self.tokens, self.mark = self.tokens / max(now - self.mark, 1e-9), 0.0, now
         if not self.shown:
             return
-        if not self.estimated and self._can_estimate(seconds):
+        enough = seconds - self.first_seconds >= ESTIMATE_SECONDS and self.done - self.first >= ESTIMATE_UPDATES
+        if enough and not self.estimated:
             self.estimated = True
             self.note(f"{about(self.left(seconds))} left, as long as nothing else takes the processor's time")
         if self.bar is not None:
@@ -68,9 +69,6 @@ class Progress(AbstractContextManager["Progress"]):
         """The seconds of training that are left after so many, if updates go on as fast."""
         spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
         return min(spent / updates * (self.steps - self.done), self.limit - seconds)
-
-    def _can_estimate(self, seconds: float) -> bool:
-        return seconds - self.first_seconds >= ESTIMATE_SECONDS and self.done - self.first >= ESTIMATE_UPDATES
 
     def evaluated(self, name: str, value: float) -> None:
         """Show the metric of the last evaluation."""

@@ -30,12 +30,8 @@ PATIENT = timedelta(days=365)  # how long ranks wait while the first evaluates o
 
 
 class Ranks:
-    """The ranks of ``init_process_group``, which has to come before; without it, this process alone.
-
-    Attributes:
-        rank, count: of this process, and how many there are.
-        is_first: whether it is rank 0, which alone evaluates, writes files, and shows progress.
-    """
+    """The ranks of ``init_process_group``, which has to come before; without it, this process alone, one of ``count``.
+    Rank 0, ``is_first``, alone evaluates, writes files, and shows progress."""
 
     def __init__(self) -> None:
         there = distributed.is_initialized()
@@ -59,10 +55,6 @@ class Ranks:
             distributed.destroy_process_group(self._group)
         self._group = self._buckets = None
 
-    def of_first_if(self, condition: bool, make: Callable[[], T]) -> T | None:
-        """The same where a condition holds, which is the same on all ranks; else None."""
-        return self.of_first(make) if condition else None
-
     def send(self, tensors: Iterable[Tensor]) -> None:
         """Give all ranks the tensors of rank 0."""
         if self.count > 1:
@@ -70,20 +62,17 @@ class Ranks:
                 distributed.broadcast(tensor.detach(), src=0)
 
     def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share) -> list[Part]:
-        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order.
-
-        Raises:
-            ValueError: a weight is not positive.
-        """
+        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order. Raises
+        ValueError: a weight is not positive."""
         parts = add_gradients(model, loss, batches, step, share)
         if self.count == 1:
             return parts
         parameters = [p for p in model.parameters() if p.requires_grad]
         own = [part._replace(loss=float(part.loss)) for part in parts]
-        told: list[Any] = [None] * self.count
-        objects.all_gather_object(told, (own, [p.grad is not None for p in parameters]))
-        together = sorted((part for theirs, _ in told for part in theirs), key=lambda part: part.number)
-        used = [any(present) for present in zip(*(present for _, present in told), strict=True)]
+        gathered: list[Any] = [None] * self.count
+        objects.all_gather_object(gathered, (own, [p.grad is not None for p in parameters]))
+        together = sorted((part for theirs, _ in gathered for part in theirs), key=lambda part: part.number)
+        used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
         self._reduce(parameters, used, own[0].weight / together[0].weight)
         return together
 
@@ -111,9 +100,6 @@ class Ranks:
         for p in model.parameters():
             own = zlib.crc32(host(p.detach()).tobytes(), own)
         objects.all_gather_object(sums, own)
-        others = [rank for rank, each in enumerate(sums) if each != sums[0]]
-        if others:
-            raise RuntimeError(
-                f"the weights of rank {others[0]} differ from those of rank 0: its machine, or what the model or the "
-                "loss do besides, is not that of the others"
-            )
+        if others := [rank for rank, each in enumerate(sums) if each != sums[0]]:
+            reason = "its machine, or what the model or the loss do besides, is not that of the others"
+            raise RuntimeError(f"the weights of rank {others[0]} differ from those of rank 0: {reason}")

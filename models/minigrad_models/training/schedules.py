@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
-
-from minigrad.optim.lr_scheduler import LambdaLR, LRScheduler
 
 Schedule = Callable[[int], float]
 
@@ -31,11 +28,12 @@ def cosine(warmup: int, steps: int, final: float = 0.0) -> Schedule:
     if not 0 <= final <= 1:
         raise ValueError(f"cosine: final must lie in [0, 1], not {final}")
 
-    def fall(e: int) -> float:
-        half = 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
-        return final + (1 - final) * half
+    def rate(e: int) -> float:
+        if e < warmup:
+            return (e + 1) / warmup
+        return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
 
-    return lambda e: (e + 1) / warmup if e < warmup else fall(e)
+    return rate
 
 
 def linear(warmup: int, steps: int) -> Schedule:
@@ -45,38 +43,19 @@ def linear(warmup: int, steps: int) -> Schedule:
 
 
 def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
-    """``inverse_sqrt``, whose last part is a line to zero at ``steps``.
-
-    Such a "cooldown" ends a run of any length as well as a cosine does, while the rate before it does not
-    depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5). The line takes ``decay_fraction`` of
-    all updates; ValueError if it begins within the rise.
-    """
+    """``inverse_sqrt``, whose last part is a line to zero at ``steps``. Such a "cooldown" ends a run of any length as
+    well as a cosine does, while the rate before it does not depend on that length (Zhai et al. 2022, arXiv 2106.04560,
+    section 3.5). The line takes ``decay_fraction`` of all updates; ValueError if it begins within the rise."""
     if not 0 <= decay_fraction <= 1:
         raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")
     _check("inverse_sqrt_with_decay", warmup, steps)
     begin = steps - round(decay_fraction * steps)
     if begin < warmup:
-        raise ValueError(
-            f"inverse_sqrt_with_decay: the last {decay_fraction:g} of {steps} steps begin "
-            f"before the {warmup} of the warmup end"
-        )
+        last = f"the last {decay_fraction:g} of {steps} steps begin before the {warmup} of the warmup end"
+        raise ValueError(f"inverse_sqrt_with_decay: {last}")
     before = inverse_sqrt(warmup)
 
-    def decay(e: int) -> float:
-        return before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
-
-    return lambda e: before(e) if e < begin else decay(e)
-
-
-def resume(schedule: LRScheduler, state: dict[str, Any]) -> None:
-    """Continue a schedule from its ``state_dict``.
-
-    A LambdaLR may have a new function, for another number of steps: its rate holds from the next update on,
-    where the optimiser's state still has the rate of the old one.
-    """
-    schedule.load_state_dict(state)
-    if isinstance(schedule, LambdaLR):
-        schedule._update_lr(schedule.last_epoch)
+    return lambda e: before(min(e, begin)) * min(1.0, max(0.0, (steps - e) / max(1, steps - begin)))
 
 
 def _check(name: str, warmup: int, steps: int) -> None:

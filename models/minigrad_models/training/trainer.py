@@ -7,29 +7,29 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from minigrad.backend.compiled import store
 from minigrad.nn.module import Module
-from minigrad.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from minigrad.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 from minigrad.optim.optimizer import Optimizer
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
-from minigrad.serialization.schema import check_like
 
+from ..text.schema import check_like
 from . import randomness
 from .averaging import moving_average
 from .batches import Batches, Stream
-from .checkpoints import DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
+from .checkpoints import ADVICE, DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
 from .interrupt import Interrupt
 from .log import Board, Log
 from .progress import LOST, Progress
 from .ranks import Ranks
-from .schedules import resume
 from .trainer_settings import FIXED, METRIC, Settings, State, Window
-from .update import Loss, Part, Share, Updated, update
+from .update import Loss, Share, Updated, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Due:
-    """What rank 0 finds due before an update; all ranks do it together."""
+    """What is due before an update, by rank 0; all ranks do it together."""
 
     over: Reason | None
     asked: bool  # to stop
@@ -103,8 +103,7 @@ class Trainer:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
-    Raises:
-        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation.
+    Raises TypeError: ``schedule`` is no LRScheduler, or needs a metric; ValueError: patience without evaluation.
     """
 
     def __init__(
@@ -124,10 +123,7 @@ class Trainer:
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
         if isinstance(schedule, ReduceLROnPlateau):
-            raise TypeError(
-                "a ReduceLROnPlateau cannot be the schedule: it steps with a metric, and the "
-                "schedule after each update, without one"
-            )
+            raise TypeError("a ReduceLROnPlateau cannot be the schedule: it steps with a metric, others without one")
         if settings.patience is not None and evaluate is None:
             raise ValueError("patience counts evaluations, and there are none: give evaluate")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
@@ -145,41 +141,34 @@ class Trainer:
         for, and not installed."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
-            raise ValueError(
-                f"{ranks} ranks share the batches of an update, of which there are {accumulate}: set accumulate to "
-                f"{ranks} or a multiple of it"
-            )
+            there = f"{ranks} ranks share the batches of an update, of which there are {accumulate}"
+            raise ValueError(f"{there}: set accumulate to {ranks} or a multiple of it")
         if ranks > 1 and self.carried is not None:
             raise ValueError("there must be one rank: what one update hands to the next stays in one process")
         if self.settings.tensorboard and self.ranks.is_first:
             from minigrad.utils.tensorboard import SummaryWriter as SummaryWriter
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
-        """Train to the end, from where an earlier call stopped. The model then has the last weights.
-
-        Ctrl-C and SIGTERM finish the update, save, and return; a second signal interrupts at once.
-
-        Args:
-            begun: called when the folder is held and its checkpoint has been accepted, before the first step.
-
-        Raises:
-            ValueError: as ``check``, or the run in the folder has another configuration. ImportError: as ``check``.
-            OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
-            RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
-        """
+        """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
+        finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder is
+        held and its checkpoint has been accepted, before the first step. Raises ValueError: as ``check``, or the run in
+        the folder has another configuration; ImportError: as ``check``; OSError: the folder cannot be written to, or
+        the last save failed for ``retry_seconds``; RuntimeError: its checkpoint is damaged, or a loss or a gradient is
+        not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as held:
             self.ranks.of_first(lambda: held.enter_context(self.folder.held()))
             self._restore()
-            self.ranks.of_first_if(begun is not None, lambda: begun and begun())
+            if begun is not None:
+                self.ranks.of_first(begun)
             if not self.model.training:  # else its modules keep their modes
                 self.model.train()
             state, settings = self.state, self.settings
             over = self.ranks.of_first(self._over) or self._impatient()
             if over and not self._evaluation_due(True):
-                message = f"{self.folder.path} holds a finished training of {state.step:,} steps"
                 if first:
+                    message = f"{self.folder.path} holds a finished training of {state.step:,} steps"
                     with suppress(*LOST):
                         print(f"{message}; to begin another, give another folder", file=sys.stderr)
                 return self._outcome(over)
@@ -199,8 +188,9 @@ class Trainer:
     # The loop -----------------------------------------------------------------------------------------------
 
     def _run(self) -> Outcome:
+        state = self.state
         if self.ranks.is_first:
-            self.state.lines = self._log.lines  # fewer, if the log was deleted
+            state.lines = self._log.lines  # fewer, if the log was deleted
         self._pending: Updated | None = None
         reason: Reason | None = None
         while not reason:
@@ -209,7 +199,15 @@ class Trainer:
                 self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
             if due.asked:
                 break
-            self._snapshot_evaluate_save(due)
+            if due.snapshot:
+                state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
+                if self.ranks.is_first:
+                    self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
+            if due.evaluation:
+                state.evaluated, state.best, state.best_step, state.bad = self.ranks.of_first(self._evaluate)
+            if due.save:
+                self._consolidate()
+                self.ranks.of_first(self._save)
             reason = due.over or self._impatient()
             if not reason:
                 self._update()
@@ -219,9 +217,19 @@ class Trainer:
         return self._outcome(reason or "interrupted")
 
     def _due(self) -> Due:
+        state, settings, step = self.state, self.settings, self.state.step
         over = self._over()
-        snapshot, evaluation = self._snapshot_due(), self._evaluation_due(over is not None)
-        return Due(over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or self._save_due())
+        every = settings.snapshot_every or settings.evaluate_every
+        snapshot = settings.keep_snapshots > 0 and step > 0 and step % every == 0 and step not in state.snapshots
+        evaluation = self._evaluation_due(over is not None)
+        by_step = settings.save_every is not None and step % settings.save_every == 0
+        by_time = settings.save_seconds is not None and time.monotonic() - self._saved_at >= settings.save_seconds
+        save = step != self._saved_step and (by_step or by_time)
+        return Due(over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or save)
+
+    def _evaluation_due(self, last: bool) -> bool:
+        due = last or self.state.step % self.settings.evaluate_every == 0
+        return due and self.evaluate is not None and self.state.evaluated != self.state.step
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -234,8 +242,7 @@ class Trainer:
         return "patience" if patience is not None and self.state.bad >= patience else None
 
     def _outcome(self, reason: Reason) -> Outcome:
-        state = self.state
-        return Outcome(reason, state.step, state.seconds, state.best, state.best_step)
+        return Outcome(reason, self.state.step, self.state.seconds, self.state.best, self.state.best_step)
 
     def _seconds(self) -> float:
         """The seconds of training up to now, also in the state."""
@@ -251,9 +258,10 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         batches = (stream.take() for _ in range(settings.accumulate))
-        done = update(
-            self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._add_gradients
-        )
+        seed = settings.seed if settings.accumulate > 1 else None  # each batch has random numbers of its own
+        share = Share(self.ranks.rank, self.ranks.count, seed, settings.accumulate)
+        add = partial(self.ranks.add_gradients, share=share)
+        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, add)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -279,12 +287,6 @@ class Trainer:
             self.state.window.add(loss, done.weight, norm)
             self._bar.advance(loss, done.weight, self._seconds())
 
-    def _add_gradients(self, batches: Iterable[Any], step: int) -> list[Part]:
-        """With several batches, each has random numbers of its own, whoever computes it."""
-        seed = self.settings.seed if self.settings.accumulate > 1 else None
-        share = Share(self.ranks.rank, self.ranks.count, seed, self.settings.accumulate)
-        return self.ranks.add_gradients(self.model, self.loss, batches, step, share)
-
     def _write(self, entries: dict[str, Any]) -> None:
         """A line of the log: the position of the training, and some entries."""
         state = self.state
@@ -294,34 +296,11 @@ class Trainer:
         state.lines = self._log.lines
         self._board.add(entries, state.step)
 
-    def _snapshot_evaluate_save(self, due: Due) -> None:
-        """The snapshot, the evaluation and the checkpoint that are due at this step."""
-        state, settings = self.state, self.settings
-        if due.snapshot:
-            state.snapshots = [*state.snapshots, state.step][-settings.keep_snapshots :]
-            if self.ranks.is_first:
-                self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
-        if due.evaluation:
-            known = self.ranks.of_first(self._evaluate)
-            state.evaluated, state.best, state.best_step, state.bad = known
-        if due.save:
-            self._consolidate()
-            self.ranks.of_first(self._save)
-
     def _consolidate(self) -> None:
         """Before a checkpoint: the weights of all ranks are equal, and rank 0 has the whole state of the optimiser."""
         self.ranks.check_equal(self.model)
         if isinstance(self.optimizer, ZeroRedundancyOptimizer):
             self.optimizer.consolidate_state_dict()
-
-    def _snapshot_due(self) -> bool:
-        settings, step = self.settings, self.state.step
-        every = settings.snapshot_every or settings.evaluate_every
-        return settings.keep_snapshots > 0 and step > 0 and step % every == 0 and step not in self.state.snapshots
-
-    def _evaluation_due(self, last: bool) -> bool:
-        due = last or self.state.step % self.settings.evaluate_every == 0
-        return due and self.evaluate is not None and self.state.evaluated != self.state.step
 
     def _evaluate(self) -> tuple[int, float | None, int, int]:
         """Evaluate, and save the weights if they are the best. Returns what the state then says of evaluations."""
@@ -331,10 +310,8 @@ class Trainer:
         with randomness.undisturbed(model):
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
-            raise ValueError(
-                f"the evaluation gives {', '.join(metrics) or 'nothing'}, but not "
-                f"{settings.metric!r}, which the settings name as their metric"
-            )
+            results = ", ".join(metrics) or "nothing"
+            raise ValueError(f"the evaluation gives {results}, but not {settings.metric!r}, the metric of the settings")
         value = metrics[settings.metric]
         best = settings.better(value, state.best)
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
@@ -362,7 +339,7 @@ class Trainer:
             "averaged": None if self.averaged is None else self.averaged.state_dict(),
             "random": randomness.positions(),
             "training": asdict(self.state),
-            "settings": self.settings.as_dict(),
+            "settings": asdict(self.settings),
             **({} if self.carried is None else {"carried": self.carried.state_dict()}),
         }
 
@@ -374,7 +351,7 @@ class Trainer:
             return
         with self._blaming_checkpoint():
             self._take_over(checkpoint)
-        if any(checkpoint["settings"][name] != self.settings.as_dict()[name] for name in METRIC):
+        if any(checkpoint["settings"][name] != asdict(self.settings)[name] for name in METRIC):
             self.state.best, self.state.best_step, self.state.bad = None, 0, 0
         if self.ranks.is_first:
             self.folder.clean(self.state.snapshots)
@@ -387,9 +364,9 @@ class Trainer:
         if checkpoint is None:
             return None
         with self._blaming_checkpoint():
-            saved = Settings(**checkpoint["settings"]).as_dict()  # older checkpoints lack what has a default
+            saved = asdict(Settings(**checkpoint["settings"]))  # older checkpoints lack what has a default
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
-        here = _identity(self.extra, self.settings.as_dict(), self.schedule, self.carried)
+        here = _identity(self.extra, asdict(self.settings), self.schedule, self.carried)
         check_same(self.folder.last, there, here)
         return {**checkpoint, "settings": saved}
 
@@ -400,7 +377,9 @@ class Trainer:
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         if self.schedule is not None:
             check_like(checkpoint["schedule"], self.schedule.state_dict(), "schedule", complete=False)
-            resume(self.schedule, checkpoint["schedule"])
+            self.schedule.load_state_dict(checkpoint["schedule"])
+            if isinstance(self.schedule, LambdaLR):  # it may have a new function, for another number of steps
+                self.schedule._update_lr(self.schedule.last_epoch)  # the optimiser has the rate of the old one
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
         if self.carried is not None:
@@ -415,8 +394,7 @@ class Trainer:
         try:
             yield
         except DAMAGE as error:
-            advice = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
-            raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {advice}") from error
+            raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {ADVICE}") from error
 
     def _begin(self) -> None:
         """Begin a run, with a first checkpoint, which shows that one can be written and read."""
@@ -437,17 +415,9 @@ class Trainer:
             self.folder.last.unlink()
             if not isinstance(error.__cause__, pickle.UnpicklingError):
                 raise
-            raise TypeError(
-                "a part of the training is not plain data, and could not be loaded again: look "
-                "at extra, and at the states of the optimizer and the schedule "
-                f"({error.__cause__})"
-            ) from error
-
-    def _save_due(self) -> bool:
-        settings, step = self.settings, self.state.step
-        is_step = settings.save_every is not None and step % settings.save_every == 0
-        is_late = settings.save_seconds is not None and time.monotonic() - self._saved_at >= settings.save_seconds
-        return step != self._saved_step and (is_step or is_late)
+            fault = "a part of the training is not plain data, and could not be loaded again"
+            advice = "look at extra, and at the states of the optimizer and the schedule"
+            raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
 
     def _save(self) -> None:
         """Save; if that fails, warn: the next save tries again."""

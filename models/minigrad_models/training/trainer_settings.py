@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
@@ -40,8 +40,7 @@ class Settings:
         unit: what the weights of losses count, for the progress: "tokens", "pictures".
         retry_seconds: how long the last save waits for room on a full disk before it fails.
 
-    Raises:
-        ValueError: a number out of range.
+    Raises ValueError: a number out of range.
     """
 
     steps: int
@@ -79,15 +78,9 @@ class Settings:
         if not (optional and value is None) and not holds(value):
             raise ValueError(f"{name} must {rule}, not {value!r}")
 
-    def as_dict(self) -> dict[str, Any]:
-        """All settings by name."""
-        return asdict(self)
-
     def better(self, value: float, than: float | None) -> bool:
         """Whether a metric is better than the best so far; NaN never is."""
-        if value != value:
-            return False
-        return than is None or (value < than if self.mode == "min" else value > than)
+        return value == value and (than is None or (value < than if self.mode == "min" else value > than))
 
 
 def _is_whole(value: Any) -> bool:
@@ -104,7 +97,6 @@ class Window:
     norm: float = 0.0
 
     def add(self, loss: float, tokens: float, norm: float) -> None:
-        """Count one update."""
         self.updates += 1
         self.loss += loss * tokens
         self.tokens += tokens

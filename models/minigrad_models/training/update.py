@@ -28,15 +28,9 @@ class Part(NamedTuple):
 
 
 class Updated:
-    """An update: the weight of its batches, their mean loss, and the norm of the gradient.
-
-    A GPU has yet to compute the loss and the norm. Reading them waits for it: after the next update has been launched,
-    that costs nothing.
-
-    Attributes:
-        weight: of all batches.
-        is_known: whether reading does not wait, because all is on the CPU.
-    """
+    """An update: the weight of all its batches, their mean loss, and the norm of the gradient. A GPU has yet to compute
+    the latter two. Reading them waits for it: after the next update has been launched, that costs nothing; nor does it
+    where all is on the CPU, ``is_known``."""
 
     def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
         self.weight, self.step = sum(part.weight for part in parts), step
@@ -59,16 +53,11 @@ class Updated:
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("norm of the gradient", norm)):
             if not math.isfinite(value):
-                harm = "the weights and earlier checkpoints are unharmed"
-                if not self.is_known:
-                    harm = (
-                        "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints "
-                        "are unharmed"
-                    )
-                raise RuntimeError(
-                    f"the {name} is {value} in step {self.step}; {harm}. Try a lower learning rate, a longer warmup, "
-                    "or a smaller clip; minigrad.autograd.detect_anomaly() names the op that made the first such number"
-                )
+                late = "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints"
+                harm = "the weights and earlier checkpoints" if self.is_known else late
+                advice = "Try a lower learning rate, a longer warmup, or a smaller clip"
+                tool = "minigrad.autograd.detect_anomaly() names the op that made the first such number"
+                raise RuntimeError(f"the {name} is {value} in step {self.step}; {harm} are unharmed. {advice}; {tool}")
         return loss, norm
 
 
@@ -82,11 +71,9 @@ def _later(value: Any) -> Callable[[], float]:
 
 @dataclass(frozen=True)
 class Share:
-    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on.
-
-    With a seed, each batch is fetched and used with random numbers that depend on it, the step and the batch's number
-    alone: not on who computes it. ``total`` is then the number of batches of all ranks.
-    """
+    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on. With a seed, each batch is
+    fetched and used with random numbers that depend on it, the step and the batch's number alone: not on who computes
+    it. ``total`` is then the number of batches of all ranks."""
 
     rank: int = 0
     count: int = 1
@@ -101,24 +88,15 @@ def update(
     batches: Iterable[Any],
     clip: float | None,
     step: int,
-    gradients: Callable[[Iterable[Any], int], list[Part]] | None = None,
+    gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
-    """Change the weights by the gradient of the mean loss of all batches.
-
-    Each batch counts by its weight (target tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up
-    to rounding. Gradients are added with weights relative to the first, which leaves the gradient of a single
-    batch unchanged to the bit.
-
-    Args:
-        loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
-        gradients: adds up the gradients of the batches of a step, perhaps over several ranks, and returns their parts.
-
-    Raises:
-        RuntimeError: the loss or the norm is not finite; the weights are unchanged. On a GPU, reading them raises.
-        ValueError: a weight is not positive.
-    """
+    """Change the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
+    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up to rounding. Gradients are added with weights
+    relative to the first, which leaves the gradient of a single batch unchanged to the bit: by ``gradients``, which is
+    ``add_gradients`` or that of several ranks. Raises RuntimeError: the loss or the norm is not finite in ``step``; the
+    weights are unchanged (on a GPU, reading them raises); ValueError: a weight is not positive."""
     optimizer.zero_grad()
-    parts = gradients(batches, step) if gradients else add_gradients(model, loss, batches, step)
+    parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     present = [p.grad for p in parameters if p.grad is not None]
     factor = parts[0].weight / sum(part.weight for part in parts)
@@ -135,11 +113,8 @@ def update(
 
 
 def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
-    """Add up the gradients of one rank's batches, with weights relative to the first of them.
-
-    Raises:
-        ValueError: a weight is not positive.
-    """
+    """Add up the gradients of one rank's batches, with weights relative to the first of them. Raises ValueError: a
+    weight is not positive."""
     parts: list[Part] = []
     for number, batch in _seeded(batches, step, share):
         if number % share.count != share.rank:

@@ -12,10 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .translator import Attention as Attention
-    from .translator import Hypothesis as Hypothesis
-    from .translator import Translation as Translation
-    from .translator import Translator as Translator
+    from .translator import Attention, Hypothesis, Translation, Translator
 
 __all__ = ["Attention", "Hypothesis", "Translation", "Translator"]
 

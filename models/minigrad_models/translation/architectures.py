@@ -6,7 +6,6 @@ import inspect
 from typing import Any, NamedTuple
 
 from ..programs import models
-from ..programs.models import check_memory as check_memory
 from ..text import TokenizerPair
 from . import conv_seq2seq, seq2seq, transformer
 from .encoder_decoder import TranslationModel
@@ -46,7 +45,7 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
     """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
     source_vocabulary = None if tokenizers.joint else len(tokenizers.source)
     config = configuration(sizes, len(tokenizers.target), source_vocabulary)
-    check_memory(config.size(), device)
+    models.check_memory(config.size(), device)
     model: TranslationModel = ARCHITECTURES[sizes.model].model(config)
     return model.to(device)
 

@@ -9,63 +9,49 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..text.tokenizer import BOS, PAD
-from .decoding import Plain
-from .encoder_decoder import TranslationModel, embedding_shapes
+from ..text.tokenizer import PAD
+from .encoder_decoder import Configuration, TranslationModel
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
 
 
-class Config:
-    """The hyperparameters of a convolutional translator.
+@dataclass
+class Config(Configuration):
+    """The hyperparameters of a convolutional translator, see ``Configuration``.
 
     Args:
-        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
         d_model: D, the width of the embeddings.
         hidden: H, the width of the layers.
         layers: of the encoder, and of the decoder.
         kernel: K, an odd number of tokens that a layer mixes.
         dropout: the probability that dropout zeroes an element of an embedding or of a layer's input.
-        positions: tokens of the longest sentence.
-        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
 
-    Raises:
-        ValueError: an even kernel; a dropout that is no probability.
+    Raises ValueError: an even kernel; a dropout that is no probability.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        d_model: int = 256,
-        hidden: int = 256,
-        layers: int = 4,
-        kernel: int = 3,
-        dropout: float = 0.1,
-        positions: int = 1024,
-        source_vocabulary: int | None = None,
-    ) -> None:
-        if kernel < 1 or kernel % 2 == 0:
-            raise ValueError(f"kernel has to be an odd number of tokens, not {kernel}")
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout has to be between 0 and 1, not {dropout}")
-        self.vocabulary, self.d_model, self.hidden, self.layers = vocabulary, d_model, hidden, layers
-        self.kernel, self.dropout, self.positions = kernel, dropout, positions
-        self.source_vocabulary = source_vocabulary
+    vocabulary: int
+    d_model: int = 256
+    hidden: int = 256
+    layers: int = 4
+    kernel: int = 3
+    dropout: float = 0.1
+    positions: int = 1024
+    source_vocabulary: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return dict(vars(self))
+    def __post_init__(self) -> None:
+        if self.kernel < 1 or self.kernel % 2 == 0:
+            raise ValueError(f"kernel has to be an odd number of tokens, not {self.kernel}")
+        self.check_dropouts()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of some weights, which tell all sizes that take memory."""
         return {
-            **embedding_shapes(self),
+            **self.embedding_shapes(),
             "positions.weight": (self.positions, self.d_model),
             f"encoder.{self.layers - 1}.convolution.weight": (2 * self.hidden, self.hidden, self.kernel),
         }
@@ -79,12 +65,8 @@ class Config:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder leaves to the decoder: (B, S, D) each.
-
-    Attributes:
-        keys: z, with which states of the decoder are compared.
-        values: z + e, the words themselves beside their surroundings.
-    """
+    """What the encoder leaves to the decoder, (B, S, D) each: ``keys`` z, with which states of the decoder are
+    compared, and ``values`` z + e, the words themselves beside their surroundings."""
 
     keys: Tensor
     values: Tensor
@@ -142,16 +124,10 @@ class ConvSeq2Seq(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, source: bool = False) -> Tensor:
-        """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D).
-
-        Raises:
-            ValueError: the sentence is longer than the model's positions.
-        """
+        """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D). Raises ValueError: the
+        sentence is longer than the model's positions."""
         length = tokens.shape[1]
-        if length > self.config.positions:
-            raise ValueError(
-                f"a sentence of {length} tokens is longer than the model's {self.config.positions} positions"
-            )
+        self.check_length(length)
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
@@ -183,12 +159,6 @@ class ConvSeq2Seq(TranslationModel):
     def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
         """See ``TranslationModel``: (layers, 1, B, T, S)."""
         return mg.stack(self.look(target, memory, mask)[1])[:, None]
-
-    @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> Plain:
-        """See ``TranslationModel``; each step runs over all tokens so far."""
-        memory, mask = self.encode(source)
-        return Plain(self, mg.full((len(source), 1), BOS, device=source.device), memory, mask)
 
 
 def initialise(module: nn.Module) -> None:

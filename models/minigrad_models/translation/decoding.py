@@ -1,18 +1,15 @@
-"""Decoding a translation token by token: from scratch at each step, or with what can be kept.
+"""Decoding a translation token by token with what can be kept: the keys and values of the tokens so far (see
+``cache``), and those of the source, for cross-attention, which are computed once. ``Plain`` keeps nothing.
 
-``Cached`` keeps the keys and values of the tokens so far (see ``cache``), and computes those of the source, for
-cross-attention, once.
-
-Shapes: N rows, that is B sentences times W beams (W is 1 without beam search), T tokens so far, S source
-length, D model width, H heads, V vocabulary.
+Shapes: N rows, that is B sentences times W beams (W is 1 without beam search), T tokens so far, S source length, D
+model width, H heads, V vocabulary.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
 
-from minigrad import Tensor, nn, no_grad
+from minigrad import Tensor, no_grad
 from minigrad.autograd.tape import wrap
 from minigrad.backend.dtype import Array
 from minigrad.nn import functional as F
@@ -20,59 +17,15 @@ from minigrad.ops.attention import attention_weights
 
 from ..architectures.layers import DecoderLayer
 from ..generation.cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
+from .encoder_decoder import Plain as Plain
 from .encoder_decoder import TranslationModel
-
-
-class Model(Protocol):
-    """The parts of a transformer that its cache uses."""
-
-    embedding: nn.Embedding
-    decoder: nn.ModuleList
-    decoder_norm: nn.Module
-
-    def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """Tokens (N, T), the first at position ``start`` -> inputs of the decoder (N, T, D)."""
-
-
-class Plain:
-    """The definition: at each step the decoder runs over all tokens so far.
-
-    Args:
-        model: any translation model.
-        start: the first token of each sentence (B, 1).
-        memory: the encoded sentences, indexed by sentence. mask: True at their tokens (B, 1, 1, S).
-    """
-
-    def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
-        self.model, self.start = model, start
-        self.memory, self.mask = memory, mask  # of N rows from now on
-
-    @no_grad()
-    def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
-        self.tokens = tokens
-        states = self.model.decode(tokens, self.memory, self.mask)
-        return F.linear(states[:, -1], self.model.embedding.weight)
-
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
-        self.memory, self.mask = self.memory[rows], self.mask[rows]
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S): the mean over the last layer's heads."""
-        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
-        return weights[-1, :, :, -1].mean(0)
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0]
 
 
 class Cached:
     """The same logits with a cache: each call of ``next_logits`` must add one token."""
 
     @no_grad()
-    def __init__(self, model: Model, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+    def __init__(self, model: TranslationModel, start: Tensor, memory: Tensor, mask: Tensor) -> None:
         self.model, self.start, self.mask = model, start, mask
         self.beam_size, self.length = 1, 0  # W; tokens seen so far
         padding = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
@@ -108,13 +61,8 @@ class Cached:
 
 
 class CachedLayer:
-    """A decoder layer, with the keys and values of its attentions.
-
-    Attributes:
-        keys, values: of the source (B, H, S, D/H), which the W beams of a sentence share.
-        beam_size: W.
-        queries: the last queries to the source (B, H, W, D/H).
-    """
+    """A decoder layer, with the keys and values of its attentions: those of the source (B, H, S, D/H) are shared by the
+    W beams of a sentence, whose last ``queries`` to them it keeps (B, H, W, D/H)."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention

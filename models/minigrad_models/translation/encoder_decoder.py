@@ -13,20 +13,71 @@ from minigrad.nn import functional as F
 
 from ..generation import beam_search as generate
 from ..generation.beam_search import AttentiveDecoder, MaxLength
-from ..text.tokenizer import PAD
-from .r_drop import r_drop_loss
+from ..text.tokenizer import BOS, PAD
+
+
+class Configuration:
+    """What the hyperparameters of all translators have: ``vocabulary``, V, the entries of the vocabulary of both
+    languages, or of the target's alone; ``source_vocabulary``, those of the source's, None if the languages share one;
+    ``d_model``, D; ``positions``, the tokens of the longest sentence; and dropouts, which are probabilities. Subclasses
+    are dataclasses, and raise ValueError for values that cannot be."""
+
+    vocabulary: int
+    source_vocabulary: int | None
+    d_model: int
+    positions: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The arguments by name, for a checkpoint."""
+        return dict(vars(self))
+
+    def check_dropouts(self) -> None:
+        """Raise ValueError: a dropout is no probability."""
+        for name, p in vars(self).items():
+            if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
+                raise ValueError(f"{name} has to be between 0 and 1, not {p}")
+
+    def embedding_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the embeddings, by name."""
+        sizes = {"embedding.weight": self.vocabulary, "source_embedding.weight": self.source_vocabulary}
+        return {name: (size, self.d_model) for name, size in sizes.items() if size is not None}
+
+
+class Plain:
+    """The definition: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are
+    the encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
+
+    def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
+        self.model, self.start = model, start
+        self.memory, self.mask = memory, mask  # of N rows from now on
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T) -> logits of the next token (N, V)."""
+        self.tokens = tokens
+        states = self.model.decode(tokens, self.memory, self.mask)
+        return F.linear(states[:, -1], self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n."""
+        self.memory, self.mask = self.memory[rows], self.mask[rows]
+
+    def attention(self) -> Tensor:
+        """The attention of the last token to each source token (N, S): the mean over the last layer's heads."""
+        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
+        return weights[-1, :, :, -1].mean(0)
+
+    def source_mask(self) -> Tensor:
+        """True at source tokens, False at padding (N, S)."""
+        return self.mask[:, 0, 0]
 
 
 class TranslationModel(nn.Module):
-    """From source and target tokens to the next target token.
+    """From source and target tokens to the next target token. One matrix is the target's embedding and the last linear
+    layer (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding. ``config`` has
+    ``positions``, the tokens of the longest sentence, too."""
 
-    One matrix is the target's embedding and the last linear layer (Press and Wolf 2017, arXiv 1608.05859); a separate
-    source vocabulary has a separate embedding.
-
-    Args:
-        config: has ``vocabulary`` (V), ``source_vocabulary`` (None if the languages share one), ``d_model`` (D), and
-            ``positions``, the tokens of the longest sentence.
-    """
+    CACHED: type[Any] = Plain  # the decoder that keeps what does not change from token to token
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -41,6 +92,11 @@ class TranslationModel(nn.Module):
         embedded: Tensor = (self.source_embedding if separate else self.embedding)(tokens)
         return embedded
 
+    def check_length(self, length: int) -> None:
+        """Raise ValueError: a sentence is longer than the model's positions."""
+        if length > (most := self.config.positions):
+            raise ValueError(f"a sentence of {length} tokens is longer than the model's {most} positions")
+
     def encode(self, source: Tensor) -> tuple[Any, Tensor]:
         """Source tokens (B, S) -> memory, which ``decode`` reads, and its mask (B, 1, 1, S), True at tokens."""
         raise NotImplementedError
@@ -52,13 +108,13 @@ class TranslationModel(nn.Module):
     def check_attention(self) -> None:
         """Raises ValueError: the model has no attention."""
 
+    @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
         """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
-
         Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
-        for all tokens anew.
-        """
-        raise NotImplementedError
+        for all tokens anew."""
+        kind = self.CACHED if cached and not self.training else Plain
+        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
     def cross_attention(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
         """``attention`` after ``encode``: (layers, H, B, T, S)."""
@@ -76,13 +132,10 @@ class TranslationModel(nn.Module):
         r_drop: float = 0.0,
         read: Tensor | None = None,
     ) -> Tensor:
-        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar.
-
-        Args:
-            source: (B, S). target: from BOS on (B, T).
-            r_drop: α of R-Drop; above 0 the batch goes through the model twice, see ``r_drop_loss``.
-            read: the decoder's input (B, T - 1); by default ``target`` without its last token.
-        """
+        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar. Source tokens
+        are (B, S), target tokens from BOS on (B, T). ``read`` is the decoder's input (B, T - 1), by default the target
+        without its last token. With ``r_drop``, the α of R-Drop, above 0 the batch goes through the model twice, see
+        ``r_drop_loss``."""
         read = target[:, :-1] if read is None else read
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
@@ -98,14 +151,9 @@ class TranslationModel(nn.Module):
 
     @mg.no_grad()
     def attention(self, source: Tensor, target: Tensor) -> Tensor:
-        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S).
-
-        Returns:
-            The weights of cross-attention (layers, H, B, T, S); they sum to 1 over S and are 0 at padding.
-        """
+        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S): the weights of
+        cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
         return self.cross_attention(target, *self.encode(source))
-
-    # Decoding -----------------------------------------------------------------------------------------------
 
     @mg.no_grad()
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
@@ -138,10 +186,8 @@ class TranslationModel(nn.Module):
         coverage_penalty: float = 0.0,
         cached: bool = True,
     ) -> Tensor:
-        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS.
-
-        ``generate.beam_search`` describes the arguments, and returns all beams with their scores.
-        """
+        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS. ``generate.beam_search``
+        describes the arguments, and returns all beams with their scores."""
         decoder = self.begin(source, cached)
         beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
         return pad([beam[0].tokens for beam in beams], source.device)
@@ -152,10 +198,29 @@ class TranslationModel(nn.Module):
         return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
 
 
-def embedding_shapes(config: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes of the embeddings, by name."""
-    sizes = {"embedding.weight": config.vocabulary, "source_embedding.weight": config.source_vocabulary}
-    return {name: (size, config.d_model) for name, size in sizes.items() if size is not None}
+def r_drop_loss(
+    states: Tensor, weight: Tensor, target: Tensor, alpha: float, label_smoothing: float = 0.0, ignore_index: int = -100
+) -> Tensor:
+    """R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout masks should agree. It is half
+    the loss of the paper's equation 4; with α = 0 it is the mean cross-entropy:
+
+        mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
+
+    over the tokens that are not ``ignore_index`` (padding). P₁ and P₂ are softmax(states · weightᵀ) of the two passes:
+    the states of a batch of B sentences that contains each sentence twice (2B, T, D), the weight of the last linear
+    layer (V, D); the target is (B, T). If there is no token, the mean is NaN, as in ``cross_entropy``, and the
+    gradients are zero. Raises ValueError: α is negative.
+    """
+    if not alpha >= 0:
+        raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")
+    counts = target != ignore_index
+    both, counted = mg.cat([half[counts] for half in states.chunk(2)]), target[counts]  # (2N, D), (N,)
+    entropy = F.linear_cross_entropy(both, weight, mg.cat((counted, counted)), label_smoothing=label_smoothing)
+    log_p = F.linear(both, weight).log_softmax(-1)
+    first, second = log_p.reshape(2, len(counted), len(weight))  # (2N, V) -> (N, V) each
+    # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(ln P₁ - ln P₂)
+    divergence = ((first.exp() - second.exp()) * (first - second)).sum() / (len(counted) or float("nan"))
+    return entropy + divergence * (alpha / 4)
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:

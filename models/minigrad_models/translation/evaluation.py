@@ -8,26 +8,21 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from minigrad.serialization.source import replaced
 
 from ..text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf, tokenizer_for
 
+if TYPE_CHECKING:
+    from .translator import Translation
+
 LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
+SPANS = [f"up to {LENGTHS[0]}", *(f"{a + 1} to {b}" for a, b in pairwise(LENGTHS)), f"{LENGTHS[-1] + 1} and more"]
 SHOWN = 300  # characters of a sentence that are printed
 MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which takes 400 MB for so many
-
-
-class Translated(Protocol):
-    """The parts of a translation that a report needs (see translator.py)."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def text(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -42,43 +37,27 @@ class Sentence:
 
 @dataclass(frozen=True)
 class LengthRow:
-    """A row of the table: sentences of similar length.
+    """A row of the table: sentences of similar length."""
 
-    Attributes:
-        words: of their sources.
-        sentences: their number.
-        bleu: of all of them.
-        length_ratio: tokens of the translations over tokens of the references.
-    """
-
-    words: str
-    sentences: int
-    bleu: float
-    length_ratio: float
+    words: str  # of their sources
+    sentences: int  # their number
+    bleu: float  # of all of them
+    length_ratio: float  # tokens of the translations over tokens of the references
 
 
 @dataclass(frozen=True)
 class Report:
-    """A report on a set of translations.
-
-    Attributes:
-        sentences, exact, empty: the number of all, of those equal to their reference, and of empty ones.
-        bleu, chrf: of all sentences.
-        moses: BLEU as papers on Multi30k report it, or None.
-        by_length: from short to long.
-        worst: the lowest chrF first.
-        notes: on parts that are missing.
-    """
+    """A report on a set of translations."""
 
     sentences: int
-    exact: int
+    exact: int  # equal to their reference
     empty: int
     bleu: Score
     chrf: Score
-    moses: Score | None
-    by_length: list[LengthRow]
-    worst: list[Sentence]
-    notes: list[str] = field(default_factory=list)
+    moses: Score | None  # BLEU as papers on Multi30k report it
+    by_length: list[LengthRow]  # from short to long
+    worst: list[Sentence]  # the lowest chrF first
+    notes: list[str] = field(default_factory=list)  # on parts that are missing
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -91,26 +70,17 @@ class Report:
         parts = [counts + (f", {self.empty:,} with an empty translation" if self.empty else "")]
         scores = [("", self.bleu), ("", self.chrf), ("lower-cased, in Moses' tokens: ", self.moses)]
         parts.append("\n".join(f"{name}{s.text}\n  {s.signature}" for name, s in scores if s is not None))
-        parts.append(self._length_table())
+        rows = [f"{'words of the source':>19}  {'sentences':>9}  {'BLEU':>6}  {'length ratio':>12}"]
+        for row in self.by_length:
+            rows.append(f"{row.words:>19}  {row.sentences:>9,}  {row.bleu:>6.2f}  {row.length_ratio:>12.3f}")
+        parts.append("\n".join(rows))
         if self.worst:
-            parts.append("\n".join(["lowest chrF:", *(_shown(sentence) for sentence in self.worst)]))
+            worst = [f"{s.chrf:5.1f}  {_compared(s.source, s.translation, s.reference)}" for s in self.worst]
+            parts.append("\n".join(["lowest chrF:", *worst]))
         parts += [f"note: {note}" for note in self.notes]
         return "\n\n".join(parts)
 
-    def _length_table(self) -> str:
-        rows = [f"{'words of the source':>19}  {'sentences':>9}  {'BLEU':>6}  {'length ratio':>12}"]
-        rows += [
-            f"{row.words:>19}  {row.sentences:>9,}  {row.bleu:>6.2f}  {row.length_ratio:>12.3f}"
-            for row in self.by_length
-        ]
-        return "\n".join(rows)
-
-    def __str__(self) -> str:
-        return self.text()
-
-
-def _shown(s: Sentence) -> str:
-    return f"{s.chrf:5.1f}  " + _compared(s.source, s.translation, s.reference)
+    __str__ = text
 
 
 def _compared(source: str, translation: str, reference: str) -> str:
@@ -121,7 +91,7 @@ def _compared(source: str, translation: str, reference: str) -> str:
 
 
 def report(
-    translations: Sequence[Translated | str],
+    translations: Sequence[Translation | str],
     references: Sequence[str],
     sources: Sequence[str] | None = None,
     language: str | None = None,
@@ -135,16 +105,14 @@ def report(
         translations: of ``Translator.translate``, or plain text, which needs ``sources``, too.
         references: one for each.
         sources: the sentences before translation.
-        language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands
-            for tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of
-            their own.
+        language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands for
+            tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of their own.
         worst: the number of sentences with the lowest chrF to show.
         bootstrap: samples for BLEU's confidence interval; 0: none.
         tokenizer: sacrebleu's, for BLEU; "auto": by the language.
 
-    Raises:
-        ValueError: no sentences, or sides of different length. ImportError: sacrebleu, or its tokenizer's
-            dictionary, is missing.
+    Raises ValueError: no sentences, or sides of different length; ImportError: sacrebleu, or its tokenizer's
+    dictionary, is missing.
     """
     texts = [t if isinstance(t, str) else t.text for t in translations]
     if sources is None:
@@ -166,10 +134,7 @@ def report(
             moses = moses_bleu(texts, references, language.split(".")[-1], samples)
         except (ImportError, ValueError) as error:
             notes.append(f"no BLEU in Moses' tokens: {error}")
-    rated = [
-        Sentence(*sentence)
-        for sentence in zip(sources, texts, references, sentence_chrf(texts, references), strict=True)
-    ]
+    rated = list(map(Sentence, sources, texts, references, sentence_chrf(texts, references)))
     return Report(
         sentences=len(rated),
         exact=sum(s.translation == s.reference for s in rated),
@@ -183,12 +148,8 @@ def report(
     )
 
 
-def write(path: Path, results: Report, translations: Sequence[Translated]) -> None:
-    """Write a report as JSON, with all translations, in one step.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+def write(path: Path, results: Report, translations: Sequence[Translation]) -> None:
+    """Write a report as JSON, with all translations, in one step. Raises OSError: it cannot be written."""
     everything = {**results.as_dict(), "translations": [t.text for t in translations]}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)
@@ -212,17 +173,9 @@ def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[Leng
     rows = []
     for group, members in sorted(groups.items()):
         score = bleu([s.translation for s in members], [s.reference for s in members], tokenize)
-        ratio = score.length_ratio
-        assert ratio is not None
-        rows.append(LengthRow(_range(group), len(members), score.value, ratio))
+        assert score.length_ratio is not None
+        rows.append(LengthRow(SPANS[group], len(members), score.value, score.length_ratio))
     return rows
-
-
-def _range(group: int) -> str:
-    if group == 0:
-        return f"up to {LENGTHS[0]}"
-    first = LENGTHS[group - 1] + 1
-    return f"{first} to {LENGTHS[group]}" if group < len(LENGTHS) else f"{first} and more"
 
 
 def samples(

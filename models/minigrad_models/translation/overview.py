@@ -1,15 +1,21 @@
-"""What is said of a corpus before a training: its parts, what stands in it twice, words that are new to the model."""
+"""What is said of a corpus before a training: its parts, what stands in it twice, words that are new to the model; and
+what a trained model shows of itself before anybody types, which is written into its file."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypedDict
 
 from ..text import Pairs, SubwordTokenizer, TokenizerPair
 
 LARGEST = 200_000  # pairs of a corpus that is read through for this
 FEW, A_LANGUAGE = 100, 5000  # pairs: below, nothing is held out; from there on, there may be more than a rule to learn
+SENTENCES, LONGEST = 6, 80  # characters
+WORDS, LONGEST_WORD = 1000, 40
+READ = 20_000  # sentences of the training that words are taken from
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
 
 
@@ -20,7 +26,12 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
     yield _parts(len(train.source), held_out)
     if len(train.source) > LARGEST:
         return
-    yield from _repeated(train)
+    counts = Counter(zip(train.source, train.target, strict=True))
+    if more := sum(counts.values()) - len(counts):
+        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
+    translations = Counter(source for source, _ in counts)
+    if many := sum(count > 1 for count in translations.values()):
+        yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
     if held_out:
         yield from _new(pairs, tokenizers)
     if len(train.source) < FEW:
@@ -47,16 +58,6 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _repeated(train: Pairs) -> Iterator[str]:
-    """Pairs that stand more than once, and sentences with several translations."""
-    counts = Counter(zip(train.source, train.target, strict=True))
-    if more := sum(counts.values()) - len(counts):
-        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
-    translations = Counter(source for source, _ in counts)
-    if many := sum(count > 1 for count in translations.values()):
-        yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
-
-
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
     """The share of the words held out that no pair to learn from has, and characters of that kind."""
     shares, whole = [], True
@@ -64,19 +65,19 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
         held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
-        new = set(words) - _seen(map(tokenizer.prepare, texts["train"]), set(words))
+        new = set(words) - _present(map(tokenizer.prepare, texts["train"]), set(words))
         share = sum(word in new for word in words) / max(1, len(words))
         shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
         whole = whole and not new
         if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
             yield f"note: only pairs that are held out have {', '.join(unknown)[:80]}, which the model cannot know"
     if not whole:
-        how = "put together from pieces that it knows" if _in_pieces(tokenizers) else "unknown to the model"
+        how = (
+            "put together from pieces that it knows"
+            if isinstance(tokenizers.source, SubwordTokenizer)
+            else "unknown to the model"
+        )
         yield f"words that only the pairs held out have: {' and '.join(shares)}; they are {how}"
-
-
-def _in_pieces(tokenizers: TokenizerPair) -> bool:
-    return isinstance(tokenizers.source, SubwordTokenizer)
 
 
 def words_of(text: str) -> list[str]:
@@ -84,7 +85,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def _seen(texts: Iterable[str], words: set[str]) -> set[str]:
+def _present(texts: Iterable[str], words: set[str]) -> set[str]:
     """Those of the words that the texts have."""
     left = set(words)
     for text in texts:
@@ -92,3 +93,27 @@ def _seen(texts: Iterable[str], words: set[str]) -> set[str]:
             break
         left.difference_update(words_of(text))
     return words - left
+
+
+class Examples(TypedDict):
+    """Sentences of the source that the model has not learned from (if some are held out), the first to be shown; and
+    the words of its training, the commonest first."""
+
+    sentences: list[str]
+    words: list[str]
+
+
+def examples_of(pairs: dict[str, Pairs]) -> Examples:
+    """Examples of the pairs by split; the same pairs give the same."""
+    held_out = pairs.get("validation", pairs["train"]).source
+    counts = Counter(word for text in islice(pairs["train"].source, READ) for word in words_of(text))
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    return limited({"sentences": list(islice(held_out, READ)), "words": words})
+
+
+def limited(examples: Examples) -> Examples:
+    """Some of the examples: short ones, each once, the longest of them first, which show most."""
+    short = list(dict.fromkeys(text for text in examples["sentences"] if 0 < len(text) <= LONGEST))
+    chosen = sorted(short[:SENTENCES], key=len, reverse=True)
+    words = [word for word in examples["words"] if len(word) <= LONGEST_WORD]
+    return {"sentences": chosen, "words": words[:WORDS]}

@@ -23,70 +23,58 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..text.tokenizer import BOS, PAD
-from .decoding import Plain
-from .encoder_decoder import TranslationModel, embedding_shapes
+from ..text.tokenizer import PAD
+from .encoder_decoder import Configuration, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+GATES = {"rnn": 1, "lstm": 4, "gru": 3}
 ATTENTIONS = ("none", "additive", "multiplicative")
 States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
 
 
-class Config:
-    """The hyperparameters of a recurrent translator.
+@dataclass
+class Config(Configuration):
+    """The hyperparameters of a recurrent translator, see ``Configuration``.
 
     Args:
-        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
         cell: "rnn", "lstm" or "gru".
         attention: "none", "additive" or "multiplicative".
         d_model: D, the width of the embeddings.
         hidden: H, the width of the decoder's state, and of the encoder's in each direction.
         layers: L, of the encoder, and of the decoder.
         dropout: the probability that dropout zeroes an element of an embedding, or of what the last layer reads.
-        positions: tokens of the longest sentence.
-        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
 
-    Raises:
-        ValueError: an unknown cell or attention; a dropout that is no probability.
+    Raises ValueError: an unknown cell or attention; a dropout that is no probability.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        cell: str = "gru",
-        attention: str = "additive",
-        d_model: int = 256,
-        hidden: int = 256,
-        layers: int = 1,
-        dropout: float = 0.1,
-        positions: int = 1024,
-        source_vocabulary: int | None = None,
-    ) -> None:
-        for name, value, known in (("cell", cell, CELLS), ("attention", attention, ATTENTIONS)):
+    vocabulary: int
+    cell: str = "gru"
+    attention: str = "additive"
+    d_model: int = 256
+    hidden: int = 256
+    layers: int = 1
+    dropout: float = 0.1
+    positions: int = 1024
+    source_vocabulary: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("cell", self.cell, CELLS), ("attention", self.attention, ATTENTIONS)):
             if value not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout has to be between 0 and 1, not {dropout}")
-        self.vocabulary, self.cell, self.attention = vocabulary, cell, attention
-        self.d_model, self.hidden, self.layers, self.dropout = d_model, hidden, layers, dropout
-        self.positions, self.source_vocabulary = positions, source_vocabulary
-
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return dict(vars(self))
+        self.check_dropouts()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of some weights, which tell all sizes that take memory."""
-        gates = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell]
+        gates = GATES[self.cell]
         return {
-            **embedding_shapes(self),
+            **self.embedding_shapes(),
             f"decoder.network.weight_hh_l{self.layers - 1}": (gates * self.hidden, self.hidden),
         }
 
     def size(self) -> int:
         """The number of weights, without biases."""
         d, h, later = self.d_model, self.hidden, self.layers - 1
-        gates, states = {"rnn": 1, "lstm": 4, "gru": 3}[self.cell], 2 if self.cell == "lstm" else 1
+        gates, states = GATES[self.cell], 2 if self.cell == "lstm" else 1
         context = 0 if self.attention == "multiplicative" else 2 * h
         encoder = 2 * gates * h * (d + h + later * 3 * h)
         decoder = gates * h * (d + context + h + later * 2 * h) + states * self.layers * 2 * h * h + d * (3 * h + d)
@@ -101,13 +89,9 @@ class Config:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder leaves to the decoder.
-
-    Attributes:
-        values: the states of the source tokens (B, S, 2H); without attention the last one alone, (B, 1, 2H).
-        keys: what states of the decoder are compared with (B, S, H); without attention the same as ``values``.
-        start: the decoder's first states, of each sentence (B, L, H).
-    """
+    """What the encoder leaves to the decoder: ``values``, the states of the source tokens (B, S, 2H), ``keys``, with
+    which states of the decoder are compared (B, S, H), and the decoder's first states of each sentence, ``start`` (B,
+    L, H). Without attention keys and values are the last state alone, (B, 1, 2H)."""
 
     values: Tensor
     keys: Tensor
@@ -223,8 +207,40 @@ class Decoder(nn.Module):
         return mg.cat(outs, 1), mg.cat(contexts, 1), mg.cat(looks, 1), states
 
 
+class Stepwise(Plain):
+    """Decoding from the last state: each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
+
+    def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
+        super().__init__(model, start, memory, mask)
+        self.beam_size = 1
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
+        y = self.model.vectors(tokens[:, -1:])
+        out, self.weights, states = self.model.decoder(y, self.memory, self.mask)
+        self.memory = replace(self.memory, start=states)
+        return F.linear(out[:, 0], self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
+        if beam_size == self.beam_size and len(rows) == len(self.mask):  # all sentences are there
+            states = tuple(s[rows] for s in self.memory.start)  # beams of one sentence share its memory
+            self.memory = replace(self.memory, start=states)
+        else:
+            self.memory, self.mask = self.memory[rows], self.mask[rows]
+        self.beam_size = beam_size
+
+    def attention(self) -> Tensor:
+        """The attention of the last token to each source token (N, S). Raises ValueError: there is none."""
+        self.model.check_attention()
+        return self.weights[:, 0]
+
+
 class Seq2Seq(TranslationModel):
     """Encoder and decoder of recurrent networks, with the attention that the configuration names."""
+
+    CACHED = Stepwise
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -253,46 +269,6 @@ class Seq2Seq(TranslationModel):
         self.check_attention()
         weights: Tensor = self.decoder(self.vectors(target), memory, mask)[1]
         return weights[None, None]
-
-    @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> Plain | Stepwise:
-        """See ``TranslationModel``. Cached, each step continues from the last state."""
-        kind = Stepwise if cached and not self.training else Plain
-        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
-
-
-class Stepwise:
-    """Decoding from the last state: each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
-
-    def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
-        self.model, self.start, self.memory, self.mask = model, start, memory, mask
-        self.beam_size = 1
-
-    @mg.no_grad()
-    def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
-        y = self.model.vectors(tokens[:, -1:])
-        out, self.weights, states = self.model.decoder(y, self.memory, self.mask)
-        self.memory = replace(self.memory, start=states)
-        return F.linear(out[:, 0], self.model.embedding.weight)
-
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
-        if beam_size == self.beam_size and len(rows) == len(self.mask):  # all sentences are there
-            states = tuple(s[rows] for s in self.memory.start)  # beams of one sentence share its memory
-            self.memory = replace(self.memory, start=states)
-        else:
-            self.memory, self.mask = self.memory[rows], self.mask[rows]
-        self.beam_size = beam_size
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S). Raises ValueError: there is none."""
-        self.model.check_attention()
-        return self.weights[:, 0]
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0]
 
 
 def initialise(module: nn.Module) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..text import Pairs, SubwordTokenizer
+from ..text import SubwordTokenizer
 from . import translation_data as data
 from .translation_settings import Settings, preset
 
@@ -17,23 +17,25 @@ OFTEN = 5  # a subword stands so often, or is not one
 
 
 def suited(values: dict[str, Any]) -> Settings:
-    """The settings for the pairs of ``values["data"]``; the other values are given, and hold.
-
-    Raises:
-        FileNotFoundError, ValueError: pairs that cannot be read, or values that make no sense.
-    """
+    """The settings for the pairs of ``values["data"]``; the other values are given, and hold. Raises FileNotFoundError,
+    ValueError: pairs that cannot be read, or values that make no sense."""
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
-    chosen = {**sizes(len(train.source), values), **_tokens(train, start)}
+    chosen, s = sizes(len(train.source), values), start.data
+    if len(train.source) < FEW and s.tokenizer == "subwords":
+        # A subword that stands in the corpus a few times only is learned from nothing, and its pieces stand more often
+        # (Gowda and May 2020, arXiv 2004.02334).
+        options: dict[str, Any] = {"lowercase": s.lowercase, "normalization": s.normalization}
+        options |= {"split_digits": s.split_digits, "min_frequency": OFTEN}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            chosen["vocabulary"] = len(SubwordTokenizer.train([*train.source, *train.target], s.vocabulary, **options))
     return start.changed({**chosen, **values})
 
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The updates, and the model, for a number of pairs.
-
-    The recipe's 10,000 updates go over 29,000 pairs fifty times. Fewer pairs are gone over more often, and by a
-    smaller model: updates grow with the power 0.8 of their number.
-    """
+    """The updates, and the model, for a number of pairs. The recipe's 10,000 updates go over 29,000 pairs fifty times.
+    Fewer pairs are gone over more often, and by a smaller model: updates grow with the power 0.8 of their number."""
     chosen: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
@@ -45,18 +47,3 @@ def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
     every = max(1, steps // 10)
     warm_up = min(every, 1000)
     return {**chosen, "steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
-
-
-def _tokens(train: Pairs, start: Settings) -> dict[str, Any]:
-    """The size of the vocabulary: a subword that stands in the corpus a few times only is learned from nothing, and its
-    pieces stand more often (Gowda and May 2020, arXiv 2004.02334)."""
-    if len(train.source) >= FEW or start.data.tokenizer != "subwords":
-        return {}
-    texts = [*train.source, *train.target]
-    options: dict[str, Any] = {"lowercase": start.data.lowercase, "normalization": start.data.normalization}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        often = SubwordTokenizer.train(
-            texts, start.data.vocabulary, min_frequency=OFTEN, split_digits=start.data.split_digits, **options
-        )
-    return {"vocabulary": len(often)}

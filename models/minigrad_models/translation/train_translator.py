@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import minigrad as mg
+from minigrad import Tensor
 from minigrad.backend.compiled import store
-from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.utils.bar import bar
 
 from ..programs import updates
 from ..programs.models import check_device
 from ..programs.ranks import is_first
-from ..programs.start_training import take_weights
-from ..text import EncodedPairs, Pairs, TokenizerPair
-from ..text.scores import check_installed
-from ..training import Settings as LoopSettings
+from ..programs.start_training import take_weights, trainer_of
+from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair
+from ..text.scores import bleu, check_installed
 from ..training import Trainer
 from . import translation_data as data
 from . import translator_run as run
 from .architectures import build
-from .encoder_decoder import TranslationModel
+from .encoder_decoder import TranslationModel, pad
 from .evaluation import likely, report, samples, write
-from .example_sentences import examples_of
-from .overview import overview
-from .translation_data import PairBatches
-from .translation_loss import loss_of
+from .overview import examples_of, overview
+from .translation_data import Batch, PairBatches
 from .translation_settings import Settings, TrainingSettings, as_toml
 from .translator import Translator
-from .validation import Evaluation
 
+MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
 LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printed
 
@@ -38,13 +39,13 @@ LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printe
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
-    updates.schedule_of(settings.training)
+    settings.training.rate()
     check_installed(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     text = as_toml(settings, f"Settings of the run {folder.name}")
     pairs = data.read(settings.data)
-    loop_settings(settings.training, "validation" in pairs)
+    updates.loop_settings(settings.training, "validation" in pairs, **settings.training.best)
     tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
@@ -88,32 +89,59 @@ def make_trainer(
     description: dict[str, Any],
 ) -> Trainer:
     """The training loop with its parts."""
-    s = settings.training
-    optimizer = optimizer_of(model, s)
-    evaluate = None
+    s, evaluate = settings.training, None
     if "validation" in pairs:
         evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
-    return Trainer(
-        model,
-        optimizer,
-        PairBatches(pairs["train"], encoded, tokenizers, settings),
-        loss_of(s),
-        folder=folder,
-        settings=loop_settings(s, evaluate is not None),
-        schedule=LambdaLR(optimizer, updates.schedule_of(s)),
-        evaluate=evaluate,
-        extra=description,
-    )
+    batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
+    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **s.best)
 
 
-def optimizer_of(model: TranslationModel, s: TrainingSettings) -> mg.optim.AdamW:
-    """See ``updates.optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
-    return updates.optimizer_of(model, s, betas=(0.9, 0.98), eps=1e-9)
+class Evaluation:
+    """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
+
+    def __init__(self, translator: Translator, pairs: Pairs) -> None:
+        self.translator = translator
+        self.source = list(pairs.source[:MOST_VALIDATED])
+        self.target = list(pairs.target[:MOST_VALIDATED])
+        sides = translator.tokenizers
+        most = translator.model.config.positions
+        encoded = [sides.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
+        self.encoded = [e for e in encoded if max(map(len, e)) <= most]
+        lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
+        tokens = translator.settings.training.batch_tokens
+        self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
+
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
+        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100, "loss" in nats per token."""
+        translator = Translator(model, self.translator.tokenizers, self.translator.settings)
+        translations = translator.translate(self.source, beam=1)
+        tokenizer = self.translator.settings.bleu_tokenizer
+        score = bleu([t.text for t in translations], self.target, tokenizer).value
+        right = sum(t.text == reference for t, reference in zip(translations, self.target, strict=True))
+        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
+
+    def loss(self, model: TranslationModel) -> float:
+        """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""
+        device = model.embedding.weight.device
+        total = count = 0.0
+        for numbers in self.batches:
+            rows = [self.encoded[i] for i in numbers]
+            source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
+            tokens = sum(len(b) - 1 for _, b in rows)
+            total += float(model.loss(source, target)) * tokens
+            count += tokens
+        return total / count if count else math.nan
 
 
-def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
-    """See ``updates.loop_settings``."""
-    return updates.loop_settings(s, evaluated, metric=s.metric, mode="max" if s.metric == "bleu" else "min")
+def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Tensor, float]]:
+    """(model, batch) -> the mean loss per target token, and the number of target tokens."""
+
+    def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
+        r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0
+        mean = model.loss(batch.source, batch.target, s.label_smoothing, r_drop, read=batch.read)
+        return mean, float(batch.weight)
+
+    return loss
 
 
 def finish(

@@ -8,101 +8,86 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor, nn
 
 from ..architectures.layers import DecoderLayer, MultiHeadAttention, TransformerLayer
-from ..text.tokenizer import BOS, PAD
-from .decoding import Cached, Plain
-from .encoder_decoder import TranslationModel, embedding_shapes
+from ..text.tokenizer import PAD
+from .decoding import Cached
+from .encoder_decoder import Configuration, TranslationModel
 from .encoder_decoder import pad as pad
 
 POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 
-class Config:
-    """The hyperparameters of a transformer; the defaults are the paper's base model (table 3).
+@dataclass
+class Config(Configuration):
+    """The hyperparameters of a transformer; the defaults are the paper's base model (table 3). See ``Configuration``.
 
     Args:
-        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
         d_model: D, the width of every layer's input and output.
         heads: H, attention heads; they divide D.
         layers: layers of the encoder, and of the decoder.
         d_ff: width inside the feed-forward networks.
         dropout: the probability that dropout zeroes an element of a sub-layer's output.
-        positions: tokens of the longest sentence.
         norm_first: normalise the input of each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not the sum
             after it, as the paper does.
-        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
         attention_dropout: the probability for the weights of attention.
         activation_dropout: the probability for the output of the ReLU.
         embedding_dropout: the probability for the sums of embeddings and positions; None is ``dropout``.
         position_encoding: "sinusoidal" adds sines to embeddings, as the paper does; "rotary" rotates the
             queries and keys of self-attention (Su et al. 2021, arXiv 2104.09864).
 
-    Raises:
-        ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is
-            unknown, or D/H is odd with rotary positions.
+    Raises ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is unknown, or
+    D/H is odd with rotary positions.
     """
 
     activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's, as the paper gives none
 
-    def __init__(
-        self,
-        vocabulary: int,
-        d_model: int = 512,
-        heads: int = 8,
-        layers: int = 6,
-        d_ff: int = 2048,
-        dropout: float = 0.1,
-        positions: int = 1024,
-        norm_first: bool = False,
-        source_vocabulary: int | None = None,
-        attention_dropout: float = 0.0,
-        activation_dropout: float = 0.0,
-        embedding_dropout: float | None = None,
-        position_encoding: str = "sinusoidal",
-    ) -> None:
-        if d_model % heads or d_model % 2:
-            raise ValueError(f"d_model ({d_model}) must be even and a multiple of heads ({heads})")
-        self.vocabulary, self.d_model, self.heads, self.layers = vocabulary, d_model, heads, layers
-        self.d_ff, self.dropout, self.positions, self.norm_first = d_ff, dropout, positions, norm_first
-        self.source_vocabulary = source_vocabulary
-        self.attention_dropout, self.activation_dropout = attention_dropout, activation_dropout
-        self.embedding_dropout, self.position_encoding = embedding_dropout, position_encoding
-        if position_encoding not in POSITION_ENCODINGS:
-            raise ValueError(f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {position_encoding!r}")
-        if position_encoding == "rotary" and d_model // heads % 2:
-            raise ValueError(f"rotary positions need heads of an even width, not {d_model} / {heads}")
-        for name, p in vars(self).items():
-            if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
-                raise ValueError(f"{name} has to be between 0 and 1, not {p}")
+    vocabulary: int
+    d_model: int = 512
+    heads: int = 8
+    layers: int = 6
+    d_ff: int = 2048
+    dropout: float = 0.1
+    positions: int = 1024
+    norm_first: bool = False
+    source_vocabulary: int | None = None
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    embedding_dropout: float | None = None
+    position_encoding: str = "sinusoidal"
+
+    def __post_init__(self) -> None:
+        if self.d_model % self.heads or self.d_model % 2:
+            raise ValueError(f"d_model ({self.d_model}) must be even and a multiple of heads ({self.heads})")
+        if (encoding := self.position_encoding) not in POSITION_ENCODINGS:
+            raise ValueError(f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {encoding!r}")
+        if encoding == "rotary" and self.d_model // self.heads % 2:
+            raise ValueError(f"rotary positions need heads of an even width, not {self.d_model} / {self.heads}")
+        self.check_dropouts()
 
     def size(self) -> int:
         """The number of weights, without biases and those of norms (a hundredth of all)."""
         embeddings = (self.vocabulary + (self.source_vocabulary or 0)) * self.d_model
         return embeddings + self.layers * self.d_model * (12 * self.d_model + 4 * self.d_ff)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return dict(vars(self))
-
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of some weights, which tell all sizes that take memory."""
         return {
-            **embedding_shapes(self),
+            **self.embedding_shapes(),
             f"encoder.{self.layers - 1}.feed_forward.inner.weight": (self.d_ff, self.d_model),
         }
 
 
 class Transformer(TranslationModel):
-    """Figure 1 as a whole: from source and target tokens to the next target token.
+    """Figure 1 as a whole: from source and target tokens to the next target token. One matrix is both embeddings and
+    the last linear layer (section 3.4); a separate source vocabulary has a separate embedding."""
 
-    One matrix is both embeddings and the last linear layer (section 3.4); a separate source vocabulary has a
-    separate embedding.
-    """
+    CACHED = Cached
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -119,19 +104,10 @@ class Transformer(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
-        """Sections 3.4 and 3.5: embeddings times √D, plus positions unless these are rotary.
-
-        Args:
-            tokens: (B, T) -> (B, T, D).
-            start: the position of the first token.
-            source: the tokens are those of the source.
-
-        Raises:
-            ValueError: the sentence is longer than the model's positions.
-        """
+        """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless these are rotary, (B, T)
+        -> (B, T, D). Raises ValueError: the sentence is longer than the model's positions."""
         end = start + tokens.shape[1]
-        if end > self.config.positions:
-            raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
+        self.check_length(end)
         x = self.vectors(tokens, source) * math.sqrt(self.config.d_model)
         if self.config.position_encoding == "sinusoidal":
             x = x + self.positions[start:end]
@@ -166,12 +142,6 @@ class Transformer(TranslationModel):
             self.decode(target, memory, mask)
         return mg.stack(weights)
 
-    @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> Plain | Cached:
-        """See ``TranslationModel``."""
-        kind = Cached if cached and not self.training else Plain
-        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
-
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:
     """Section 3.5: (positions, D), sin(pos / 10000^(2i/D)) in column 2i and cos in column 2i + 1."""
@@ -184,10 +154,8 @@ def positional_encoding(positions: int, d_model: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier's uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D brings to 1.
-
-    Queries, keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2.
-    """
+    """Xavier's uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D brings to 1. Queries,
+    keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)

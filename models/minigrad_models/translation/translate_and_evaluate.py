@@ -7,10 +7,10 @@ import codecs
 import io
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import minigrad as mg
 from minigrad.serialization.source import replaced
@@ -24,12 +24,10 @@ from .evaluation import report, write
 from .translation_settings import languages
 from .translator import Translation, Translator
 
-if TYPE_CHECKING:
-    from minigrad.viz.attention import AttentionView
-
 LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
 LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to find out that a model cannot translate that much
+TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 NOTES = 10  # the most to print for a text
 
 
@@ -42,22 +40,19 @@ def translate(options: argparse.Namespace) -> int:
     with _output(options.output) as out:
         if options.sentences:
             return _sentences(translator, options, out)
-        _text(translator, options, _stdin() if lines is None else _chunks(lines), out)
+        chunks = _stdin() if lines is None else (lines[i : i + LINES] for i in range(0, len(lines), LINES))
+        _text(translator, options, chunks, out)
     return 0
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options without effect, before anything is read or written.
-
-    Raises:
-        ValueError: there are some. ImportError: a library for --attention is missing.
-    """
+    """Refuse options without effect, before anything is read or written. Raises ValueError: there are some;
+    ImportError: a library for --attention is missing."""
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
-        raise ValueError(
-            "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: choose one"
-        )
+        others = "--beam and --n-best search for the best, with a penalty or --mbr"
+        raise ValueError(f"--sample draws a translation, {others}: choose one")
     if not sampling and (options.top_k is not None or options.top_p is not None):
         raise ValueError("--top-k and --top-p restrict what --sample draws: give --sample, too")
     if options.sentences and options.input is not None:
@@ -80,7 +75,7 @@ def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[
     for lines in chunks:
         for number, line in enumerate(lines, before + 1):
             if len(line) > LONGEST_LINE:
-                raise ValueError(_too_long(number))
+                raise ValueError(TOO_LONG.format(number))
         for number, translation in enumerate(_translated(translator, options, lines), before + 1):
             out.write(_formatted(translation, options.n_best))
             notes += [f"line {number:,}: {note}" for note in translation.notes]
@@ -105,7 +100,11 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
             _tell(f"note: {note}")
         out.write(_formatted(translation, options.n_best))
         if options.attention is not None:
-            _draw(translator.look(translation), options.attention)
+            view, path = translator.look(translation), options.attention
+            if path.suffix.lower() == ".html":  # a page with all attention
+                view.save(path)
+            else:
+                view.save(path, "matrix", kind="cross", layer=None)
             _tell(f"wrote {options.attention}")
         if options.graph is not None:
             translator.linked(translation).save(options.graph)
@@ -113,32 +112,14 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
     return status
 
 
-def _draw(view: AttentionView, path: Path) -> None:
-    """Write a page with all attention, or an image of the mean cross-attention."""
-    if path.suffix.lower() == ".html":
-        view.save(path)
-    else:
-        view.save(path, "matrix", kind="cross", layer=None)
-
-
 def _translated(
     translator: Translator, options: argparse.Namespace, lines: list[str], progress: Any = None
 ) -> list[Translation]:
     beam = translator.settings.decoding.beam if options.beam is None else options.beam
-    beam = max(beam, options.n_best)
-    return translator.translate(
-        lines,
-        beam,
-        options.length_penalty,
-        options.coverage_penalty,
-        options.sample,
-        options.top_k,
-        options.top_p,
-        not options.no_cache,
-        options.batch,
-        progress,
-        options.mbr,
-    )
+    beam, cached = max(beam, options.n_best), not options.no_cache
+    penalties = (options.length_penalty, options.coverage_penalty)
+    sampling = (options.sample, options.top_k, options.top_p)
+    return translator.translate(lines, beam, *penalties, *sampling, cached, options.batch, progress, options.mbr)
 
 
 def _formatted(translation: Translation, n_best: int) -> str:
@@ -147,16 +128,9 @@ def _formatted(translation: Translation, n_best: int) -> str:
     return "".join(f"{h.score:.4f}\t{h.text}\n" for h in translation.beam[:n_best]) + "\n"
 
 
-def _chunks(lines: Sequence[str]) -> Iterator[list[str]]:
-    return (list(lines[i : i + LINES]) for i in range(0, len(lines), LINES))
-
-
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation.
-
-    Raises:
-        ValueError: a line is not UTF-8, has NUL in it, or does not end.
-    """
+    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation. Raises
+    ValueError: a line is not UTF-8, has NUL in it, or does not end."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
@@ -167,14 +141,10 @@ def _stdin() -> Iterator[list[str]]:
             yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
         count += len(whole)
         if len(rest) > LONGEST_LINE:
-            raise ValueError(f"standard input: {_too_long(count + 1)}")
+            raise ValueError(f"standard input: {TOO_LONG.format(count + 1)}")
     lines = [rest] if count else rest.rstrip(b"\r").split(b"\r")  # which end lines where there is no line feed
     if rest:
         yield [_decoded(line, count + i) for i, line in enumerate(lines, 1)]
-
-
-def _too_long(number: int) -> str:
-    return f"line {number:,} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 
 
 def _decoded(line: bytes, number: int) -> str:

@@ -18,7 +18,7 @@ from ..programs.command_line import (
     values_of,
 )
 from ..programs.models import check_device
-from ..programs.options import whole
+from ..programs.options import add_limits, whole
 from .translation_settings import BLEU_TOKENIZERS, Settings, as_toml, languages, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
@@ -36,15 +36,10 @@ def _config(p: argparse.ArgumentParser) -> None:
 def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--beam", type=whole(), metavar="N", help="the width of the beam search; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
-    p.add_argument(
-        "--coverage-penalty", type=float, metavar="BETA", help="a higher value leaves out less of the source"
-    )
-    p.add_argument(
-        "--mbr",
-        type=float,
-        metavar="SHARPNESS",
-        help="choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
-    )
+    coverage = "a higher value leaves out less of the source"
+    p.add_argument("--coverage-penalty", type=float, metavar="BETA", help=coverage)
+    mbr = "choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score"
+    p.add_argument("--mbr", type=float, metavar="SHARPNESS", help=mbr)
     p.add_argument("--batch", type=whole(), default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument("--no-cache", action="store_true", help="compute everything again at each step")
 
@@ -55,32 +50,16 @@ def _translate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
     add_run(p, DEFAULT_RUN)
     _search(p)
-    p.add_argument(
-        "--n-best",
-        type=whole(),
-        default=1,
-        metavar="N",
-        help="print the N best translations of the beam with their scores",
-    )
+    n_best = "print the N best translations of the beam with their scores"
+    p.add_argument("--n-best", type=whole(), default=1, metavar="N", help=n_best)
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
-    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
-    p.add_argument(
-        "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
-    )
+    add_limits(p)
     p.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
-    p.add_argument(
-        "--attention",
-        type=Path,
-        metavar="FILE",
-        help="write the attention: a page with all heads and beams (.html), or an image of their mean (.svg; .pdf "
-        "and .png need the extra viz)",
-    )
-    p.add_argument(
-        "--graph",
-        type=Path,
-        metavar="FILE.html",
-        help="the same page beside the graph of each beam's loss, with links between the two",
-    )
+    attention = "write the attention: a page with all heads and beams (.html), or an image of their mean (.svg; .pdf "
+    attention += "and .png need the extra viz)"
+    p.add_argument("--attention", type=Path, metavar="FILE", help=attention)
+    graph = "the same page beside the graph of each beam's loss, with links between the two"
+    p.add_argument("--graph", type=Path, metavar="FILE.html", help=graph)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
@@ -88,11 +67,8 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
     _search(p)
     p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
     p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
-    p.add_argument(
-        "--bleu-tokenizer",
-        choices=BLEU_TOKENIZERS,
-        help="sacreBLEU's tokenizer; auto: by the name of the target (default: that of the training)",
-    )
+    bleu = "sacreBLEU's tokenizer; auto: by the name of the target (default: that of the training)"
+    p.add_argument("--bleu-tokenizer", choices=BLEU_TOKENIZERS, help=bleu)
     p.add_argument("--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)")
     p.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, with all translations")
 
@@ -134,8 +110,7 @@ def _do_train(options: argparse.Namespace) -> int:
     check_device(options.device or "cpu")  # before data is read, from which settings follow
     settings = settings_of(options)
     folder = run_folder(options, settings)
-    go = lambda: train(settings, folder, options.fresh)
-    return train_as_ranks(options.words, settings.training, go)
+    return train_as_ranks(options.words, settings.training, lambda: train(settings, folder, options.fresh))
 
 
 def _do_translate(options: argparse.Namespace) -> int:
@@ -160,9 +135,8 @@ def _do_serve(options: argparse.Namespace) -> int:
     try:
         from .serve import serve
     except ModuleNotFoundError as error:
-        raise ImportError(
-            f"the page needs {error.name}: {how_to_install('translate', 'starlette', 'uvicorn')}"
-        ) from None
+        install = how_to_install("translate", "starlette", "uvicorn")
+        raise ImportError(f"the page needs {error.name}: {install}") from None
 
     return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)
 

@@ -14,7 +14,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from ..programs.batches import moved
+from ..programs.validation import moved
 from ..text import (
     EncodedPairs,
     Pairs,
@@ -29,52 +29,37 @@ from ..text.corpus import part
 from ..text.tokenizer import BOS, EOS, PAD, UNKNOWN
 from . import english_italian
 from .transformer import pad
-from .translation_settings import DataSettings, Settings, TrainingSettings
+from .translation_settings import DataSettings, Settings
 
 CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
 ON_DISK = 200_000  # with so many pairs, token ids are in files of the run's folder, not in memory
 
 
 class Batch(NamedTuple):
-    """Sentence pairs, padded.
+    """Sentence pairs, padded."""
 
-    Attributes:
-        source: tokens and EOS (B, S).
-        target: BOS, tokens, EOS (B, T).
-        read: the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN.
-        weight: the number of tokens to predict, without padding.
-        epoch: of the batch, from 0.
-    """
-
-    source: Tensor
-    target: Tensor
-    read: Tensor
-    weight: int
-    epoch: int = 0
+    source: Tensor  # tokens and EOS (B, S)
+    target: Tensor  # BOS, tokens, EOS (B, T)
+    read: Tensor  # the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN
+    weight: int  # the number of tokens to predict, without padding
+    epoch: int = 0  # from 0
 
 
 def read(settings: DataSettings) -> dict[str, Pairs]:
-    """The sentence pairs by split: "train", and "validation" and "test" if they exist.
-
-    Raises:
-        FileNotFoundError, ValueError: no data, or data that cannot be read.
-    """
-    splits = _all(settings)
+    """The sentence pairs by split: "train", and "validation" and "test" if they exist. Raises FileNotFoundError,
+    ValueError: no data, or data that cannot be read."""
+    if settings.data:
+        splits = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        if len(splits) == 1 and settings.held_out:
+            splits = hold_out(splits["train"], settings.held_out)
+    elif settings.tokenizer != "words":
+        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
+    else:
+        splits = read_shipped()
     train = splits["train"]
     if 0 < settings.pairs < len(train.source):
         splits["train"] = part(train, np.arange(settings.pairs))._replace(skipped=train.skipped)
     return splits
-
-
-def _all(settings: DataSettings) -> dict[str, Pairs]:
-    if settings.data:
-        splits = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
-        if len(splits) > 1 or not settings.held_out:
-            return splits
-        return hold_out(splits["train"], settings.held_out)
-    if settings.tokenizer != "words":
-        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
-    return read_shipped()
 
 
 def read_shipped(train: int | None = None) -> dict[str, Pairs]:
@@ -87,14 +72,10 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
-    """Split off random pairs, always the same ones, for validation and as many for testing.
-
-    What is held out is new: where its source stands more than once, all its pairs leave the training. Sentences that
-    stand once are therefore taken first, and the commonest stay with the training.
-
-    Args:
-        most: pairs of each split, at most a twentieth of all; of fewer than a hundred pairs, none.
-    """
+    """Split off random pairs, always the same ones, for validation and as many for testing: ``most`` of each, at most a
+    twentieth of all; of fewer than a hundred pairs, none. What is held out is new: where its source stands more than
+    once, all its pairs leave the training. Sentences that stand once are therefore taken first, and the commonest stay
+    with the training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
@@ -151,30 +132,21 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: 
     return encoded
 
 
-def _samplers(tokenizers: TokenizerPair, training: TrainingSettings) -> tuple[SubwordSampler, ...]:
-    """The samplers that split source and target into random subwords."""
-    samplers = []
-    for tokenizer in (tokenizers.source,) if tokenizers.joint else (tokenizers.source, tokenizers.target):
-        if not isinstance(tokenizer, SubwordTokenizer):
-            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
-        samplers.append(SubwordSampler(tokenizer, training.subword_dropout, training.seed))
-    return (samplers[0], samplers[-1])
-
-
 class PairBatches:
-    """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone.
-
-    Args:
-        pairs: the sentences.
-        encoded: their ids.
-    """
+    """Batches of sentence pairs and their ids, epoch by epoch; a batch depends on the settings and its number alone."""
 
     def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
         training = settings.training
         self.pairs, self.encoded, self.settings = pairs, encoded, training
         self.order = TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
         self.longest = min(settings.data.longest, settings.model.positions)
-        self.samplers = _samplers(tokenizers, training) if training.subword_dropout else ()
+        self.samplers: list[SubwordSampler] = []  # of source and target, which split them into random subwords
+        for tokenizer in (tokenizers.source, tokenizers.target) if training.subword_dropout else ():
+            if not isinstance(tokenizer, SubwordTokenizer):
+                raise ValueError("subword_dropout needs tokenizer = 'subwords'")
+            if not (self.samplers and tokenizers.joint):
+                sampler = SubwordSampler(tokenizer, training.subword_dropout, training.seed)
+            self.samplers.append(sampler)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from number ``start`` on."""

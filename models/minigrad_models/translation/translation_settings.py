@@ -86,6 +86,11 @@ class TrainingSettings(Updates):
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
     bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
 
+    @property
+    def best(self) -> dict[str, str]:
+        """The settings of the loop that say which evaluation is the best."""
+        return {"metric": self.metric, "mode": "max" if self.metric == "bleu" else "min"}
+
 
 @dataclass(frozen=True)
 class DecodingSettings:
@@ -106,11 +111,7 @@ class DecodingSettings:
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections.
-
-    Raises:
-        ValueError: a value out of range; the message names the setting.
-    """
+    """All sections. Raises ValueError: a value out of range; the message names the setting."""
 
     PRESETS, FREE, LATER = PRESETS, FREE, ("decoding",)
 
@@ -123,10 +124,8 @@ class Settings(Sections):
         super().__post_init__()
         sizes = self.model
         if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
-            raise ValueError(
-                f"d_model ({self.model.d_model}) must be even and a multiple of heads ({self.model.heads})"
-            )
-        check_positions(self.model.positions, self.model.d_model)
+            raise ValueError(f"d_model ({sizes.d_model}) must be even and a multiple of heads ({sizes.heads})")
+        check_positions(sizes.positions, sizes.d_model)
         subwords = self.data.tokenizer == "subwords"
         if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
             raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")

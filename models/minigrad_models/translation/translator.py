@@ -19,7 +19,7 @@ from ..text import TokenizerPair
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from . import translator_run as run
 from .encoder_decoder import TranslationModel, pad
-from .example_sentences import Examples
+from .overview import Examples
 from .translation_settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:
@@ -39,48 +39,30 @@ class Hypothesis(NamedTuple):
 
 @dataclass(frozen=True)
 class Translation:
-    """A translated sentence.
+    """A translated sentence."""
 
-    Attributes:
-        source: the sentence as the tokenizer reads it.
-        text: its translation, "" for an empty sentence.
-        score: of the translation.
-        beam: the hypotheses of the search, the best first.
-        notes: for a person to read.
-    """
-
-    source: str
-    text: str
-    score: float
-    beam: list[Hypothesis] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    source: str  # the sentence as the tokenizer reads it
+    text: str  # its translation, "" for an empty sentence
+    score: float  # of the translation
+    beam: list[Hypothesis] = field(default_factory=list)  # of the search, the best first
+    notes: list[str] = field(default_factory=list)  # for a person to read
 
 
 class Attention(NamedTuple):
-    """The attention of each target token to each source token.
+    """The attention of each target token to each source token."""
 
-    Attributes:
-        source, target: the texts of the tokens, with "⟨end⟩" at the end.
-        weights: cross-attention (layers, heads, T, S) at the position that predicts the token; rows sum to 1.
-    """
-
-    source: list[str]
+    source: list[str]  # the texts of the tokens, with "⟨end⟩" at the end
     target: list[str]
-    weights: np.ndarray[Any, np.dtype[np.float32]]
+    weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) at the place before the token; rows sum to 1
 
 
 class _Inputs(NamedTuple):
-    """The inputs of the model for one sentence and its translation.
+    """The inputs of the model for one sentence and its translation."""
 
-    Attributes:
-        source, target: ids (1, S) and (1, T).
-        read, written: the texts of the S source tokens, and of the T tokens that the model predicts.
-    """
-
-    source: mg.Tensor
-    target: mg.Tensor
-    read: list[str]
-    written: list[str]
+    source: mg.Tensor  # ids (1, S)
+    target: mg.Tensor  # ids (1, T)
+    read: list[str]  # the texts of the S source tokens
+    written: list[str]  # those of the T tokens that the model predicts
 
 
 def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
@@ -95,14 +77,8 @@ def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple
 
 
 class Translator:
-    """A model and its tokenizers.
-
-    Args:
-        model: any translation model.
-        tokenizers: of its source and target.
-        settings: of its training, and the defaults of its search.
-        examples: sentences and words to show to whoever asks what it can translate.
-    """
+    """A translation model with the tokenizers of its source and target, the settings of its training, which have the
+    defaults of its search, and examples to show to whoever asks what it can translate."""
 
     def __init__(
         self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None
@@ -112,12 +88,8 @@ class Translator:
 
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
-        """The model of a run's folder, or of a file.
-
-        Raises:
-            FileNotFoundError: there is none. ValueError, RuntimeError: the file is damaged, or not a model of
-                this program.
-        """
+        """The model of a run's folder, or of a file. Raises FileNotFoundError: there is none; ValueError, RuntimeError:
+        the file is damaged, or not a model of this program."""
         return cls(*run.load(Path(path), device))
 
     @property
@@ -151,8 +123,7 @@ class Translator:
             batch: the number of sentences to translate together.
             progress: called with the number of sentences after each batch.
 
-        Raises:
-            ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
+        Raises ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
         """
         search = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}
@@ -170,7 +141,9 @@ class Translator:
             for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
                 beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
                 for i, hypotheses in zip(rows, beams, strict=True):
-                    results[i] = self._translation(prepared[i], hypotheses)
+                    texts = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
+                    text, _, notes = prepared[i]
+                    results[i] = Translation(text, texts[0].text, texts[0].score, texts, notes)
                 if progress is not None:
                     progress(len(rows))
         return results
@@ -206,13 +179,6 @@ class Translator:
         beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
-    def _translation(
-        self, prepared: tuple[str, list[int], list[str]], hypotheses: list[TokenHypothesis]
-    ) -> Translation:
-        text, _, notes = prepared
-        beam = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
-        return Translation(text, beam[0].text, beam[0].score, beam, notes)
-
     @mg.no_grad()
     def attention(self, source: str, target: str) -> Attention:
         """The attention of each token of a translation to the tokens of the source."""
@@ -223,13 +189,9 @@ class Translator:
         return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
 
     def look(self, translation: Translation) -> AttentionView:
-        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam.
-
-        A notebook shows it, and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``.
-
-        Raises:
-            ValueError: the translation of an empty sentence, which has no attention, or a model that has none.
-        """
+        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam. A notebook shows it,
+        and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``. Raises ValueError: the
+        translation of an empty sentence, which has no attention, or a model that has none."""
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
         self.model.check_attention()
@@ -245,11 +207,8 @@ class Translator:
         return AttentionView.of_beam(beam, translation.source)
 
     def linked(self, translation: Translation) -> Linked:
-        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward.
-
-        Raises:
-            ValueError: as ``look``.
-        """
+        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward. Raises
+        ValueError: as ``look``."""
         from minigrad.viz import graph
         from minigrad.viz.linked import Linked
 

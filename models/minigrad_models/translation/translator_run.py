@@ -14,7 +14,7 @@ from ..text.lines import Texts
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
 from .architectures import restored
 from .encoder_decoder import TranslationModel
-from .example_sentences import Examples, examples_of, limited
+from .overview import Examples, examples_of, limited
 from .translation_data import read_shipped
 from .translation_settings import Settings
 
@@ -60,11 +60,8 @@ def extra(
 
 
 def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Settings, Examples]:
-    """The model of a run (if it is not finished, the best so far), or of a file, with what it shows of itself.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
-    """
+    """The model of a run (if it is not finished, the best so far), or of a file, with what it shows of itself. Raises
+    FileNotFoundError: there is none; ValueError, RuntimeError: it is damaged, or of another program."""
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))
@@ -75,24 +72,18 @@ def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Sett
             raise ValueError("its tokenizers have other vocabularies than its model")
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
-    return model.to(device).eval(), tokenizers, settings, _examples(description, settings)
-
-
-def _examples(description: dict[str, Any], settings: Settings) -> Examples:
-    """Those of a file; files of earlier versions have none, but the shipped corpus is always there."""
+    examples: Examples = {"sentences": [], "words": []}
     if "examples" in description:
-        return limited(description["examples"])
-    return {"sentences": [], "words": []} if settings.data.data else examples_of(read_shipped(SHOWN))
+        examples = limited(description["examples"])
+    elif not settings.data.data:  # a file of an earlier version; the shipped corpus is always there
+        examples = examples_of(read_shipped(SHOWN))
+    return model.to(device).eval(), tokenizers, settings, examples
 
 
 def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
-    """The tokenizers and the configuration of the training in a folder; None if there is none.
-
-    Settings that are newer than the training count as their defaults.
-
-    Raises:
-        ValueError: the training has other settings, which are listed. RuntimeError: its checkpoint is damaged.
-    """
+    """The tokenizers and the configuration of the training in a folder; None if there is none. Settings that are newer
+    than the training count as their defaults. Raises ValueError: the training has other settings, which are listed;
+    RuntimeError: its checkpoint is damaged."""
     description = PROGRAM.started(folder, configuration(settings, train))
     if description is None:
         return None

@@ -8,9 +8,8 @@ import pytest
 
 from minigrad.backend.version import project
 from minigrad_models.commands import minigrad_command as cli
-from minigrad_models.commands import version
-from minigrad_models.commands.systems import SYSTEMS
-from minigrad_models.programs import typed
+from minigrad_models.commands.minigrad_command import SYSTEMS
+from minigrad_models.programs import folder
 from tests.support.cases import cases
 
 
@@ -24,13 +23,13 @@ def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest
 
 
 def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version, "_installed", {"cupy-cuda12x": "13.3.0"}.get)
+    monkeypatch.setattr(cli, "_installed", {"cupy-cuda12x": "13.3.0"}.get)
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
     first, second = capsys.readouterr().out.splitlines()
     assert stop.value.code == 0 and first == f"minigrad {project}"
     assert second == f"NumPy {numpy.__version__}, Python {sys.version.split()[0]}, CuPy 13.3.0"
-    assert version._installed("nonesuch") is None
+    assert cli._installed("nonesuch") is None
 
 
 def test_help_loads_neither_models_nor_pictures() -> None:
@@ -51,11 +50,11 @@ def test_a_system_has_its_own_commands(name: str, capsys: pytest.CaptureFixture[
 
 
 def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(typed.TYPED, raising=False)
-    monkeypatch.setattr(typed, "is_on_path", lambda name: True)
-    assert typed.command("minigrad_models.translation", "train", "--run", "a b") == "minigrad train --run 'a b'"
-    assert typed.command("minigrad_models.gpt", "train") == "minigrad gpt train"
-    monkeypatch.setattr(typed, "is_on_path", lambda name: False)
-    assert typed.command("minigrad_models.translation", "train") == "python -m minigrad train"
-    monkeypatch.setenv(typed.TYPED, "python tasks.py translate")
-    assert typed.command("minigrad_models.translation", "train") == "python tasks.py translate train"
+    monkeypatch.delenv(folder.TYPED, raising=False)
+    monkeypatch.setattr(folder, "is_on_path", lambda name: True)
+    assert folder.command("minigrad_models.translation", "train", "--run", "a b") == "minigrad train --run 'a b'"
+    assert folder.command("minigrad_models.gpt", "train") == "minigrad gpt train"
+    monkeypatch.setattr(folder, "is_on_path", lambda name: False)
+    assert folder.command("minigrad_models.translation", "train") == "python -m minigrad train"
+    monkeypatch.setenv(folder.TYPED, "python tasks.py translate")
+    assert folder.command("minigrad_models.translation", "train") == "python tasks.py translate train"

@@ -3,8 +3,7 @@
 import numpy as np
 
 import minigrad as mg
-from minigrad_models.programs.batches import moved
-from minigrad_models.programs.validation import windows
+from minigrad_models.programs.validation import moved, windows
 from tests.support import launches
 from tests.support.cases import raises
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import minigrad
-from minigrad_models.training import RunFolder, lock, read_checkpoint, write_checkpoint
+from minigrad_models.training import RunFolder, checkpoints, read_checkpoint, write_checkpoint
 from tests.models.training.disk import Disk
 from tests.models.training.program import contents, differences, everything, trainer
 from tests.support.cases import raises
@@ -116,7 +116,7 @@ def test_a_folder_that_is_deleted_meanwhile_is_made_again(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(os.name != "posix", reason="no locks")
 def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "PATIENCE", 0.2)
+    monkeypatch.setattr(checkpoints, "PATIENCE", 0.2)
 
     def evaluate(model: Any) -> dict[str, float]:
         raises(BlockingIOError, "another process is training in", lambda: trainer(tmp_path).fit())

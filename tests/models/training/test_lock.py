@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from minigrad_models.training import lock
+from minigrad_models.training import checkpoints
 from tests.support.cases import raises
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "PATIENCE", 0.2)
+    monkeypatch.setattr(checkpoints, "PATIENCE", 0.2)
 
 
 @pytest.mark.parametrize("windows", [False, True])
@@ -30,11 +30,11 @@ def test_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows:
                 raise PermissionError(error.errno, "Permission denied") from error
 
         msvcrt = SimpleNamespace(locking=locking, LK_NBLCK=fcntl.LOCK_EX | fcntl.LOCK_NB)
-        monkeypatch.setattr(lock, "sys", SimpleNamespace(platform="win32"))
+        monkeypatch.setattr(checkpoints, "sys", SimpleNamespace(platform="win32"))
         monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)  # type: ignore[arg-type]
-    with lock.locked(tmp_path):
-        raises(BlockingIOError, "another process is training", lambda: lock.locked(tmp_path).__enter__())
-    with lock.locked(tmp_path):
+    with checkpoints.locked(tmp_path):
+        raises(BlockingIOError, "another process is training", lambda: checkpoints.locked(tmp_path).__enter__())
+    with checkpoints.locked(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [".lock"] * windows
 
 
@@ -43,12 +43,12 @@ def test_a_forked_process_does_not_hold_it(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     end = context.Event()
     child = context.Process(target=end.wait)
-    with lock.locked(tmp_path):
+    with checkpoints.locked(tmp_path):
         child.start()
-        with pytest.raises(BlockingIOError), lock.locked(tmp_path):
+        with pytest.raises(BlockingIOError), checkpoints.locked(tmp_path):
             pass
     try:
-        with lock.locked(tmp_path):
+        with checkpoints.locked(tmp_path):
             assert child.is_alive()
     finally:
         end.set()

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
-from minigrad_models.translation.r_drop import r_drop_loss
+from minigrad_models.translation.encoder_decoder import r_drop_loss
 from minigrad_models.translation.transformer import Config, Transformer, pad
 
 B, T, D, V = 2, 3, 4, 6

@@ -20,9 +20,8 @@ from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.translation.serve import Server, serve, site
 from minigrad_models.translation.serve import server as server_module
 from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM
-from minigrad_models.translation.serve.sentences import sentences
 from minigrad_models.translation.serve.site import LONGEST_BODY
-from minigrad_models.translation.serve.words import units
+from minigrad_models.translation.serve.words import sentences, units
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
@@ -281,7 +280,7 @@ def test_who_has_gone_while_waiting_is_not_translated_for(server: Server) -> Non
         assert ask(server, "GET", "/about").status == 200  # so those before it have been accepted
         for text in ("gone", "gone too"):
             waiting[text].close()
-        until(lambda: len(server.connections) == 2, "the server knows who has gone")
+        until(lambda: len(server._server.server_state.connections) == 2, "the server knows who has gone")
     assert Answer(waiting["stays"].getresponse()).json["sentences"][0]["text"] == "stays"
     for text in ("first", "stays"):
         waiting[text].close()
@@ -294,9 +293,9 @@ def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFix
         with connected(server) as connection:
             connection.sendall(sent)
             if resets and os.name == "posix":  # no goodbye
-                until(lambda: len(server.connections) == 1, "the connection")
+                until(lambda: len(server._server.server_state.connections) == 1, "the connection")
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        until(lambda: not server.connections, "the end of the request")
+        until(lambda: not server._server.server_state.connections, "the end of the request")
     assert post(server, "/translate", text="one").status == 200
     assert capsys.readouterr().err == ""
 
@@ -319,7 +318,7 @@ def test_who_does_not_read_the_answer_is_given_up(server: Server, monkeypatch: p
     with connected(server) as connection:
         connection.sendall(b"GET /linked?text=one HTTP/1.1\r\nHost: localhost\r\n\r\n")
         connection.recv(1)
-        until(lambda: not server.connections, "the end of the connection")
+        until(lambda: not server._server.server_state.connections, "the end of the connection")
 
 
 def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server) -> None:

@@ -12,10 +12,9 @@ from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation import translation_settings as settings
 from minigrad_models.translation.architectures import ARCHITECTURES, build
-from minigrad_models.translation.train_translator import optimizer_of, train
+from minigrad_models.translation.train_translator import loss_of, train
 from minigrad_models.translation.transformer import Config, Transformer, pad
 from minigrad_models.translation.translation_data import Batch
-from minigrad_models.translation.translation_loss import loss_of
 from minigrad_models.translation.translation_settings import TrainingSettings
 from tests.support.transformers import small
 
@@ -36,7 +35,7 @@ def test_every_setting_of_a_model_reaches_it() -> None:
 
 def test_muon_takes_the_matrices_of_the_layers() -> None:
     model, chosen = small(), settings.preset("multi30k").training
-    optimiser = optimizer_of(model, replace(chosen, optimizer="muon"))
+    optimiser = replace(chosen, optimizer="muon").make_optimizer(model)
     assert isinstance(optimiser, mg.optim.MuonWithAdamW)
     names = {id(p): name for name, p in model.named_parameters()}
     muon, rest = ({names[id(p)] for p in group["params"]} for group in optimiser.param_groups)
@@ -44,7 +43,7 @@ def test_muon_takes_the_matrices_of_the_layers() -> None:
     assert muon | rest == set(names.values()) and not muon & rest
     assert all(name.endswith(".weight") and name.startswith(("encoder.", "decoder.")) for name in muon)
     assert {name for name in rest if "embedding" in name}
-    assert type(optimizer_of(model, replace(chosen, optimizer="adamw"))) is mg.optim.AdamW
+    assert type(replace(chosen, optimizer="adamw").make_optimizer(model)) is mg.optim.AdamW
 
 
 def test_a_training_that_cannot_report_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

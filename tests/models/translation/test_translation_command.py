@@ -22,7 +22,7 @@ from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.generation.beam_search import beam_search, power
 from minigrad_models.generation.minimum_bayes_risk import minimum_bayes_risk
 from minigrad_models.text.tokenizer import EOS
-from minigrad_models.training import lock, read_checkpoint
+from minigrad_models.training import checkpoints, read_checkpoint
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation.encoder_decoder import TranslationModel
 from minigrad_models.translation.transformer import pad
@@ -488,8 +488,8 @@ def test_a_start_that_is_refused_touches_nothing(
         fresh = ["--fresh"] if i % 4 else []
         say(*arguments(table, "--steps", "10", *fresh, *wrong.split()), status=1)
         assert contents(table) == before, wrong
-    monkeypatch.setattr(lock, "PATIENCE", 0.0)
-    with lock.locked(table / "run"):
+    monkeypatch.setattr(checkpoints, "PATIENCE", 0.0)
+    with checkpoints.locked(table / "run"):
         for more in ((), ("--fresh",)):
             fails("another process is training", *arguments(table, "--steps", "10", *more))
             assert contents(table) == before

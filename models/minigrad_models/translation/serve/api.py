@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from .sentences import sentences
-from .words import units
+from .words import sentences, units
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 LONGEST_TEXT = 5000  # characters
 MOST_SENTENCES = 100
@@ -19,81 +21,11 @@ MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source 
 
 
 class Refused(Exception):
-    """A refused request.
-
-    Args:
-        status: of HTTP.
-        message: for the person at the page.
-    """
+    """A refused request, with a status of HTTP, and a message for the person at the page."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status, self.message = status, message
-
-
-class Hypothesis(Protocol):
-    """A translation from the beam."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-
-
-class Translation(Protocol):
-    """The best translation of a sentence, its beam, and notes on it."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def beam(self) -> Sequence[Hypothesis]: ...
-    @property
-    def notes(self) -> Sequence[str]: ...
-
-
-class Attention(Protocol):
-    """Cross-attention: the tokens of both sides, EOS included, and weights (layers, heads, T, S)."""
-
-    @property
-    def source(self) -> Sequence[str]: ...
-    @property
-    def target(self) -> Sequence[str]: ...
-    @property
-    def weights(self) -> Any: ...
-
-
-class Translator(Protocol):
-    """The part of ``minigrad_models.translation.translator.Translator`` that the page needs."""
-
-    @property
-    def languages(self) -> tuple[str, str]:
-        """Source and target: codes such as "en", or ends of file names with one ("norm.en")."""
-
-    @property
-    def model(self) -> Any:
-        """An object with ``parameters()``."""
-
-    @property
-    def settings(self) -> Any:
-        """An object with ``decoding.beam``, the default number of beams."""
-
-    def translate(self, sentences: list[str], beam: int = 5) -> Sequence[Translation]:
-        """The translation of each sentence. ValueError: a sentence cannot be translated."""
-
-    @property
-    def examples(self) -> Any:
-        """``{"sentences": [...], "words": [...]}``: what it can translate, for a person to try."""
-
-    def attention(self, source: str, target: str) -> Attention:
-        """The attention to ``source`` as the model writes ``target``."""
-
-    def linked(self, translation: Any) -> Any:
-        """An object with ``page()``, of all attention and the graphs of a translation's beam. ValueError: the model has
-        no attention."""
 
 
 def about(translator: Translator) -> dict[str, Any]:
@@ -112,21 +44,15 @@ def about(translator: Translator) -> dict[str, Any]:
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """The sentences of a text with their translations, and the ``seconds`` that these took.
-
-    Args:
-        request: ``text``, of one or many sentences, and ``beam``, the number of beams (by default the model's).
-
-    Raises:
-        Refused: the request is malformed (400), or the text cannot be translated (422).
-    """
+    """The sentences of a text with their translations, and the ``seconds`` that these took. The request has ``text``,
+    of one or many sentences, and ``beam``, the number of beams (by default the model's). Raises Refused: it is
+    malformed (400), or the text cannot be translated (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
         raise Refused(422, "There is nothing to translate: the text is empty.")
     if len(parts) > MOST_SENTENCES:
-        message = f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once."
-        raise Refused(422, message)
+        raise Refused(422, f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once.")
     start = time.perf_counter()
     translations = _ask(lambda: translator.translate([part.text for part in parts], beam=beam))
     return {
@@ -146,14 +72,9 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists.
-
-    Args:
-        request: ``source`` and ``target``, one sentence each, as ``translate`` returned them.
-
-    Raises:
-        Refused: the request is malformed (400), or there is too much to show (422).
-    """
+    """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists. The request
+    has ``source`` and ``target``, one sentence each, as ``translate`` returned them. Raises Refused: it is malformed
+    (400), or there is too much to show (422)."""
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
     if result.weights.size > MOST_WEIGHTS:
@@ -167,18 +88,13 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def linked(translator: Translator, request: dict[str, Any]) -> str:
-    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML.
-
-    Args:
-        request: ``text``, a sentence as ``translate`` returned it, and ``beam``.
-
-    Raises:
-        Refused: the request is malformed (400), or there is too much to show, or nothing (422).
-    """
+    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML. The request has
+    ``text``, a sentence as ``translate`` returned it, and ``beam``. Raises Refused: it is malformed (400), or there is
+    too much to show, or nothing (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))
-    seen = _ask(lambda: translator.attention(translation.source, translation.text))
-    tokens = len(seen.source) + len(seen.target)
+    attended = _ask(lambda: translator.attention(translation.source, translation.text))
+    tokens = len(attended.source) + len(attended.target)
     if tokens > MOST_LINKED:
         counted = f"{tokens} tokens with its translation, and {MOST_LINKED} are the most"
         raise Refused(422, f"The sentence is too long to draw its graph: {counted}.")

@@ -8,13 +8,15 @@ import ipaddress
 import socket
 import sys
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .api import Translator
 from .site import Site
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 PATIENCE = 20.0  # seconds for a request to come as a whole, and again for its answer to be read
 
@@ -44,16 +46,9 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens from the start; ``serve_forever`` answers.
-
-    Args:
-        translator: asked by one request at a time.
-        port: 0 takes a free one.
-        host: a name or address of this machine; other machines cannot reach 127.0.0.1.
-
-    Raises:
-        OSError: the port is taken or may not be used, or the host is unknown. ValueError: no such port.
-    """
+    """Listens from the start; ``serve_forever`` answers. Port 0 takes a free one; the host is a name or address of this
+    machine, of which others cannot reach 127.0.0.1. Raises OSError: the port is taken or may not be used, or the host
+    is unknown; ValueError: no such port."""
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
@@ -84,11 +79,6 @@ class Server:
         self._socket.close()
 
     @property
-    def connections(self) -> set[Any]:
-        """What is open."""
-        return self._server.server_state.connections
-
-    @property
     def url(self) -> str:
         """The address of the page."""
         anywhere = self.host in ("", "0.0.0.0", "::")
@@ -99,26 +89,23 @@ class Server:
 def _reason(error: OSError, port: int, host: str) -> str:
     if error.errno == errno.EADDRINUSE:
         other = port + 1 if port < 65535 else 8000
-        return (
-            f"port {port} of {host} is taken by another program: choose another with --port {other}, "
-            "or any free one with --port 0"
-        )
+        advice = f"choose another with --port {other}, or any free one with --port 0"
+        return f"port {port} of {host} is taken by another program: {advice}"
     if error.errno == errno.EACCES:
         return f"port {port} may not be used by this account: choose one above 1023 with --port"
     return f"cannot listen on {host}, port {port}: {error.strerror or error}"
 
 
 def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", open_browser: bool = False) -> int:
-    """Serve the page until Ctrl-C, and print its address. Arguments and errors are those of ``Server``.
-
-    Args:
-        open_browser: open the page in the browser.
-
-    Returns the exit status, 0.
-    """
+    """Serve the page until Ctrl-C, print its address, and open it in the browser if asked to. Returns the exit status,
+    0. Arguments and errors are those of ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
-        if not _only_here(host):
+        try:
+            only_here = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            only_here = host == "localhost"
+        if not only_here:
             print("note: others on the network can reach it, too", file=sys.stderr)
         if open_browser:
             webbrowser.open(server.url)
@@ -127,10 +114,3 @@ def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", ope
         except KeyboardInterrupt:
             print("\nended")
     return 0
-
-
-def _only_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

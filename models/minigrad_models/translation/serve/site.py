@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
@@ -30,6 +30,9 @@ from minigrad.viz.page import asset
 
 from . import api
 from .api import Refused
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 LONGEST_BODY = 64 * 1024  # bytes
 PATIENCE = 120.0  # seconds that a request waits for those before it
@@ -50,35 +53,22 @@ HEADERS = {
     "Connection": "close",
 }
 FOREIGN = "Another site's page may not ask this server."
-FILES = {  # of the page; the styles are those of all pages of the library
-    "page.html": "text/html",
-    "base.css": "text/css",
-    "dark.css": "text/css",
-    "page.css": "text/css",
-    "page.js": "text/javascript",
-    "attention.js": "text/javascript",
-    "known.js": "text/javascript",
-    "text.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
+# Those of the page; the styles are those of all pages of the library.
+FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "known.js", "text.js", "icon.svg")
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Answer = TypeVar("Answer")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Site:
-    """What the server answers. Every answer but the page's files is JSON; an error is ``{"error": message}``.
+    """What the server answers by ``app``, the application for uvicorn. Every answer but the page's files is JSON; an
+    error is ``{"error": message}``. One request at a time asks the translator; ``waiting`` counts the others."""
 
-    Attributes:
-        translator: asked by one request at a time. waiting: requests for it.
-        app: the application, for uvicorn.
-    """
-
-    def __init__(self, translator: api.Translator, host: str) -> None:
+    def __init__(self, translator: Translator, host: str) -> None:
         self.translator, self._lock, self.waiting = translator, asyncio.Lock(), 0
         self._known = {"localhost", host.lower(), socket.gethostname().lower()}
-        files = [_file(name, kind) for name, kind in FILES.items()]
-        paths = ["/", *(f"/{name}" for name in list(FILES)[1:])]
-        routes = [self._route(path, partial(_constant, *file)) for path, file in zip(paths, files, strict=True)]
+        paths = ["/", *(f"/{name}" for name in FILES[1:])]
+        routes = [self._route(path, partial(_constant, *_file(name))) for path, name in zip(paths, FILES, strict=True)]
         routes += [
             self._route("/about", self._about),
             self._route("/linked", self._linked),
@@ -109,10 +99,20 @@ class Site:
         return Response(page, 200, {**HEADERS, "Content-Security-Policy": ALONE}, "text/html")
 
     async def _call(
-        self, function: Callable[[api.Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
+        self, function: Callable[[Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
     ) -> Response:
-        _check_origin(request)
-        call = _parse(body)
+        origin = request.headers.get("Origin")
+        if origin is not None and origin != f"http://{request.headers.get('Host')}":
+            raise Refused(403, FOREIGN)
+        _check_site(request)
+        if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "The request must be JSON (Content-Type: application/json).")
+        try:
+            call = json.loads(body)
+        except (ValueError, RecursionError):
+            raise Refused(400, "The request is not valid JSON.") from None
+        if not isinstance(call, dict):
+            raise Refused(400, "The request must be a JSON object.")
         return _json(await self._alone(request, lambda: function(self.translator, call)))
 
     async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
@@ -140,14 +140,15 @@ class Site:
 
     def _check_host(self, request: Request) -> None:
         """The host must be a numeric address or a name of this machine, which nobody can redirect."""
-        name = _host_name(request.headers.get("Host", ""))
+        match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
+        name = match[1].strip("[]") if match else ""
         if not name or (name not in self._known and not _is_address(name)):
             raise Refused(403, "This server answers only under the address that it printed when it started.")
 
 
-def _file(name: str, kind: str) -> tuple[bytes, str]:
+def _file(name: str) -> tuple[bytes, str]:
     path = Path(__file__).parent / "page" / name
-    return path.read_bytes() if path.exists() else asset(name).encode(), f"{kind}; charset=utf-8"
+    return path.read_bytes() if path.exists() else asset(name).encode(), f"{KINDS[path.suffix]}; charset=utf-8"
 
 
 async def _constant(content: bytes, kind: str, request: Request, body: bytes) -> Response:
@@ -164,15 +165,6 @@ async def _body(request: Request) -> bytes:
     if len(body) > LONGEST_BODY:
         raise Refused(413, f"The request is too long; at most {LONGEST_BODY:,} bytes are read.")
     return bytes(body)
-
-
-def _check_origin(request: Request) -> None:
-    origin = request.headers.get("Origin")
-    if origin is not None and origin != f"http://{request.headers.get('Host')}":
-        raise Refused(403, FOREIGN)
-    _check_site(request)
-    if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, "The request must be JSON (Content-Type: application/json).")
 
 
 def _check_site(request: Request) -> None:
@@ -195,22 +187,6 @@ def _no_such_address(request: Request, error: Exception) -> Response:
 
 def _json(value: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse(value, status, {**HEADERS, **(headers or {})})
-
-
-def _parse(body: bytes) -> dict[str, Any]:
-    try:
-        request = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(400, "The request is not valid JSON.") from None
-    if not isinstance(request, dict):
-        raise Refused(400, "The request must be a JSON object.")
-    return request
-
-
-def _host_name(header: str) -> str:
-    """The name or address in a Host header, without its port; empty if there is none."""
-    match = _HOST.fullmatch(header.strip().lower())
-    return match[1].strip("[]") if match else ""
 
 
 def _is_address(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The places of tokens in their text, and the tokens of each word: a model reads tokens, a person words."""
+"""A text in sentences, which a model is trained on, and in words, which a person reads: the places of the tokens."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from typing import NamedTuple
 # Letters and digits, with apostrophes, hyphens, full stops and commas between them; or a single mark.
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*|[^\w\s]")
 
+# An end mark, closing quotes and brackets, white space, and the next letter or digit.
+_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+\s+(?=[\"'“‘«¿¡(\[]*([^\W_]))|(?<=[。！？])")
+_SHORT = (
+    "Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Jr|Sr|St|Mt|Sig|Mme|Mlle|Hr|Fr|"  # persons, places
+    "Fig|Figs|Eq|Eqs|Sec|Ch|Vol|No|Nos|Nr|pp|Abb|Abs|Kap|Tab|"  # before a number
+    "Inc|Ltd|Co|Corp|Jan|Feb|Aug|Sept|Oct|Nov|Dec|Tel|Str|vs|bzw|etc|cf|ca|approx|inkl|et al"
+)
+# The day of a date or an ordinal, too: one or two digits alone ("am 3. Mai", "vom 3.–5. Mai").
+_ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
+LONGEST = 8  # characters of an abbreviation with its full stop, and of the context before it
 Span = tuple[int, int]  # start and end in the text
 
 
@@ -22,20 +32,15 @@ class Unit(NamedTuple):
 
 
 def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
-    """A text token by token, and word by word.
-
-    Args:
-        tokens: of the text, and EOS, which is a separate unit. Spaces at the ends of tokens, "▁" and case do not
-            matter. A token that does not occur in the text is an unknown one: it stands for the text between
-            its neighbours.
-    """
+    """A text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens,
+    "▁" and case do not matter. A token that does not occur in the text is an unknown one: it stands for the text
+    between its neighbours."""
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
     for i, (start, end) in enumerate(spans):
         word = bisect_right(starts, start) - 1
-        same = groups and (word == last or start == end or _empty(spans, groups[-1]))
-        if same:
+        if groups and (word == last or start == end or all(spans[j][0] == spans[j][1] for j in groups[-1])):
             groups[-1].append(i)
         else:
             groups.append([i])
@@ -43,10 +48,6 @@ def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
     ending = Unit(" ", "end", [len(tokens) - 1])
     pieces = _pieces(text, spans, [[i] for i in range(len(spans))], tokens)
     return [*pieces, ending], [*_pieces(text, spans, groups, tokens), ending]
-
-
-def _empty(spans: list[Span], group: list[int]) -> bool:
-    return all(spans[i][0] == spans[i][1] for i in group)
 
 
 def _pieces(text: str, spans: list[Span], groups: list[list[int]], tokens: Sequence[str]) -> list[Unit]:
@@ -93,3 +94,28 @@ def _share(text: str, start: int, end: int, count: int) -> list[Span]:
         parts[count - 1 :] = [(parts[count - 1][0], parts[-1][1])]
     last = parts[-1][1] if parts else start
     return parts + [(last, last)] * (count - len(parts))
+
+
+class Sentence(NamedTuple):
+    """One sentence, and its line in the text, from 0."""
+
+    line: int
+    text: str
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Split a text at line ends, and at end marks before a new sentence. Empty lines are left out."""
+    return [Sentence(number, part) for number, line in enumerate(text.splitlines()) for part in _split(line)]
+
+
+def _split(line: str) -> list[str]:
+    parts, start = [], 0
+    for end in _END.finditer(line):
+        part = line[start : end.end()].strip()
+        if (end[1] or "").islower():
+            continue
+        if part and not _ABBREVIATED.search(part[-LONGEST:]):
+            parts.append(part)
+            start = end.end()
+    parts.append(line[start:].strip())
+    return [part for part in parts if part]
