@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import minigrad as mg
 from minigrad import Tensor, nn
@@ -92,13 +92,6 @@ def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int)
     return result
 
 
-class Configuration(Protocol):
-    """The sizes of a model."""
-
-    def published(self) -> dict[str, Any]:
-        """The content of config.json, without ``model_type``."""
-
-
 class Pretrained(nn.Module):
     """A model that ``from_pretrained`` reads and ``save_pretrained`` writes.
 
@@ -163,8 +156,11 @@ class Pretrained(nn.Module):
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path / CONFIG}: {error}") from None
         tokenizer = read_tokenizer(path)
-        if tokenizer is not None:
-            check_tokenizer(tokenizer, config.vocabulary, path)
+        if tokenizer is not None and (size := tokenizer.get_vocab_size()) > config.vocabulary:
+            raise ValueError(
+                f"the tokenizer of {path} has {size:,} entries, and the model's vocabulary {config.vocabulary:,}: "
+                "they are of different models"
+            )
         with undrawn():  # random numbers take longer than the file
             model = cls(config)
         if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head begins at random
@@ -182,7 +178,9 @@ class Pretrained(nn.Module):
         shapes = [name for name in there if name in ours and ours[name].shape != there[name].shape]
         if lost or shapes:
             faults = [f"lacks {named(lost)}"] if lost else []
-            faults += [f"has {self.misfit(n, ours[n])}" for n in shapes[:MOST_NAMED]]
+            for name in shapes[:MOST_NAMED]:
+                (theirs,), shape = self.their_names([name]), tuple(there[name].shape)
+                faults.append(f"has {theirs} for {name} as {tuple(ours[name].shape)}, not {shape}")
             raise ValueError(f"{file} does not fit the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
         whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
         if whole:
@@ -201,11 +199,6 @@ class Pretrained(nn.Module):
             return self.to_ours(weights)
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
-
-    def misfit(self, name: str, weight: Tensor) -> str:
-        """What is wrong with a weight that a file has in another shape than the model."""
-        (theirs,) = self.their_names([name])
-        return f"{theirs} for {name} as {tuple(weight.shape)}, not {tuple(self.state_dict()[name].shape)}"
 
     def their_names(self, names: Sequence[str]) -> list[str]:
         """The names that a file has for weights of the model."""
@@ -252,18 +245,13 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
 
 
 def from_published(
-    kind: Callable[..., C],
-    published: dict[str, Any],
-    fields: Mapping[str, str],
-    activations: Mapping[str, str],
-    fixed: Mapping[str, Any],
+    kind: Callable[..., C], published: dict[str, Any], fields: Mapping[str, str], fixed: Mapping[str, Any]
 ) -> C:
     """A configuration by the entries of a config.json; what the file lacks has its default.
 
     Args:
         kind: a dataclass.
         fields: from names of the file to its names.
-        activations: from names of the file to those of ``layers``.
         fixed: entries that must have a value, if they are there.
 
     Raises:
@@ -277,19 +265,19 @@ def from_published(
     arguments = {ours: value for ours, value in arguments.items() if value is not None}
     for name, value in arguments.items():
         if name == "activation":
-            if not isinstance(value, str) or value not in activations:
-                raise ValueError(f"its activation is {short(value)}; known are {', '.join(activations)}")
-            arguments[name] = activations[value]
+            if not isinstance(value, str) or value not in PUBLISHED_ACTIVATIONS:
+                raise ValueError(f"its activation is {short(value)}; known are {', '.join(PUBLISHED_ACTIVATIONS)}")
+            arguments[name] = PUBLISHED_ACTIVATIONS[value]
         else:
             check(value, hints[name], theirs[name])
             arguments[name] = float(value) if isinstance(value, int) and hints[name] is float else value
     return kind(**arguments)
 
 
-def to_published(config: Any, fields: Mapping[str, str], activations: Mapping[str, str]) -> dict[str, Any]:
+def to_published(config: Any, fields: Mapping[str, str]) -> dict[str, Any]:
     """The entries of a config.json, the reverse of ``from_published``."""
     entries = {theirs: getattr(config, ours) for theirs, ours in fields.items()}
-    names = {ours: theirs for theirs, ours in reversed(list(activations.items()))}
+    names = {ours: theirs for theirs, ours in reversed(PUBLISHED_ACTIVATIONS.items())}
     return {name: names[value] if fields[name] == "activation" else value for name, value in entries.items()}
 
 
@@ -325,16 +313,6 @@ def check_memory(config: Any, weights: Weights) -> None:
         raise ValueError(
             f"it describes a model of {config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} "
             f"tokens, and there are only {total:,} weights beside it"
-        )
-
-
-def check_tokenizer(tokenizer: Any, vocabulary: int, folder: Path) -> None:
-    """Raise ValueError: a tokenizer with ids that a model has no embedding for."""
-    size = tokenizer.get_vocab_size()
-    if size > vocabulary:
-        raise ValueError(
-            f"the tokenizer of {folder} has {size:,} entries, and the model's vocabulary {vocabulary:,}: "
-            "they are of different models"
         )
 
 

@@ -11,9 +11,9 @@ Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -23,18 +23,9 @@ from minigrad.autograd.mode import at_end
 from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
 
+from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
-from ..architectures.pretrained import (
-    PUBLISHED_ACTIVATIONS,
-    Pretrained,
-    Rule,
-    Weights,
-    check_sizes,
-    from_published,
-    to_ours,
-    to_published,
-    to_theirs,
-)
+from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..generation.continuation import Cached, Plain, positions_of
 from ..text.schema import check, short
 
@@ -65,6 +56,7 @@ SPAN = (Rule("qa_outputs", "span"),)
 PREFIX = "bert."  # of the encoder's names in a model with a head
 TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # the embedding and words.bias once more
 OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of layer norms, in files from TensorFlow
+OLD = re.compile(r"\.(gamma|beta)$")
 FIELDS = {
     "vocab_size": "vocabulary",
     "max_position_embeddings": "positions",
@@ -141,7 +133,7 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        entries = to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
+        entries = pretrained.to_published(self, FIELDS)
         labels = {str(i): name for i, name in enumerate(self.label_names)}
         return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
 
@@ -186,36 +178,26 @@ class PretrainedBert(Pretrained):
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Config:
-        """See ``Pretrained``."""
         fields = {**FIELDS, "label_names": "label_names"}
         published = {**published, "label_names": label_names(published)}
-        return from_published(Config, published, fields, PUBLISHED_ACTIVATIONS, FIXED)
+        return pretrained.from_published(Config, published, fields, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
-        weights = {modern(name): w for name, w in weights.items() if not name.endswith("embeddings.position_ids")}
-        for tied in TIED:
-            weights.pop(tied, None)
+        bare = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
+        weights = {OLD.sub(lambda old: OLD_SUFFIXES[old[0]], name): weight for name, weight in bare.items()}
+        for name in ("embeddings.position_ids", *TIED):
+            weights.pop(name, None)
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
-        ours, unknown = to_ours(weights, [*rules, *self.RULES], self.config.layers)
+        ours, unknown = pretrained.to_ours(weights, [*rules, *self.RULES], self.config.layers)
         for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
             del ours[name]  # not all heads use it
         return ours, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
-        """See ``Pretrained``."""
         p = self.PREFIX
         rules = [replace(rule, theirs=p + rule.theirs, ours=f"{p}{rule.ours}") for rule in ENCODER]
-        return to_theirs(weights, [*rules, *self.RULES], self.config.layers)
-
-
-def modern(name: str) -> str:
-    """A weight's name in a file without the encoder's prefix, and as PyTorch calls the weights of layer norms."""
-    name = name.removeprefix(PREFIX)
-    for old, new in OLD_SUFFIXES.items():
-        if name.endswith(old):
-            return name.removesuffix(old) + new
-    return name
+        return pretrained.to_theirs(weights, [*rules, *self.RULES], self.config.layers)
 
 
 class Bert(PretrainedBert):
@@ -262,9 +244,9 @@ class Bert(PretrainedBert):
             positions = mg.arange(tokens.shape[1], device=tokens.device)[None]
         x = self.embed(tokens, positions, types)
         yield x
-        seen = None if mask is None else mask.bool()[:, None, None]
+        visible = None if mask is None else mask.bool()[:, None, None]
         for layer in self.layers:
-            x = layer(x, seen)
+            x = layer(x, visible)
             yield x
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
@@ -312,7 +294,9 @@ class Bert(PretrainedBert):
             raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
             raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
-        ids = token_ids(self.tokenizer, texts, longest or self.config.positions)
+        with at_end(self.tokenizer.no_truncation) as end, end:
+            self.tokenizer.enable_truncation(longest or self.config.positions)
+            ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         weight, before = self.embedding.weight, self.training
         count = -(-len(ids) // batch)
@@ -327,40 +311,11 @@ class Bert(PretrainedBert):
         with at_end(self.train, before) as end, end:
             self.eval()
             if weight.device.type == "cpu":
-                with by_columns(self):
-                    each_alone(work, count)
+                each_alone(work, count)
             else:
                 for i in range(count):
                     work(i)
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
-
-
-@contextmanager
-def by_columns(model: nn.Module) -> Iterator[None]:
-    """The weights of linear layers lie in memory column by column meanwhile, as products with many rows read them
-    fastest: by 2 to 5 % on OpenBLAS. Their values are the same."""
-    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    usual = [layer.weight.data for layer in layers]
-    other = list(usual)
-
-    def turn(i: int) -> None:
-        other[i] = usual[i].T.contiguous().T
-
-    def put(weights: list[Tensor]) -> None:
-        for layer, weight in zip(layers, weights, strict=True):
-            layer.weight.data = weight
-
-    each_alone(turn, len(layers))
-    with at_end(put, usual) as end, end:
-        put(other)
-        yield
-
-
-def token_ids(tokenizer: Any, texts: Sequence[str], longest: int) -> list[list[int]]:
-    """The tokens of each text, [CLS] and [SEP] with them, at most ``longest``."""
-    with at_end(tokenizer.no_truncation) as end, end:
-        tokenizer.enable_truncation(longest)
-        return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
 
 
 def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:
@@ -525,18 +480,24 @@ class BertForNextSentencePrediction(PretrainedBert):
         return F.cross_entropy(self(tokens, types, mask), follows)
 
 
-class BertForSequenceClassification(PretrainedBert):
+class BertClassifier(PretrainedBert):
+    """What the classifiers share: dropout, and a layer with as many outputs as there are labels, or another number."""
+
+    RULES = CLASSIFIER
+    HEADS: ClassVar[tuple[str, ...]] = (PREFIX + "pooler", "classifier")
+
+    def __init__(self, config: Config, outputs: int = 0) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config, PREFIX + "pooler" in self.HEADS)
+        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
+        self.classifier = nn.Linear(config.d_model, outputs or config.labels)
+        initialise(self.classifier)
+
+
+class BertForSequenceClassification(BertClassifier):
     """Text or pair -> logits of labels (B, labels): figure 4 a, b."""
 
-    ARCHITECTURE, RULES = "BertForSequenceClassification", CLASSIFIER
-    HEADS = (PREFIX + "pooler", "classifier")
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, config.labels)
-        initialise(self.classifier)
+    ARCHITECTURE = "BertForSequenceClassification"
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, labels)."""
@@ -553,18 +514,13 @@ class BertForSequenceClassification(PretrainedBert):
         return F.cross_entropy(logits, targets)
 
 
-class BertForMultipleChoice(PretrainedBert):
+class BertForMultipleChoice(BertClassifier):
     """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C)."""
 
-    ARCHITECTURE, RULES = "BertForMultipleChoice", CLASSIFIER
-    HEADS = (PREFIX + "pooler", "classifier")
+    ARCHITECTURE = "BertForMultipleChoice"
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, 1)
-        initialise(self.classifier)
+        super().__init__(config, 1)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, C) of tokens (B, C, T)."""
@@ -577,17 +533,10 @@ class BertForMultipleChoice(PretrainedBert):
         return F.cross_entropy(self(tokens, types, mask), targets)
 
 
-class BertForTokenClassification(PretrainedBert):
+class BertForTokenClassification(BertClassifier):
     """Each token -> logits of labels (B, T, labels): figure 4 d."""
 
-    ARCHITECTURE, RULES, HEADS = "BertForTokenClassification", CLASSIFIER, ("classifier",)
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config, pooler=False)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, config.labels)
-        initialise(self.classifier)
+    ARCHITECTURE, HEADS = "BertForTokenClassification", ("classifier",)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, T, labels)."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..programs.command_line import run_program
-from ..programs.options import positive, whole
+from ..programs.command_line import Command, act, add_file, parser_of, run_program
+from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
 from . import questions, search
 from .bert_data import lines
 from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
-from .start import SCRATCH, Size
 from .task import Recipe, Task
 from .tasks import TASKS
-from .train_bert import shown
+from .train_bert import SCRATCH, Size, shown
 
+ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """
 examples:
   minigrad bert sst2 --data DIR                    from MiniLM's weights, if they are installed
@@ -37,77 +38,60 @@ The same command again resumes a training that was stopped in any way.
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    raw = argparse.RawDescriptionHelpFormatter
-    p = argparse.ArgumentParser(
-        prog="minigrad bert",
-        description="BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning.",
-        epilog=EXAMPLES,
-        formatter_class=raw,
-    )
-    commands = p.add_subparsers(dest="command", required=True, metavar="command")
+    return parser_of("minigrad bert", ABOUT, EXAMPLES, COMMANDS)
 
-    def add(name: str, text: str, options: Callable[[argparse.ArgumentParser], None]) -> None:
-        options(commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
 
-    add("pretrain", "learn to fill in masked words, and whether a sentence follows another", _pretrain)
-    for task in TASKS.values():
-        add(task.name, f"learn {task.about}", lambda one, task=task: _finetune(one, task))  # type: ignore[misc]
-    add("predict", "ask a fine-tuned model about new input", _predict)
-    add("evaluate", "measure a fine-tuned model on a file with labels", _evaluate)
-    add("search", "find the lines of a file that are nearest to a query in meaning", _search)
-    add("questions", "write the questions that squad learns from by default, in SQuAD's format", _questions)
-    return p
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+    return run_program(lambda: act(parser(), argv), "--batch or --max-length")
+
+
+# Options --------------------------------------------------------------------------------------------------------
 
 
 def _pretrain(p: argparse.ArgumentParser) -> None:
     default = Pretraining(Path(), Path())
     p.add_argument("--text", type=Path, required=True, metavar="FILE", help="a text in UTF-8, plain or as .gz")
     _run(p, "pretrain")
-    _number(p, "--updates", whole(2), default.updates, "of the weights")
-    _number(p, "--batch", whole(), default.batch, "examples in an update")
-    _number(p, "--rate", positive(), default.rate, "the highest learning rate")
-    _number(p, "--max-length", whole(8), default.longest, "word pieces of an example, and positions of the model")
-    _number(p, "--evaluate-every", whole(), default.evaluate_every, "updates between two evaluations")
+    add_number(p, "--updates", whole(2), default.updates, "of the weights")
+    add_number(p, "--batch", whole(), default.batch, "examples in an update")
+    add_number(p, "--rate", positive(), default.rate, "the highest learning rate")
+    add_number(p, "--max-length", whole(8), default.longest, "word pieces of an example, and positions of the model")
+    add_number(p, "--evaluate-every", whole(), default.evaluate_every, "updates between two evaluations")
     _size(p)
 
 
 def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
     p.add_argument("--data", type=Path, metavar="DIR", help=task.files)
-    p.add_argument(
-        "--from",
-        dest="source",
-        metavar="DIR",
-        help=f'a folder with config.json and model.safetensors, or "{SCRATCH}" (default: MiniLM, if it is installed)',
-    )
+    source = f'a folder with config.json and model.safetensors, or "{SCRATCH}" (default: MiniLM, if it is installed)'
+    p.add_argument("--from", dest="source", metavar="DIR", help=source)
     _run(p, task.name)
-    for option, number, kind, meaning in (
-        ("epochs", 0, whole(), "times that all examples are read"),
-        ("batch", 1, whole(), "examples in an update"),
-        ("rate", 2, positive(), "the highest learning rate"),
-    ):
-        usual, scratch = task.recipe[number], task.scratch[number]
-        text = f"{meaning} (default: {usual}; from scratch: {scratch})"
-        p.add_argument(f"--{option}", type=kind, metavar="N", help=text)
+    numbers = (
+        ("epochs", whole(), "times that all examples are read"),
+        ("batch", whole(), "examples in an update"),
+        ("rate", positive(), "the highest learning rate"),
+    )
+    for name, kind, meaning in numbers:
+        text = f"{meaning} (default: {getattr(task.recipe, name)}; from scratch: {getattr(task.scratch, name)})"
+        p.add_argument(f"--{name}", type=kind, metavar="N", help=text)
     _length(p, whole(SHORTEST), task.longest, "word pieces that the model reads at once")
     _size(p)
 
 
 def _size(p: argparse.ArgumentParser) -> None:
-    """The options of a model that begins at random."""
     group, default = p.add_argument_group("a model from scratch"), Size()
-    _number(group, "--layers", whole(1, 1000), default.layers, "of the encoder")
-    _number(group, "--width", whole(), default.width, "of its states")
-    _number(group, "--heads", whole(), default.heads, "of attention; they divide the width")
-    _number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")
-    _number(group, "--dropout", _probability, default.dropout, "a probability")
+    add_number(group, "--layers", whole(1, 1000), default.layers, "of the encoder")
+    add_number(group, "--width", whole(), default.width, "of its states")
+    add_number(group, "--heads", whole(), default.heads, "of attention; they divide the width")
+    add_number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")
+    add_number(group, "--dropout", _probability, default.dropout, "a probability")
 
 
 def _run(p: argparse.ArgumentParser, name: str) -> None:
     folder = Path("runs") / f"bert-{name}"
-    p.add_argument(
-        "--run", type=Path, default=folder, metavar="DIR", help=f"for all that is written (default: {folder})"
-    )
-    _number(p, "--seed", whole(0, 2**63 - 1), 0, "of all random numbers")
+    text = f"for all that is written (default: {folder})"
+    p.add_argument("--run", type=Path, default=folder, metavar="DIR", help=text)
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of all random numbers")
 
 
 def _predict(p: argparse.ArgumentParser) -> None:
@@ -118,7 +102,7 @@ def _predict(p: argparse.ArgumentParser) -> None:
         help="sst2: a sentence; mrpc: two, with a tab between them; squad: a question, a tab, a text; conll: words "
         "with spaces between them",
     )
-    p.add_argument("--input", type=Path, metavar="FILE", help="a file of them, one per line (default: stdin)")
+    add_file(p, "--input", "a file of them, one per line (default: stdin)")
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
@@ -130,21 +114,12 @@ def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("queries", nargs="+", metavar="query", help="what to look for")
     p.add_argument("--input", type=Path, required=True, metavar="FILE", help="a text in UTF-8, a passage per line")
     p.add_argument("--from", dest="source", type=Path, metavar="DIR", help="the model's folder (default: MiniLM)")
-    _number(p, "--top", whole(), 5, "lines to show")
+    add_number(p, "--top", whole(), 5, "lines to show")
     _length(p, whole(3), search.LONGEST, "word pieces of a line that are read")
     cache = search.default_cache()
-    p.add_argument(
-        "--cache", type=Path, default=cache, metavar="DIR", help=f"for embeddings, to be used again (default: {cache})"
-    )
+    text = f"for embeddings, to be used again (default: {cache})"
+    p.add_argument("--cache", type=Path, default=cache, metavar="DIR", help=text)
     p.add_argument("--no-cache", dest="cache", action="store_const", const=None, help="keep no embeddings")
-
-
-def _questions(p: argparse.ArgumentParser) -> None:
-    p.add_argument("folder", type=Path, help="for train.json and dev.json")
-
-
-def _number(p: Any, name: str, kind: Callable[[str], Any], default: float, meaning: str) -> None:
-    p.add_argument(name, type=kind, default=default, metavar="N", help=f"{meaning} (default: {default})")
 
 
 def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, meaning: str) -> None:
@@ -153,7 +128,6 @@ def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, 
 
 
 def _probability(text: str) -> float:
-    """A number from 0 on, below 1."""
     try:
         value = float(text)
     except ValueError:
@@ -166,44 +140,35 @@ def _probability(text: str) -> float:
 # What the commands do -------------------------------------------------------------------------------------------
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-
-    def program() -> int:
-        options = parser().parse_args(argv)
-        COMMANDS.get(options.command, _do_finetune)(options)
-        return 0
-
-    return run_program(program, "--batch or --max-length")
-
-
-def _do_pretrain(o: argparse.Namespace) -> None:
+def _do_pretrain(o: argparse.Namespace) -> int:
     numbers = (o.updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed)
     pretrain(Pretraining(o.text, o.run, _size_of(o), *numbers))
+    return 0
 
 
-def _do_finetune(o: argparse.Namespace) -> None:
+def _do_finetune(o: argparse.Namespace) -> int:
     task = TASKS[o.command]
     usual = task.scratch if o.source == SCRATCH else task.recipe
     recipe = Recipe(o.epochs or usual.epochs, o.batch or usual.batch, o.rate or usual.rate)
     finetune(task, Options(o.data, o.source, o.run, recipe, o.max_length, _size_of(o), o.seed))
+    return 0
 
 
 def _size_of(o: argparse.Namespace) -> Size:
     return Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
 
 
-def _do_predict(o: argparse.Namespace) -> None:
+def _do_predict(o: argparse.Namespace) -> int:
     trained = load(o.model)
-    examples = [trained.task.parse(line) for line in _lines(o) if line.strip()]
+    examples = [trained.task.parse(line) for line in _texts(o) if line.strip()]
     if not examples:
         raise ValueError("there is no input: give texts, or --input FILE with a text per line")
     for example, said in zip(examples, trained.answers(examples), strict=True):
         print(trained.task.show(example, said))
+    return 0
 
 
-def _lines(o: argparse.Namespace) -> Iterator[str]:
-    """The texts to predict."""
+def _texts(o: argparse.Namespace) -> Iterator[str]:
     if o.texts:
         yield from o.texts
     elif o.input is not None:
@@ -213,31 +178,45 @@ def _lines(o: argparse.Namespace) -> Iterator[str]:
             yield line.removeprefix("" if number else "\ufeff").rstrip("\r\n")
 
 
-def _do_evaluate(o: argparse.Namespace) -> None:
+def _do_evaluate(o: argparse.Namespace) -> int:
     trained = load(o.model)
     examples = trained.task.read_file(o.data)
     trained.task.check(examples, trained.labels)
     print(shown(trained.task.metrics(examples, trained.answers(examples))))
+    return 0
 
 
-def _do_search(o: argparse.Namespace) -> None:
+def _do_search(o: argparse.Namespace) -> int:
     index = search.Index(o.input, o.source, o.cache, o.max_length)
     for query in o.queries:
         if len(o.queries) > 1:
             print(query)
         for near in index.nearest(query, o.top):
             print(f"{near.score:.3f}  {near.number:>6}  {near.text}")
+    return 0
 
 
-def _do_questions(o: argparse.Namespace) -> None:
+def _do_questions(o: argparse.Namespace) -> int:
     for path in questions.save(o.folder):
         print(f"wrote {path}", file=sys.stderr)
+    return 0
 
 
-COMMANDS = {
-    "pretrain": _do_pretrain,
-    "predict": _do_predict,
-    "evaluate": _do_evaluate,
-    "search": _do_search,
-    "questions": _do_questions,
-}
+COMMANDS = (
+    Command(
+        "pretrain", "learn to fill in masked words, and whether a sentence follows another", _pretrain, _do_pretrain
+    ),
+    *(
+        Command(task.name, f"learn {task.about}", partial(_finetune, task=task), _do_finetune)
+        for task in TASKS.values()
+    ),
+    Command("predict", "ask a fine-tuned model about new input", _predict, _do_predict),
+    Command("evaluate", "measure a fine-tuned model on a file with labels", _evaluate, _do_evaluate),
+    Command("search", "find the lines of a file that are nearest to a query in meaning", _search, _do_search),
+    Command(
+        "questions",
+        "write the questions that squad learns from by default, in SQuAD's format",
+        lambda p: p.add_argument("folder", type=Path, help="for train.json and dev.json"),
+        _do_questions,
+    ),
+)

@@ -48,11 +48,8 @@ class Question(NamedTuple):
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, without their ends.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError: it is no text in UTF-8, damaged, or a bomb.
-    """
+    """The lines of a file with their numbers, without their ends. Raises FileNotFoundError: there is none; ValueError:
+    it is no text in UTF-8, damaged, or a bomb."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return enumerate(Lines(path), 1)
@@ -126,11 +123,8 @@ def iob2(tags: Sequence[str]) -> list[str]:
 
 def questions(path: Path) -> list[Question]:
     """SQuAD (Rajpurkar et al. 2016), version 1.1: {"data": [{"paragraphs": [{"context", "qas": [{"id", "question",
-    "answers": [{"text", "answer_start"}]}]}]}]}. Answers may be missing: then they are asked for.
-
-    Raises:
-        FileNotFoundError: there is no such file. ValueError: it is damaged, or an answer is not where it says.
-    """
+    "answers": [{"text", "answer_start"}]}]}]}]}. Answers may be missing: then they are asked for. Raises
+    FileNotFoundError: there is no such file; ValueError: it is damaged, or an answer is not where it says."""
     text = "\n".join(line for _, line in lines(path))
     try:
         paragraphs = [paragraph for article in json.loads(text)["data"] for paragraph in article["paragraphs"]]

@@ -37,12 +37,8 @@ class Feature(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Features of like length.
-
-    Attributes:
-        tokens, types: (B, T) int64. mask: (B, T) bool, True at tokens.
-        targets: as the task likes them; None if they are asked for.
-    """
+    """Features of like length: tokens and types (B, T) int64, the mask (B, T), True at tokens, and the targets as the
+    task likes them, None if they are asked for."""
 
     tokens: Tensor
     types: Tensor
@@ -51,19 +47,10 @@ class Batch(NamedTuple):
 
 
 class Encoder:
-    """The word pieces of a model's tokenizer, cut off at a length.
-
-    What looks like a special token in a text ("[SEP]") is text.
-
-    Args:
-        tokenizer: a ``tokenizers.Tokenizer``, which is not changed.
-        longest: pieces of a feature at most, special tokens included.
-        stride: pieces that two features share where the second text of a pair is cut into several; None cuts off what
-            is too long, of the longer text of a pair first.
-
-    Attributes:
-        cut: of the texts that were encoded last, how many were cut off.
-    """
+    """The word pieces of a model's tokenizer, a ``tokenizers.Tokenizer`` that is not changed, cut off at a length that
+    counts special tokens. What looks like one in a text ("[SEP]") is text. With a stride, the second text of a pair
+    that is too long is cut into several features, which share so many pieces; with None what is too long is cut off, of
+    a pair's longer text first. ``cut`` is how many of the last texts were cut off."""
 
     def __init__(self, tokenizer: Any, longest: int, stride: int | None = None) -> None:
         self.whole, self.tokenizer = (load_library().Tokenizer.from_str(tokenizer.to_str()) for _ in range(2))
@@ -103,11 +90,9 @@ def padded(rows: Sequence[Sequence[int]], longest: int, padding: int) -> np.ndar
 
 
 class LikeLength:
-    """The numbers of features in batches of a size, each with features of like length; each comes once per epoch.
-
-    Features are shuffled; some ``POOL`` batches of them are sorted together and cut into batches; all batches are
-    shuffled. An epoch's order depends on seed and epoch alone. Raises ValueError: no features, or a size below 1.
-    """
+    """The numbers of features in batches of a size, each of features of like length: they are shuffled, ``POOL``
+    batches of them are sorted and cut, and all batches are shuffled. An epoch has each once, in an order by seed and
+    epoch alone. Raises ValueError: no features, or a size below 1."""
 
     def __init__(self, lengths: Sequence[int], size: int, seed: int = 0) -> None:
         if not len(lengths) or size < 1:

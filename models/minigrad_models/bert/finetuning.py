@@ -20,10 +20,9 @@ from ..architectures.pretrained import Pretrained
 from ..text.schema import check
 from ..training import Settings
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
-from .start import Size, begin, length, pretrained
 from .task import Array, Recipe, Task
 from .tasks import TASKS
-from .train_bert import MODEL, fit, report, shown, tell
+from .train_bert import MODEL, Size, begin, fit, length, pretrained, shown, tell
 
 SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
 AT_ONCE = 64  # features that are evaluated together
@@ -50,6 +49,34 @@ class Options(NamedTuple):
     progress: bool = True
 
 
+class Trained(NamedTuple):
+    """A model that was fine-tuned, or is; ``labels`` are the names of its labels."""
+
+    task: Task[Any, Any]
+    model: Pretrained
+    encoder: Encoder
+    labels: list[str]
+
+    def features(self, examples: Sequence[Any]) -> list[Feature]:
+        """What the model reads; a note on stderr tells of examples that are cut off. Raises as ``Task.features``."""
+        features, most = self.task.features(examples, self.encoder, self.labels), self.encoder.longest
+        if self.encoder.cut:
+            tell(f"note: of {self.encoder.cut:,} of {len(examples):,} texts only the first {most:,} pieces are read")
+        return features
+
+    @mg.no_grad()
+    def answers(self, examples: Sequence[Any], features: Sequence[Feature] | None = None) -> list[Any]:
+        """The answer to each example, with a bar on stderr after two seconds. Raises ValueError: one cannot be read."""
+        features = self.features(examples) if features is None else features
+        order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
+        outputs: dict[int, Array] = {}
+        for first in watched(range(0, len(order), AT_ONCE), "reading"):
+            rows = order[first : first + AT_ONCE]
+            batch = batch_of([features[i] for i in rows], None, self.model.config.padding)
+            outputs.update(zip(rows, self.task.outputs(self.model, batch), strict=True))
+        return self.task.answers(examples, [(feature, outputs[i]) for i, feature in enumerate(features)], self.labels)
+
+
 class Batches:
     """Features of a task, in batches of like length."""
 
@@ -65,26 +92,24 @@ class Batches:
 
 
 def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
-    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on.
-
-    Raises:
-        KeyboardInterrupt: the run was interrupted. OSError, ValueError, RuntimeError, ImportError: data, weights or the
-            folder cannot be used.
-    """
+    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on. Raises KeyboardInterrupt:
+    the run was interrupted; OSError, ValueError, RuntimeError, ImportError: data, weights or the folder cannot be
+    used."""
     known, asked = task.read(options.data)
     labels = task.labels(known)
     task.check(asked, labels)
     if len(labels) == 1:
         raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
     positions = options.longest or task.longest
-    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels, options.seed)
+    mg.manual_seed(options.seed)
+    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels)
     longest, recipe = length(options.longest, task.longest, model), options.recipe
-    encoder = task.encoder(model.tokenizer, longest)
-    features, checks = (readable(task, some, encoder, labels) for some in (known, asked))
+    trained = Trained(task, model, task.encoder(model.tokenizer, longest), labels)
+    features, checks = trained.features(known), trained.features(asked)
     batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
     steps = recipe.epochs * len(batches.order)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
-    best = fit(
+    metrics = fit(
         model,
         batches,
         task.loss,
@@ -99,21 +124,14 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
             progress=options.progress,
             unit=task.unit,
         ),
-        lambda m: task.metrics(asked, answer(task, m, asked, checks, labels)),
+        lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks)),
         {**identity(task, options, model, known), "max_length": longest},
     )
-    save(task, model, options.run / MODEL, longest)
-    metrics = report(best, options.run)
+    with replaced(options.run / MODEL / TASK) as temporary:
+        described = {"task": task.name, "max_length": longest}
+        Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
-
-
-def readable(task: Task[Any, Any], examples: Sequence[Any], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-    """The features of examples; a note on stderr tells of those that are cut off. Raises as ``Task.features``."""
-    features = task.features(examples, encoder, labels)
-    if encoder.cut:
-        tell(f"note: of {encoder.cut:,} of {len(examples):,} texts only the first {encoder.longest:,} pieces are read")
-    return features
 
 
 def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: Sequence[Any]) -> dict[str, Any]:
@@ -128,56 +146,9 @@ def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: S
     return {**described, "first weights": f"{weights:08x}", "examples": digest.hexdigest()}
 
 
-def answer(
-    task: Task[Any, Any], model: Pretrained, examples: Sequence[Any], features: Sequence[Feature], labels: Sequence[str]
-) -> list[Any]:
-    """The model's answer to each example, with a bar on stderr after two seconds."""
-    order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
-    outputs: list[Array | None] = [None] * len(features)
-    with mg.no_grad():
-        for first in watched(range(0, len(order), AT_ONCE), "reading"):
-            rows = order[first : first + AT_ONCE]
-            batch = batch_of([features[i] for i in rows], None, model.config.padding)
-            for i, output in zip(rows, task.outputs(model, batch), strict=True):
-                outputs[i] = output
-    return task.answers(examples, features, [output for output in outputs if output is not None], labels)
-
-
-# The model of a run ---------------------------------------------------------------------------------------------
-
-
-def save(task: Task[Any, Any], model: Pretrained, folder: Path, longest: int) -> None:
-    """Write the folder of a model that reads so many pieces at once. Raises OSError."""
-    model.save_pretrained(folder)
-    with replaced(folder / TASK) as temporary:
-        described = {"task": task.name, "max_length": longest}
-        Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
-
-
-class Trained(NamedTuple):
-    """A fine-tuned model.
-
-    Attributes:
-        labels: the names of its labels.
-    """
-
-    task: Task[Any, Any]
-    model: Pretrained
-    encoder: Encoder
-    labels: list[str]
-
-    def answers(self, examples: Sequence[Any]) -> list[Any]:
-        """The answer to each example. Raises ValueError: an example cannot be read."""
-        features = readable(self.task, examples, self.encoder, self.labels)
-        return answer(self.task, self.model, examples, features, self.labels)
-
-
 def load(path: Path) -> Trained:
-    """The model of a run, or of a folder that a run has written.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of no task.
-    """
+    """The model of a run, or of a folder that a run has written. Raises FileNotFoundError: there is none; ValueError,
+    RuntimeError: it is damaged, or of no task."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():

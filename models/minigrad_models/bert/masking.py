@@ -35,13 +35,8 @@ CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
 
 
 class Batch(NamedTuple):
-    """Masked examples.
-
-    Attributes:
-        tokens, types: (B, T) int64. mask: (B, T) bool, True at tokens.
-        words: (B, T), the right piece where one is to be predicted, else ``IGNORED``.
-        follows: (B,), 0 where text B does, else 1.
-    """
+    """Masked examples: tokens and types (B, T) int64, the mask (B, T), True at tokens, the words (B, T), that is the
+    right piece where one is to be predicted and else ``IGNORED``, and 0 where text B follows text A, else 1 (B,)."""
 
     tokens: Tensor
     types: Tensor
@@ -126,7 +121,8 @@ class Examples:
 
     def masked(self, places: Sequence[Place], random: np.random.Generator) -> Batch:
         """Some examples, 15 % of their pieces to be predicted: of these 80 % are [MASK], 10 % another piece."""
-        rows = [self._row(place) for place in places]
+        text = self.sentences.ids
+        rows = [[CLS, *text[slice(*a)].tolist(), SEP, *text[slice(*b)].tolist(), SEP] for a, b, _ in places]
         sizes = [place.a[1] - place.a[0] + 2 for place in places]  # [CLS] A [SEP] are of type 0
         longest = max(map(len, rows))
         tokens, column = padded(rows, longest, 0), np.arange(longest)
@@ -142,11 +138,6 @@ class Examples:
             ids[chosen] = np.where(fate < TO_MASK, MASK, np.where(fate < TO_MASK + TO_RANDOM, others, ids[chosen]))
         follows = np.array([0 if place.follows else 1 for place in places])
         return Batch(*map(mg.from_numpy, (tokens, types, column < lengths, words, follows)))
-
-    def _row(self, place: Place) -> list[int]:
-        """[CLS] A [SEP] B [SEP]"""
-        a, b = (self.sentences.ids[first:last].tolist() for first, last in (place.a, place.b))
-        return [CLS, *a, SEP, *b, SEP]
 
     def _generator(self, *place: int) -> np.random.Generator:
         return np.random.default_rng([self.seed % 2**64, *place])

@@ -16,11 +16,9 @@ from minigrad.nn import functional as F
 from minigrad.utils.bar import watched
 
 from ..training import Settings
-from . import start
 from .bert import IGNORED, BertForPreTraining
 from .masking import Batch, Examples, Sentences, read, split
-from .start import Size
-from .train_bert import MODEL, fit, report, tell
+from .train_bert import Size, fit, from_scratch, tell
 
 HELD_OUT = 0.1  # of the sentences, the last of the text
 CHECKED = 512  # examples of an evaluation at most
@@ -48,25 +46,22 @@ class Options(NamedTuple):
 
 
 def pretrain(options: Options) -> dict[str, float]:
-    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on.
-
-    Raises:
-        KeyboardInterrupt: the run was interrupted. OSError, ValueError, RuntimeError, ImportError: the text or the
-            folder cannot be used.
-    """
+    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on. Raises
+    KeyboardInterrupt: the run was interrupted; OSError, ValueError, RuntimeError, ImportError: the text or the folder
+    cannot be used."""
     texts = split(options.text)
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:
         raise ValueError(f"{options.text} has {len(texts)} sentences, too few to learn from some and measure by others")
     mg.manual_seed(options.seed)
-    model = start.random(BertForPreTraining, texts[:border], options.size, options.longest)
+    model = from_scratch(BertForPreTraining, texts[:border], options.size, options.longest)
     known, asked = (read(model.tokenizer, some) for some in (texts[:border], texts[border:]))
     numbers = (model.config.vocabulary, options.longest, options.batch)
     checks = list(islice(Examples(asked, *numbers, seed=0).epoch(0), -(-CHECKED // options.batch)))
     weights = sum(p.numel() for p in model.parameters())
     tell(f"{border:,} sentences of {len(known.ids):,} pieces to learn from, {len(asked):,} to measure by")
     tell(f"{weights:,} parameters, {options.updates:,} updates")
-    best = fit(
+    return fit(
         model,
         Examples(known, *numbers, options.seed),
         loss,
@@ -82,8 +77,6 @@ def pretrain(options: Options) -> dict[str, float]:
         lambda m: measure(m, checks),
         identity(options, model, known),
     )
-    model.save_pretrained(options.run / MODEL)
-    return report(best, options.run)
 
 
 def identity(options: Options, model: BertForPreTraining, known: Sentences) -> dict[str, Any]:
@@ -106,9 +99,8 @@ def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, fl
         words = model.words(states[asked], model.bert.embedding.weight)  # only where one is asked for
         follows = model.next_sentence(model.bert.pooled(states))
         answers = ((words, batch.words[asked]), (follows, batch.follows))
-        sums += [float(F.cross_entropy(said, right, reduction="sum")) for said, right in answers] + [
-            float((said.argmax(-1) == right).sum()) for said, right in answers
-        ]
+        losses = [float(F.cross_entropy(said, right, reduction="sum")) for said, right in answers]
+        sums += [*losses, *(float((said.argmax(-1) == right).sum()) for said, right in answers)]
         counts += [len(right) for _, right in answers]
     words_loss, pairs_loss, words_right, pairs_right = (sums / np.tile(counts, 2)).tolist()
     return {

@@ -33,12 +33,8 @@ HELD_OUT = 5  # of this many pairs of first and last names one is for measuring
 
 
 class Kind(NamedTuple):
-    """A kind of fact.
-
-    Attributes:
-        wordings: sentences with {who} and {what}. asked: questions for what. who: questions for who.
-        values: what there is, with commas between.
-    """
+    """A kind of fact: sentences with {who} and {what}, questions for what and for who, and what there is, with commas
+    between."""
 
     wordings: tuple[str, ...]
     asked: tuple[str, ...]
@@ -126,42 +122,24 @@ class _Fact(NamedTuple):
 
 def _text(split: Split, number: int, random: np.random.Generator) -> list[Question]:
     """A text, and questions about it."""
-    people = _people(split, int(random.integers(8, 12)) if number % 10 == 9 else int(random.integers(2, 5)), random)
-    kinds = [KINDS[i] for i in sorted(random.permutation(len(KINDS))[: random.integers(3, 6)])]
-    values = [
-        random.permutation(kind.values.split(", "))[: len(people)].tolist() for kind in kinds
-    ]  # fewer, if there are so few
-    told = [
-        (kind, who, what)
-        for kind, some in zip(kinds, values, strict=True)
-        for who, what in zip(people, some, strict=False)
-    ]
-    sentences, facts, length = [], [], 0
-    for i in random.permutation(len(told)).tolist():
-        kind, who, what = told[i]
-        fact, sentence = _sentence(kind, who, what, length, random)
-        sentences.append(sentence)
-        facts.append(fact)
-        length += len(sentence) + 1
-    context = " ".join(sentences)
-    asked = random.permutation(len(facts))[:ASKED].tolist()
-    return [_question(facts[i], context, f"{split}-{number}-{i}", random) for i in asked]
-
-
-def _people(split: Split, count: int, random: np.random.Generator) -> list[str]:
-    """Different people of one part."""
+    count = int(random.integers(8, 12)) if number % 10 == 9 else int(random.integers(2, 5))
     names = [(a, b) for a in enumerate(FIRST.split()) for b in enumerate(LAST.split())]
     there = [f"{first} {last}" for (i, first), (j, last) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
-    chosen: list[str] = random.permutation(there)[:count].tolist()
-    return chosen
-
-
-def _sentence(kind: Kind, who: str, what: str, begin: int, random: np.random.Generator) -> tuple[_Fact, str]:
-    """A fact and its sentence, which begins at a character of the text."""
-    wording = kind.wordings[random.integers(len(kind.wordings))]
-    sentence = wording.format(who=who, what=what)
-    places = {name: begin + sentence.index(text) for name, text in (("who", who), ("what", what))}
-    return _Fact(kind, (who, places["who"]), (what, places["what"])), sentence
+    people = random.permutation(there)[:count].tolist()
+    pool = []
+    for i in sorted(random.permutation(len(KINDS))[: random.integers(3, 6)]):
+        values = random.permutation(KINDS[i].values.split(", "))[:count].tolist()  # fewer, if there are so few
+        pool += [(KINDS[i], who, what) for who, what in zip(people, values, strict=False)]
+    facts: list[_Fact] = []
+    context = ""
+    for i in random.permutation(len(pool)).tolist():
+        kind, who, what = pool[i]
+        sentence = kind.wordings[random.integers(len(kind.wordings))].format(who=who, what=what)
+        begin = len(context)
+        facts.append(_Fact(kind, (who, begin + sentence.index(who)), (what, begin + sentence.index(what))))
+        context += f"{sentence} "
+    asked = random.permutation(len(facts))[:ASKED].tolist()
+    return [_question(facts[i], context.rstrip(), f"{split}-{number}-{i}", random) for i in asked]
 
 
 def _question(fact: _Fact, context: str, number: str, random: np.random.Generator) -> Question:

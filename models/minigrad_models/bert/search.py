@@ -23,7 +23,7 @@ from minigrad.utils.bar import watched
 from ..architectures.pretrained import CONFIG, weights_file
 from .bert import Bert
 from .bert_data import lines
-from .start import length, minilm, pretrained
+from .train_bert import length, minilm, pretrained
 
 AT_ONCE = 256  # lines between two steps of the bar
 LONGEST = 256  # pieces of a line; MiniLM was trained with no more
@@ -41,18 +41,9 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The lines of a file with their embeddings.
-
-    Args:
-        path: a text in UTF-8; empty lines are left out.
-        folder: of the model; None for MiniLM.
-        cache: the folder for embeddings; None keeps none.
-        longest: pieces of a line at most, the rest of it is not read; None for LONGEST, or for those that the model can
-            read if these are fewer.
-
-    Raises:
-        OSError, ValueError, RuntimeError: the file or the model cannot be used.
-    """
+    """The lines of a text file, but the empty ones, with their embeddings by the model of a folder (None: MiniLM), of
+    which ``cache`` is the folder (None: none is kept). ``longest`` pieces of a line are read (None: LONGEST, or as many
+    as the model can read). Raises OSError, ValueError, RuntimeError: the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, cache: Path | None = None, longest: int | None = None) -> None:
         self.texts = [(number, line.strip()) for number, line in lines(path) if line.strip()]

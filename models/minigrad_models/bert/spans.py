@@ -20,10 +20,10 @@ import minigrad as mg
 from minigrad import Tensor
 
 from .bert import BertForQuestionAnswering
-from .bert_data import Question, find, questions
+from .bert_data import Question, questions
 from .encoding import Batch, Encoder, Feature
 from .questions import load as generated
-from .task import Array, Task, most_frequent
+from .task import Array, Read, Task, most_frequent
 
 SHARED = 4  # windows share the longest's 1 / SHARED pieces
 LONGEST_ANSWER = 30  # pieces
@@ -36,32 +36,23 @@ class Spans(Task[Question, Answer]):
     """Questions about a text."""
 
     kind = BertForQuestionAnswering
+    train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
 
     def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
         """See ``Task``; without a folder, questions that a grammar writes."""
-        if folder is None:
-            return generated("train"), generated("dev")
-        known = self.read_file(find(folder, "train.json", "train-v1.1.json"))
-        return known, self.read_file(find(folder, "dev.json", "dev-v1.1.json"))
+        return (generated("train"), generated("dev")) if folder is None else super().read(folder)
 
     def read_file(self, path: Path) -> list[Question]:
-        """See ``Task``."""
         examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
             raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
         return examples
 
     def texts(self, examples: Sequence[Question]) -> Iterable[str]:
-        """See ``Task``."""
         yield from dict.fromkeys(example.context for example in examples)
         yield from (example.question for example in examples)
 
-    def said(self, examples: Sequence[Question]) -> Iterable[str]:
-        """No labels."""
-        return ()
-
     def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        """See ``Task``."""
         return Encoder(tokenizer, longest, longest // SHARED)
 
     def features(self, examples: Sequence[Question], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
@@ -83,10 +74,6 @@ class Spans(Task[Question, Answer]):
                 result.append(Feature(window.ids, window.type_ids, target, i, places))
         return result
 
-    def targets(self, features: Sequence[Feature]) -> Tensor:
-        """(B, 2)"""
-        return mg.tensor([feature.target for feature in features])
-
     def loss(self, model: BertForQuestionAnswering, batch: Batch) -> tuple[Tensor, float]:
         """See ``Task``: the mean of the cross-entropies of the first and of the last piece."""
         assert batch.targets is not None
@@ -99,12 +86,10 @@ class Spans(Task[Question, Answer]):
         logits: Array = mg.stack([start, end], -1).numpy()
         return logits
 
-    def answers(
-        self, examples: Sequence[Question], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
-    ) -> list[Answer]:
+    def answers(self, examples: Sequence[Question], read: Sequence[Read], labels: Sequence[str]) -> list[Answer]:
         """See ``Task``: the best span of all windows."""
         best: list[Answer] = [("", -np.inf)] * len(examples)
-        for feature, logits in zip(features, outputs, strict=True):
+        for feature, logits in read:
             span, score = best_span(logits, np.array([place is not None for place in feature.places]))
             if span is not None and score > best[feature.example][1]:
                 (start, _), (_, end) = (feature.places[i] for i in span)
@@ -134,17 +119,13 @@ class Spans(Task[Question, Answer]):
         return Question(question, context)
 
     def show(self, example: Question, answer: Answer) -> str:
-        """See ``Task``."""
         return f"{answer[0]}\t{answer[1]:.2f}\t{example.question}"
 
 
 def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
-    """The first and the last piece of an answer in a window; 0, 0 if it does not have all of it.
-
-    Args:
-        places: the first character of each piece, and that after its last; None for pieces that are not of the text.
-        start: the answer's first character.
-    """
+    """The first and the last piece of an answer in a window; 0, 0 if it does not have all of it. ``places`` are the
+    first character of each piece, and that after its last, None where the piece is not of the text; the answer begins
+    at ``start``."""
     end = start + len(answer)
     inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
     if not inside:
@@ -154,11 +135,8 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
-    """The first and last piece with the largest sum of logits, in this order and not too far apart.
-
-    Args:
-        logits: (T, 2). allowed: (T,) bool, pieces of the text; a longer row of logits is padding.
-    """
+    """The first and last piece with the largest sum of logits (T, 2), in this order and not too far apart, among those
+    that are allowed (T,), the pieces of the text; a longer row of logits is padding."""
     size = len(allowed)
     if not allowed.any():
         return None, -np.inf
@@ -178,8 +156,8 @@ def plain(text: str) -> str:
 
 def overlap(text: str, right: str) -> float:
     """F1 of the words of an answer, in SQuAD's plain form."""
-    words, wanted = plain(text).split(), plain(right).split()
-    if not words or not wanted:
-        return float(words == wanted)
-    common = sum((Counter(words) & Counter(wanted)).values())
-    return 2 * common / (len(words) + len(wanted))
+    words, correct = plain(text).split(), plain(right).split()
+    if not words or not correct:
+        return float(words == correct)
+    common = sum((Counter(words) & Counter(correct)).values())
+    return 2 * common / (len(words) + len(correct))

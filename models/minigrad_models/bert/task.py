@@ -11,14 +11,18 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+import minigrad as mg
 from minigrad import Tensor
 
 from ..architectures.pretrained import Pretrained
+from .bert import IGNORED
+from .bert_data import find
 from .encoding import Batch, Encoder, Feature
 
 E = TypeVar("E")  # an example
 A = TypeVar("A")  # an answer
 Array = np.ndarray[Any, np.dtype[Any]]
+Read = tuple[Feature, Array]  # and the model's output for it
 
 
 class Recipe(NamedTuple):
@@ -39,6 +43,7 @@ class Task(ABC, Generic[E, A]):
         longest: pieces that the model reads at once.
         metric: by which the best checkpoint is chosen; larger is better.
         kind: the model with its head. unit: what the weights of losses count.
+        train, dev: names of the files to learn from, and to measure by; the first that is there counts.
     """
 
     name: str
@@ -51,10 +56,15 @@ class Task(ABC, Generic[E, A]):
     kind: ClassVar[type[Pretrained]]
     unit: ClassVar[str] = "examples"
 
-    @abstractmethod
+    train: ClassVar[tuple[str, ...]]
+    dev: ClassVar[tuple[str, ...]]
+
     def read(self, folder: Path | None) -> tuple[list[E], list[E]]:
         """The examples to learn from, and those to measure by. Raises OSError, ValueError: files that are missing or
         damaged."""
+        if folder is None:
+            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
+        return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
 
     @abstractmethod
     def read_file(self, path: Path) -> list[E]:
@@ -64,35 +74,35 @@ class Task(ABC, Generic[E, A]):
     def texts(self, examples: Sequence[E]) -> Iterable[str]:
         """All text of some examples, to learn word pieces from."""
 
-    @abstractmethod
     def said(self, examples: Sequence[E]) -> Iterable[str]:
         """The labels of some examples, one after the other; nothing for a task without labels."""
+        return ()
 
-    @abstractmethod
     def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        """What cuts texts into pieces."""
+        """What cuts texts into pieces, and off what is too long: of a pair the longer text first."""
+        return Encoder(tokenizer, longest)
 
     @abstractmethod
     def features(self, examples: Sequence[E], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
         """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
 
-    @abstractmethod
     def targets(self, features: Sequence[Feature]) -> Tensor:
-        """The targets of a batch's features."""
+        """The targets of a batch's features (B, ...)."""
+        return mg.tensor([feature.target for feature in features])
 
-    @abstractmethod
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
         """The mean loss of a batch, and how much it counts."""
+        assert batch.targets is not None
+        count = float((batch.targets != IGNORED).sum())
+        return model.loss(batch.tokens, batch.targets, batch.types, batch.mask), count
 
     @abstractmethod
     def outputs(self, model: Any, batch: Batch) -> Array:
         """What the model says about each feature, (B, ...)."""
 
     @abstractmethod
-    def answers(
-        self, examples: Sequence[E], features: Sequence[Feature], outputs: Sequence[Array], labels: Sequence[str]
-    ) -> list[A]:
-        """The answer for each example, from the outputs for its features."""
+    def answers(self, examples: Sequence[E], read: Sequence[Read], labels: Sequence[str]) -> list[A]:
+        """The answer for each example, from its features and the outputs for them."""
 
     @abstractmethod
     def metrics(self, examples: Sequence[E], answers: Sequence[A]) -> dict[str, float]:
@@ -109,12 +119,6 @@ class Task(ABC, Generic[E, A]):
     @abstractmethod
     def show(self, example: E, answer: A) -> str:
         """An answer, as a line."""
-
-    def there(self, folder: Path | None) -> Path:
-        """The folder of the data. Raises FileNotFoundError: none is named, and the task cannot do without."""
-        if folder is None:
-            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
-        return folder
 
     def labels(self, examples: Sequence[E]) -> list[str]:
         """The names of the labels, in the order of the model's outputs."""

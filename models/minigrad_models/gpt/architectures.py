@@ -1,21 +1,23 @@
 """The models that a run may train, by the setting ``model``. A new one is an entry of ``ARCHITECTURES``, and its name
-in ``settings.MODELS``."""
+in ``gpt_settings.MODELS``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, NamedTuple
 
 from minigrad import Tensor
 
-from ..programs.models import Shapes, check_memory, check_shapes, configured, fill
+from ..programs import models
 from ..programs.validation import Batch, Score, score_windows
 from ..text import Recurrence
-from . import gpt2, transformer_xl
+from .gpt2 import GPT2
+from .gpt2 import Config as GPT2Config
 from .gpt_settings import ModelSettings
-from .segments import score_segments, segments
-from .text import Windows
+from .text import Windows, score_segments, segments
+from .transformer_xl import Config as XLConfig
+from .transformer_xl import TransformerXL
 
 
 class Architecture(NamedTuple):
@@ -27,9 +29,9 @@ class Architecture(NamedTuple):
 
     Attributes:
         model: its class. config: the class of its configuration.
-        configure: of the settings, and the size of the vocabulary, the configuration.
-        sizes: of a configuration, the settings that say the same.
-        shapes: of a configuration, shapes of weights that prove all its sizes.
+        names: of the settings that are sizes, each with the configuration's name of it.
+        others: the rest of its configuration; each dropout is the setting's.
+        shapes: of a configuration, shapes of weights that prove its sizes, see ``programs.models.restored``.
         loss: makes the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
             ``Recurrence`` is carried from update to update.
         batches: of a training, made as ``Windows`` is.
@@ -38,12 +40,20 @@ class Architecture(NamedTuple):
 
     model: Any
     config: Any
-    configure: Callable[[ModelSettings, int], Any]
-    sizes: Callable[[Any], dict[str, Any]]
-    shapes: Callable[[Any], Shapes]
+    names: dict[str, str]
+    others: dict[str, Any]
+    shapes: Callable[[Any], models.Shapes]
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
     batches: Any
     score: Score
+
+    def sizes(self, config: Any) -> dict[str, Any]:
+        """The settings of a configuration."""
+        return {name: getattr(config, theirs) for name, theirs in self.names.items()}
+
+    def dropouts(self, value: float) -> dict[str, float]:
+        """All dropouts of the configuration."""
+        return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
 
 
 def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
@@ -51,56 +61,24 @@ def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
     return model.loss(batch.tokens, batch.targets), float(batch.weight)
 
 
-def gpt2_config(s: ModelSettings, vocabulary: int) -> gpt2.Config:
-    """GPT-2 in other sizes."""
-    return gpt2.Config(vocabulary, s.context, s.d_model, s.heads, s.layers, s.d_ff, s.dropout, s.dropout, s.dropout)
-
-
-def gpt2_sizes(config: gpt2.Config) -> dict[str, Any]:
-    """The settings of a GPT-2."""
-    names = ("layers", "heads", "d_model", "d_ff")
-    return {**{name: getattr(config, name) for name in names}, "context": config.positions}
-
-
-def gpt2_shapes(config: gpt2.Config) -> Shapes:
-    """The embeddings, and a matrix of each layer."""
-    tables = {"embedding.weight": config.vocabulary, "position_embedding.weight": config.positions}
-    layers = range(min(config.layers, 1 << 16))  # a file may claim any number
-    inner = {f"layers.{i}.feed_forward.inner.weight": (config.d_ff, config.d_model) for i in layers}
-    return {**{name: (size, config.d_model) for name, size in tables.items()}, **inner}
-
-
-def xl_config(s: ModelSettings, vocabulary: int) -> transformer_xl.Config:
-    """Transformer-XL with GPT-2's norms and activation: what differs is the memory, and how it knows positions."""
-    sizes = s.d_model, s.heads, s.layers, s.d_ff or 4 * s.d_model, s.context, s.memory or s.context
-    dropouts = s.dropout, s.dropout, s.dropout
-    return transformer_xl.Config(vocabulary, *sizes, *dropouts, activation="gelu_tanh", norm_first=True)
-
-
-def xl_sizes(config: transformer_xl.Config) -> dict[str, Any]:
-    """The settings of a Transformer-XL."""
-    names = ("layers", "heads", "d_model", "d_ff", "memory")
-    return {**{name: getattr(config, name) for name in names}, "context": config.segment}
-
-
-def xl_shapes(config: transformer_xl.Config) -> Shapes:
-    """The embedding, u, and a matrix of each layer."""
-    layers = range(min(config.layers, 1 << 16))  # a file may claim any number
-    inner = {f"layers.{i}.feed_forward.inner.weight": (config.d_ff, config.d_model) for i in layers}
-    u = (1 if config.shared else config.layers, config.heads, 1, config.d_model // config.heads)
-    return {"embedding.weight": (config.vocabulary, config.d_model), "u": u, **inner}
-
-
+SIZES = {name: name for name in ("layers", "heads", "d_model", "d_ff")}
 ARCHITECTURES = {
     "gpt2": Architecture(
-        gpt2.GPT2, gpt2.Config, gpt2_config, gpt2_sizes, gpt2_shapes, lambda: loss, Windows, score_windows
+        GPT2,
+        GPT2Config,
+        {**SIZES, "context": "positions"},
+        {},
+        lambda config: {"position_embedding.weight": (config.positions, config.d_model)},
+        lambda: loss,
+        Windows,
+        score_windows,
     ),
     "transformer-xl": Architecture(
-        transformer_xl.TransformerXL,
-        transformer_xl.Config,
-        xl_config,
-        xl_sizes,
-        xl_shapes,
+        TransformerXL,
+        XLConfig,
+        {**SIZES, "context": "segment", "memory": "memory"},
+        {"activation": "gelu_tanh", "norm_first": True},  # GPT-2's: what differs is the memory, and the positions
+        lambda c: {"u": (1 if c.shared else c.layers, c.heads, 1, c.d_model // c.heads)},
         Recurrence,
         segments,
         score_segments,
@@ -108,29 +86,27 @@ ARCHITECTURES = {
 }
 
 
-def build(sizes: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
+def build(settings: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
     """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
-    kind = ARCHITECTURES[sizes.model]
-    config = kind.configure(sizes, vocabulary)
+    kind, s = ARCHITECTURES[settings.model], settings
+    values = {**asdict(s), "d_ff": s.d_ff or 4 * s.d_model, "memory": s.memory or s.context}
+    sizes = {theirs: values[name] for name, theirs in kind.names.items()}
+    config = kind.config(vocabulary, **sizes, **kind.dropouts(s.dropout), **kind.others)
     matrices = config.layers * (4 * config.d_model**2 + 2 * config.d_model * config.d_ff)
-    check_memory(matrices + (vocabulary + sizes.context) * config.d_model, device)
+    models.check_memory(matrices + (vocabulary + s.context) * config.d_model, device)
     return kind.model(config).to(device)
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> Any:
     """The model of a file. Raises ValueError: see ``minigrad_models.programs.models``."""
     kind = ARCHITECTURES[name]
-    config = configured(kind.config, arguments)
-    check_shapes(weights, kind.shapes(config))
-    model = kind.model(config)
-    fill(model, weights)
-    return model
+    config = models.configured(kind.config, arguments)
+    return models.restored(kind.model, config, weights, kind.shapes(config))
 
 
-def copied(model: Any, sizes: ModelSettings) -> Any:
+def copied(model: Any, settings: ModelSettings) -> Any:
     """A trained model with the dropout of some settings."""
-    kind = ARCHITECTURES[sizes.model]
-    dropouts = {name: sizes.dropout for name in asdict(model.config) if name.endswith("dropout")}
-    other = kind.model(replace(model.config, **dropouts))
+    kind = ARCHITECTURES[settings.model]
+    other = kind.model(replace(model.config, **kind.dropouts(settings.dropout)))
     other.load_state_dict(model.state_dict())
     return other

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from . import text
 from . import train_gpt as training
 from .architectures import build
-from .gpt_evaluation import evaluate
+from .gpt_run import evaluate
 from .gpt_settings import ModelSettings, Settings
 from .tokens import learn
 
@@ -23,12 +23,8 @@ WINDOW, MOVED = 4, 16  # the large window is 4 contexts; a small stride is a 16t
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the comparison.
-
-    Attributes:
-        title: for a person. changes: its settings.
-        windows: those to evaluate with, each with its stride.
-    """
+    """A model of the comparison: its title, the settings that it changes, and the windows to evaluate with, each with
+    its stride."""
 
     title: str
     changes: dict[str, Any]
@@ -83,14 +79,9 @@ def moved(window: int) -> int:
 
 def equal_width(settings: Settings, vocabulary: int, changes: dict[str, Any]) -> int:
     """The width of the feed-forward networks with which a changed model has as many weights as that of the settings."""
-
-    def size(values: dict[str, Any]) -> int:
-        return parameters(settings.changed(values).model, vocabulary)
-
-    wanted = size({"model": "gpt2", "memory": 0})
-    least = size({**changes, "d_ff": 1})
-    each = size({**changes, "d_ff": 2}) - least
-    return max(1, 1 + round((wanted - least) / each))
+    variants = {"model": "gpt2", "memory": 0}, {**changes, "d_ff": 1}, {**changes, "d_ff": 2}
+    goal, least, next_one = (parameters(settings.changed(values).model, vocabulary) for values in variants)
+    return max(1, 1 + round((goal - least) / (next_one - least)))
 
 
 def parameters(sizes: ModelSettings, vocabulary: int) -> int:
@@ -119,7 +110,5 @@ def compare(settings: Settings, folder: Path) -> tuple[int, list[Row]]:
 def table(rows: list[Row]) -> str:
     """The results in Markdown."""
     lines = ["| model | weights | sees at most | moves by | bits per character |", "|---|---|---|---|---|"]
-    for row in rows:
-        numbers = f"{row.parameters:,} | {row.window} | {row.stride} | {row.bits:.3f}"
-        lines.append(f"| {row.title} | {numbers} |")
+    lines += [f"| {r.title} | {r.parameters:,} | {r.window} | {r.stride} | {r.bits:.3f} |" for r in rows]
     return "\n".join(lines)

@@ -15,18 +15,9 @@ from typing import Any
 
 from minigrad import Tensor, nn
 
+from ..architectures import pretrained
 from ..architectures.layers import TransformerLayer
-from ..architectures.pretrained import (
-    PUBLISHED_ACTIVATIONS,
-    Pretrained,
-    Rule,
-    Weights,
-    check_sizes,
-    from_published,
-    to_ours,
-    to_published,
-    to_theirs,
-)
+from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..generation.causal import Causal
 
 RULES = (
@@ -103,7 +94,7 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        return to_published(self, FIELDS, PUBLISHED_ACTIVATIONS)
+        return pretrained.to_published(self, FIELDS)
 
 
 class GPT2(Causal, Pretrained):
@@ -135,8 +126,7 @@ class GPT2(Causal, Pretrained):
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Config:
-        """See ``Pretrained``."""
-        return from_published(Config, published, FIELDS, PUBLISHED_ACTIVATIONS, FIXED)
+        return pretrained.from_published(Config, published, FIELDS, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may have linear layers as (out, in), too, and the names of the bare model."""
@@ -145,14 +135,13 @@ class GPT2(Causal, Pretrained):
         joint = weights.get("h.0.attn.c_attn.weight")
         straight = joint is not None and tuple(joint.shape) == (3 * self.config.d_model, self.config.d_model)
         rules = [replace(rule, inputs_first=rule.inputs_first and not straight) for rule in RULES]
-        ours, unknown = to_ours(weights, rules, self.config.layers)
+        ours, unknown = pretrained.to_ours(weights, rules, self.config.layers)
         if head is not None and not self.config.tied:
             ours["head.weight"] = head
         return ours, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
-        """See ``Pretrained``."""
-        theirs = {PREFIX + name: w for name, w in to_theirs(weights, RULES, self.config.layers).items()}
+        theirs = {PREFIX + name: w for name, w in pretrained.to_theirs(weights, RULES, self.config.layers).items()}
         return theirs | ({HEAD: weights["head.weight"]} if "head.weight" in weights else {})
 
 

@@ -6,23 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..programs.command_line import (
-    Command,
-    act,
-    add_json,
-    add_run,
-    add_settings,
-    add_training,
-    add_windows,
-    check_output,
-    parser_of,
-    print_settings,
-    run_program,
-    start_of,
-    values_of,
-    write_json,
-)
-from ..programs.options import add_drawing, whole
+from ..programs import command_line as common
+from ..programs.command_line import Command, later
+from ..programs.options import add_drawing, add_number, whole
 from .gpt_settings import Settings
 
 ABOUT = "Train a language model on a text, and write with it."
@@ -45,41 +31,33 @@ DEFAULT_RUN = Path("runs") / PRESET
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
-    return parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
-
-
-def _train(p: argparse.ArgumentParser) -> None:
-    add_training(p, Settings, "preset's and the text's", PRESET, start="from")
-
-
-def _config(p: argparse.ArgumentParser) -> None:
-    add_settings(p, Settings, PRESET, start="from")
+    return common.parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
 
 
 def _compare(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
     )
-    add_json(p)
-    add_settings(p, Settings, PRESET, start="from")
+    common.add_json(p)
+    common.add_settings(p, Settings, PRESET, start="from")
 
 
 def _run(p: argparse.ArgumentParser) -> None:
-    add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
+    common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
-    p.add_argument("--tokens", type=whole(), default=500, metavar="N", help="tokens to write (default: 500)")
-    p.add_argument("--batch", type=whole(1, 10_000), default=1, metavar="N", help="texts for each prompt (default: 1)")
+    add_number(p, "--tokens", whole(), 500, "tokens to write")
+    add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
     add_drawing(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
-    p.add_argument("--input", type=Path, metavar="FILE", help="a text (default: the validation part of the training's)")
-    add_windows(p, "the window")
+    common.add_file(p, "--input", "a text (default: the validation part of the training's)")
+    common.add_windows(p, "the window")
 
 
 def _export(p: argparse.ArgumentParser) -> None:
@@ -88,13 +66,10 @@ def _export(p: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings from a preset or a file, and from options; those of a model to begin with come first.
-
-    Raises:
-        ValueError: an option contradicts that model.
-    """
-    values = values_of(options, Settings)
-    settings = start_of(options, Settings, lambda: Settings.preset(PRESET))
+    """The settings from a preset or a file, and from options; those of a model to begin with come first. Raises
+    ValueError: an option contradicts that model."""
+    values = common.values_of(options, Settings)
+    settings = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
     start = values.get("start", settings.model.start)
     if start:
         from . import gpt_run as run
@@ -107,19 +82,12 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and text."""
-    if options.run is not None:
-        return Path(options.run)
-    name = options.preset or (options.config.stem if options.config else PRESET)
-    return Path("runs") / "-".join(filter(None, (name, Path(settings.data.input).stem)))
+    return common.folder_of(options, PRESET, Path(settings.data.input).stem)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-
-    def program() -> int:
-        return act(parser(), argv)
-
-    return run_program(program, "--batch or --window")
+    return common.run_program(lambda: common.act(parser(), argv), "--batch or --window")
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -133,25 +101,16 @@ def _do_train(options: argparse.Namespace) -> int:
     return train_as_ranks(["gpt", *options.words], settings.training, go, alone)
 
 
-def _do_generate(options: argparse.Namespace) -> int:
-    check_output(None, "")
-    from .gpt_generation import generate
-
-    return generate(options)
-
-
 def _do_evaluate(options: argparse.Namespace) -> int:
-    check_output(options.json, "--json")
-    from .gpt_evaluation import evaluate
+    common.check_output(options.json, "--json")
+    from .gpt_run import evaluate
 
     numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
-    print("\n".join(f"{name.replace('_', ' '):<20} {value:,.6g}" for name, value in numbers.items()))
-    write_json(numbers, options.json)
-    return 0
+    return common.print_numbers(numbers, options.json)
 
 
 def _do_compare(options: argparse.Namespace) -> int:
-    check_output(options.json, "--json")
+    common.check_output(options.json, "--json")
     from .compare import compare, table
 
     settings = settings_of(options)
@@ -161,7 +120,7 @@ def _do_compare(options: argparse.Namespace) -> int:
     if status:
         return status
     print(f"\n{table(rows)}")
-    write_json([row._asdict() for row in rows], options.json)
+    common.write_json([row._asdict() for row in rows], options.json)
     return 0
 
 
@@ -173,13 +132,14 @@ def _do_export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _do_config(options: argparse.Namespace) -> int:
-    return print_settings(settings_of(options), options, "minigrad gpt train", PRESET)
-
-
 COMMANDS = (
-    Command("train", "train a model, or resume a training", _train, _do_train),
-    Command("generate", "write texts", _generate, _do_generate),
+    Command(
+        "train",
+        "train a model, or resume a training",
+        lambda p: common.add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
+        _do_train,
+    ),
+    Command("generate", "write texts", _generate, later("gpt.gpt_generation.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
     Command(
         "compare",
@@ -188,5 +148,10 @@ COMMANDS = (
         _do_compare,
     ),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
-    Command("config", "print all settings as a configuration file", _config, _do_config),
+    Command(
+        "config",
+        "print all settings as a configuration file",
+        lambda p: common.add_settings(p, Settings, PRESET, start="from"),
+        lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
+    ),
 )

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import minigrad as mg
@@ -15,6 +16,7 @@ from minigrad.utils.bar import bar
 from ..generation import generate as generation
 from ..generation.beam_search import OnToken
 from ..generation.generate import Search
+from ..programs.command_line import check_output
 from ..programs.options import search_of
 from . import gpt_run as run
 from .tokens import Tokens, Writer, decode
@@ -41,11 +43,8 @@ def example(model: Any, tokens: Tokens, length: int, seed: int) -> str:
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first.
-
-    Raises:
-        ValueError: the prompt is empty, or has what the vocabulary lacks.
-    """
+    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first. Raises
+    ValueError: the prompt is empty, or has what the vocabulary lacks."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model continues at least one token")
@@ -62,6 +61,7 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
 
 def generate(options: argparse.Namespace) -> int:
     """Write texts; a single one as its tokens come. Returns the exit status."""
+    check_output(None, "")
     search = search_of(options)
     trained = run.load(options.run, options.device)
     tokens, context = trained.tokens, trained.model.context
@@ -85,16 +85,11 @@ def stream(trained: run.Trained, row: tuple[str | None, list[int]], length: int,
     """Write one text, token by token; the number of its tokens."""
     text, prompt = row
     end = trained.tokens.end
-
-    def show(text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
+    show = partial(print, end="", flush=True)
     show(text or "")
     writer = Writer(trained.tokens, show)
-    (ids,) = write(
-        trained.model, [prompt], length, search, end, lambda _, token: None if token == end else writer.add(token)
-    )
+    on_token = lambda _, token: None if token == end else writer.add(token)
+    (ids,) = write(trained.model, [prompt], length, search, end, on_token)
     writer.close()
     show("\n")
     return len(ids)
@@ -102,11 +97,9 @@ def stream(trained: run.Trained, row: tuple[str | None, list[int]], length: int,
 
 def several(trained: run.Trained, rows: list[tuple[str | None, list[int]]], length: int, search: Search) -> int:
     """Write several texts at once, or one by beam search, with a bar on the way; the number of their tokens."""
-    total = length * len(rows)
-    with bar(total, "writing", " tokens", shown=search.beams <= 1) as shown:
-        texts = write(
-            trained.model, [ids for _, ids in rows], length, search, trained.tokens.end, lambda *_: shown.update()
-        )
+    prompts = [ids for _, ids in rows]
+    with bar(length * len(rows), "writing", " tokens", shown=search.beams <= 1) as shown:
+        texts = write(trained.model, prompts, length, search, trained.tokens.end, lambda *_: shown.update())
     for number, ((text, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
         if len(rows) > 1:
             print(f"{'' if number == 1 else chr(10)}--- {number} ---")

@@ -4,22 +4,24 @@ folder of transformers'."""
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from minigrad.serialization.source import replaced
+from minigrad.utils.bar import bar
 
 from ..architectures import pretrained
 from ..programs.folder import LAST, Program
-from . import gpt2, tokens
+from ..programs.validation import check_windows
+from . import gpt2, text, tokens
 from .architectures import ARCHITECTURES, restored
 from .gpt_settings import Settings
 from .tokens import Tokens
 
 
 class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``extra``."""
+    """The schema of what a checkpoint says besides weights, see ``Program.described``."""
 
     program: str
     version: int
@@ -46,14 +48,8 @@ class Trained(NamedTuple):
 
     def sizes(self) -> dict[str, Any]:
         """The settings that a training has to have that begins with this model."""
-        kind = {tokens.Characters: "characters", tokens.Bytes: "bytes"}.get(type(self.tokens), "subwords")
-        about = {"model": self.architecture, "tokenizer": kind, "vocabulary": len(self.tokens)}
+        about = {"model": self.architecture, "tokenizer": self.tokens.kind, "vocabulary": len(self.tokens)}
         return {**about, **ARCHITECTURES[self.architecture].sizes(self.model.config)}
-
-
-def extra(model: Any, vocabulary: Tokens, settings: Settings, config: dict[str, Any]) -> dict[str, Any]:
-    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
-    return PROGRAM.described(settings, config, model=asdict(model.config), tokenizer=vocabulary.as_dict())
 
 
 def started(folder: Path, config: dict[str, Any]) -> tuple[Tokens, dict[str, Any]] | None:
@@ -69,11 +65,8 @@ def started(folder: Path, config: dict[str, Any]) -> tuple[Tokens, dict[str, Any
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
-    """
+    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'. Raises
+    FileNotFoundError: there is none; ValueError, RuntimeError: it is damaged, or of another program."""
     if (path / pretrained.CONFIG).is_file():
         return of_transformers(path, device)
     file, checkpoint, description = PROGRAM.read(path)
@@ -100,11 +93,8 @@ def of_transformers(path: Path, device: str) -> Trained:
 
 
 def export(trained: Trained, folder: Path) -> None:
-    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read.
-
-    Raises:
-        ValueError: transformers has no such model. ImportError: no tokenizers library. OSError: it cannot be written.
-    """
+    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read. Raises ValueError: transformers has no
+    such model; ImportError: no tokenizers library; OSError: it cannot be written."""
     if not isinstance(trained.model, pretrained.Pretrained):
         raise ValueError(f"transformers has no model of the kind {trained.architecture}: it cannot be exported")
     trained.model.tokenizer = trained.tokens.library()
@@ -114,3 +104,37 @@ def export(trained: Trained, folder: Path) -> None:
     about["model_max_length"] = trained.model.config.positions
     with replaced(folder / "tokenizer_config.json") as temporary:
         Path(temporary).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def evaluate(
+    path: Path, device: str = "cpu", file: Path | None = None, window: int | None = None, stride: int | None = None
+) -> dict[str, float]:
+    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, of a file's text or
+    the validation part of the training's. For the window and stride see ``programs.validation.pieces`` and
+    ``text.score_segments``; by default windows are the training's, side by side. Raises FileNotFoundError: no model, or
+    no text; ValueError: a window or stride out of range, a text that is too short or has characters that the vocabulary
+    lacks; and as ``load``."""
+    trained = load(path, device)
+    settings, most = trained.settings, trained.model.context
+    if file is None and settings is None:
+        raise ValueError(f"{path} says nothing of a text to evaluate with: give --input FILE")
+    window = window or (settings.window if settings else most)
+    check_windows(window, stride, most)
+    if file is not None:
+        content = text.read_file(file, "bytes" if isinstance(trained.tokens, tokens.Bytes) else "subwords")
+    else:
+        assert settings is not None
+        content = text.read(settings.data).validation
+    ids = trained.tokens.encode(content)
+    if len(ids) < 2:
+        raise ValueError(f"{file or 'the text'} has {len(ids)} tokens: the first is not predicted, so two are needed")
+    score = ARCHITECTURES[trained.architecture].score
+    with bar(len(ids) - 1, "reading", " tokens") as shown:
+        loss = score(trained.model, ids, window, stride or 0, progress=shown.update)
+    return {
+        "loss": loss,
+        "perplexity": math.exp(min(loss, 700.0)),
+        "bits_per_character": text.bits(loss, len(content), len(ids)),
+        "tokens": len(ids),
+        "characters": len(content),
+    }

@@ -51,11 +51,7 @@ class TrainingSettings(LanguageUpdates):
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections.
-
-    Raises:
-        ValueError: a value out of range; the message names the setting.
-    """
+    """All sections. Raises ValueError: a value out of range; the message names the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}

@@ -1,4 +1,4 @@
-"""The text of a training, and its windows in batches."""
+"""The text of a training, its windows or segments in batches, and the loss of a text in segments."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import hashlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import minigrad as mg
+
 from ..programs.data_folder import data_set
-from ..programs.validation import Batch, Ids, windows
+from ..programs.validation import NONE, Batch, Ids, Progress, windows
+from ..text import Segments
 from .gpt_settings import DataSettings
 
 SHAKESPEARE = "tinyshakespeare", "input.txt"
+ROWS = 8  # in which a text is scored segment by segment, side by side: each begins without a memory
 
 
 class Text(NamedTuple):
@@ -27,11 +31,8 @@ class Text(NamedTuple):
 
 
 def read(settings: DataSettings) -> Text:
-    """The text of the settings.
-
-    Raises:
-        FileNotFoundError: there is no file. ValueError: it is not text, or too short to be split.
-    """
+    """The text of the settings. Raises FileNotFoundError: there is no file; ValueError: it is not text, or too short to
+    be split."""
     if settings.input:
         path = Path(settings.input)
     else:
@@ -65,19 +66,10 @@ def read_file(path: Path, tokenizer: str) -> str:
 
 
 class Windows:
-    """The batches of a training: in each epoch the text is cut into windows at another place, in a new order.
-
-    Each batch depends on the seed, the epoch and its number alone, so that a run can be resumed at any of them.
-
-    Args:
-        ids: of the text (N,).
-        window: T, the tokens of a window. batch: B, windows in a batch; the rest of an epoch, fewer, is left out, if
-            there is more than that.
-        seed: of the order. device: of the batches.
-
-    Raises:
-        ValueError: the text is shorter than a window and the token after it.
-    """
+    """The batches of a training, B windows of T tokens: in each epoch the text (N,) is cut at another place, in a new
+    order. The rest of an epoch, fewer windows, is left out, if there is more than that. Each batch depends on the seed,
+    the epoch and its number alone, so that a run can be resumed at any of them. Raises ValueError: the text is shorter
+    than a window and the token after it."""
 
     def __init__(self, ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> None:
         if len(ids) <= window:
@@ -95,6 +87,50 @@ class Windows:
         begins = generator.permutation(np.arange(first, len(self.ids) - self.window, self.window))
         for i in range(start, max(1, len(begins) // self.batch)):
             yield windows(self.ids, begins[i * self.batch : (i + 1) * self.batch], self.window, self.device)
+
+
+def segments(ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> Segments:
+    """The batches of a training, see ``Windows``; the loss function brings them to the device. Raises ValueError: the
+    text is too short."""
+    try:
+        return Segments(ids, batch, window, seed)
+    except ValueError as error:
+        raise ValueError(f"{error}: give a longer text, or a smaller --batch, --window or --context") from None
+
+
+@mg.no_grad()
+def score_segments(
+    model: Any,
+    ids: Ids,
+    window: int,
+    stride: int = 0,
+    batch: int = ROWS,
+    most: int = 0,
+    progress: Progress | None = None,
+) -> float:
+    """The mean cross-entropy of a text's tokens (N,), in nats, read in segments with a memory by any model with
+    ``segment_loss``. A segment has ``stride`` tokens, and the memory the rest of the window: so a token sees ``window``
+    at most, and attends to ``window - stride`` at least, as soon as there are so many. A stride of 0: segments of the
+    window's length, and the memory of the training. ``batch`` rows of the text, at most ``ROWS``, are read side by
+    side; at most ``most`` tokens are predicted, from the first on (0: all); ``progress`` hears their number after each
+    segment."""
+    length, kept = (stride, window - stride) if stride else (window, model.config.memory)
+    count = min(len(ids) - 1, most or len(ids))
+    rows = min(batch, ROWS, -(-count // length))
+    width = -(-count // rows)
+    both = np.zeros((2, rows * width), np.int64)
+    both[:, :count], both[1, count:] = (ids[:count], ids[1 : count + 1]), NONE
+    tokens, targets = both.reshape(2, rows, width)
+    device, nats, memory = next(iter(model.parameters())).device, 0.0, None
+    for begin in range(0, width, length):
+        piece = slice(begin, begin + length)
+        counted = int((targets[:, piece] != NONE).sum())
+        here = [mg.from_numpy(np.ascontiguousarray(part[:, piece])).to(device) for part in (tokens, targets)]
+        loss, memory = model.segment_loss(*here, memory, kept)
+        nats += float(loss) * counted
+        if progress is not None:
+            progress(counted)
+    return nats / count
 
 
 def bits(nats: float, characters: int, tokens: int) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,33 +22,41 @@ END = "<|endoftext|>"  # of GPT-2's vocabulary
 _ESCAPED = "surrogateescape"
 
 
-class Tokens(Protocol):
-    """A vocabulary."""
+class Tokens:
+    """A vocabulary.
 
-    @property
-    def end(self) -> int | None:
-        """The token that ends a text, if there is one."""
+    Attributes:
+        kind: the setting ``tokenizer``.
+    """
+
+    kind: str
+    end: int | None = None  # the token that ends a text, if there is one
 
     def __len__(self) -> int:
         """The number of ids."""
+        raise NotImplementedError
 
     def encode(self, text: str) -> Ids:
         """The ids of a text (T,). Raises ValueError: it has what the vocabulary lacks."""
+        raise NotImplementedError
 
     def piece(self, i: int) -> bytes:
         """The bytes of a token; none for ids that a model has beyond its vocabulary."""
+        raise NotImplementedError
 
     def library(self) -> Any:
         """The same as a ``tokenizers.Tokenizer``. Raises ImportError."""
+        raise NotImplementedError
 
     def as_dict(self) -> dict[str, str]:
         """A description that ``from_dict`` reads."""
+        return {"kind": self.kind}
 
 
-class Characters:
+class Characters(Tokens):
     """Each character is a token; ids are in the order of the ``alphabet``."""
 
-    end: int | None = None
+    kind = "characters"
 
     def __init__(self, alphabet: str) -> None:
         self.alphabet = alphabet
@@ -60,20 +68,19 @@ class Characters:
         return len(self.alphabet)
 
     def encode(self, text: str) -> Ids:
-        """See ``Tokens``."""
         points = _points(text)
         ids = np.where(points < len(self._ids), self._ids[np.minimum(points, len(self._ids) - 1)], -1)
         if (ids < 0).any():
             unknown = "".join(dict.fromkeys(text[i] for i in np.flatnonzero(ids < 0)[:1000]))
             more = " and others" if len(unknown) > MOST_NAMED else ""
+            shown = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # as a terminal can show it
             raise ValueError(
-                f"the model has never seen {quoted(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
+                f"the model has never seen {shown(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
                 f"{len(self)} characters of its training text"
             )
-        return ids.astype(_smallest(len(self)))
+        return ids.astype(np.min_scalar_type(len(self) - 1))
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``."""
         return self.alphabet[i : i + 1].encode("utf-8", _ESCAPED)
 
     def library(self) -> Any:
@@ -84,24 +91,21 @@ class Characters:
         return tokenizer
 
     def as_dict(self) -> dict[str, str]:
-        """See ``Tokens``."""
-        return {"kind": "characters", "alphabet": self.alphabet}
+        return {"kind": self.kind, "alphabet": self.alphabet}
 
 
-class Bytes:
+class Bytes(Tokens):
     """Each byte is a token."""
 
-    end: int | None = None
+    kind = "bytes"
 
     def __len__(self) -> int:
         return 256
 
     def encode(self, text: str) -> Ids:
-        """See ``Tokens``."""
         return np.frombuffer(text.encode("utf-8", _ESCAPED), np.uint8)
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``."""
         return bytes([i]) if i < 256 else b""
 
     def library(self) -> Any:
@@ -109,17 +113,15 @@ class Bytes:
         library = load_library()
         return _byte_level(library, library.models.BPE(bytes_of_characters(), []), pieces=False)
 
-    def as_dict(self) -> dict[str, str]:
-        """See ``Tokens``."""
-        return {"kind": "bytes"}
 
-
-class Subwords:
+class Subwords(Tokens):
     """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2), by the tokenizers library."""
+
+    kind = "subwords"
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self.end: int | None = tokenizer.token_to_id(END)
+        self.end = tokenizer.token_to_id(END)
         bytes_of = bytes_of_characters()
         names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
         try:
@@ -145,21 +147,18 @@ class Subwords:
         return len(self._pieces)
 
     def encode(self, text: str) -> Ids:
-        """See ``Tokens``."""
-        parts = [self.tokenizer.encode(chunk, add_special_tokens=False).ids for chunk in _chunks(text)]
-        return np.concatenate([np.array(ids, _smallest(len(self))) for ids in parts])
+        smallest = np.min_scalar_type(len(self) - 1)
+        parts = (self.tokenizer.encode(chunk, add_special_tokens=False).ids for chunk in _chunks(text))
+        return np.concatenate([np.array(ids, smallest) for ids in parts])
 
     def piece(self, i: int) -> bytes:
-        """See ``Tokens``."""
         return self._pieces[i] if i < len(self._pieces) else b""
 
     def library(self) -> Any:
-        """See ``Tokens``."""
         return self.tokenizer
 
     def as_dict(self) -> dict[str, str]:
-        """See ``Tokens``."""
-        return {"kind": "subwords", "json": self.tokenizer.to_str()}
+        return {"kind": self.kind, "json": self.tokenizer.to_str()}
 
 
 # Making them ------------------------------------------------------------------------------------------------
@@ -256,17 +255,8 @@ class Writer:
             self.write(text)
 
 
-def quoted(text: str) -> str:
-    """A text in quotes, without what a terminal cannot show."""
-    return ascii(text) if any(0xD800 <= ord(c) < 0xE000 for c in text) else repr(text)
-
-
 def _points(text: str) -> Ids:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-
-
-def _smallest(size: int) -> Any:
-    return np.uint16 if size <= 1 << 16 else np.uint32
 
 
 def _chunks(text: str) -> Iterator[str]:

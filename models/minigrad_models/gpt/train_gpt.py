@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import minigrad as mg
 
 from ..programs import updates
-from ..programs.folder import write_model
 from ..programs.models import check_device
-from ..programs.ranks import is_first
-from ..programs.start_training import METRIC, fit, show, take_weights, trainer_of
+from ..programs.start_training import METRIC, show, train_to_end, trainer_of
 from ..programs.validation import Ids
 from ..text import Recurrence
-from ..training import Trainer
 from . import gpt_generation as generation
 from . import gpt_run as run
 from . import text
@@ -31,7 +29,6 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     s.rate()
     corpus = text.read(settings.data)
     updates.loop_settings(s, True)
-    toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the text": corpus.digest}
     tokens, config = (not fresh and run.started(folder, config)) or (None, config)
     mg.manual_seed(s.seed)
@@ -40,7 +37,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     ids = tokens.encode(corpus.train)
     kind = ARCHITECTURES[settings.model.model]
     batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
-    extra = run.extra(model, tokens, settings, config)
+    described = {"model": asdict(model.config), "tokenizer": tokens.as_dict()}
+    extra = run.PROGRAM.described(settings, config, **described)
     carried = loss if isinstance(loss, Recurrence) else None
     trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra, settings.data.tokenizer, carried)
     count = sum(p.numel() for p in model.parameters())
@@ -48,11 +46,13 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(evaluation.ids):,} to validate "
         f"with, a vocabulary of {len(tokens):,}; {count:,} parameters, on {s.device}, in {folder}"
     )
-    if not fit(run.PROGRAM, trainer, folder, toml, about, fresh):
-        return 130
-    if not is_first():
-        return 0
-    return finish(trainer, model, settings, folder, evaluation)
+
+    def validation() -> str:
+        nats = kind.score(model, evaluation.ids, settings.window)
+        per_character = bits(nats, evaluation.characters, len(evaluation.ids))
+        return f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
+
+    return train_to_end(run.PROGRAM, trainer, settings, folder, about, fresh, validation)
 
 
 def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tuple[Any, Tokens]:
@@ -68,11 +68,7 @@ def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tu
 
 
 class Evaluation:
-    """The loss of the validation text, and a text of the model's, printed.
-
-    Args:
-        settings: of the training. tokens: its vocabulary. text: that it does not learn from.
-    """
+    """The loss of the text that validates, by a vocabulary, and a text of the model's, printed."""
 
     def __init__(self, settings: Settings, tokens: Tokens, text: str) -> None:
         self.settings, self.tokens = settings, tokens
@@ -89,19 +85,3 @@ class Evaluation:
         if s.sample:
             show(generation.example(model, self.tokens, s.sample, s.seed))
         return {METRIC: loss, "bits_per_character": bits(loss, self.characters, len(self.ids))}
-
-
-def finish(trainer: Trainer, model: Any, settings: Settings, folder: Path, evaluation: Evaluation) -> int:
-    """Write the trained model: the mean of snapshots, the moving average, or the best weights. Returns the status."""
-    take_weights(trainer, model, settings.training, folder)
-    path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
-    model.eval()
-    loss = ARCHITECTURES[settings.model.model].score(model, evaluation.ids, settings.window)
-    per_character = bits(loss, evaluation.characters, len(evaluation.ids))
-    print(
-        f"saved to {path}\nvalidation, all of it: loss {loss:.4f} per token, {per_character:.3f} bits per character; "
-        f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
-        flush=True,
-    )
-    print("\nwrite with it:  " + run.PROGRAM.typed("generate", "--run", str(folder)))
-    return 0

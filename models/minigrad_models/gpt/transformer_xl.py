@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
@@ -73,10 +73,6 @@ class Config:
 
     # What the layers ask besides, see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
-        return asdict(self)
 
 
 class RelativeAttention(nn.Module):
@@ -320,7 +316,6 @@ class Cached(Plain):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """As ``Plain``."""
         end = tokens.shape[1]
         new, keys = end - self.done, end - max(0, self.done - self.reach)
         if not self.layers:

@@ -1,9 +1,8 @@
 """Music: MIDI files, the events of a performance, chorales on a grid, and sound."""
 
-from .augmentation import stretched, transposed
 from .chorales import grid_of, notes_of, read_chorales
 from .midi import Song, read_midi, write_midi
-from .notes import Note
+from .notes import Note, stretched, transposed
 from .performance import EVENTS, decode, encode, name, parse
 from .synthesis import write_wav
 

@@ -79,11 +79,11 @@ def spans(grid: Grid) -> list[Span]:
     """Which cells of a grid (T, 4) form one note: equal pitches that follow one another in a voice. By voice, then
     first row; silence is none. Raises ValueError: it is no grid."""
     grid = _grid(grid)
-    found = []
+    result = []
     for voice, pitches in enumerate(grid.T):
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
-        found += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
-    return [span for span in found if span.pitch != SILENCE]
+        result += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
+    return [span for span in result if span.pitch != SILENCE]
 
 
 def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]:
@@ -95,9 +95,7 @@ def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]
     Raises ValueError: it is no grid, or a number is out of range.
     """
     row = 60 / _tempo(tempo) / ROWS
-    return ordered(
-        checked(Note(span.pitch, velocity, span.first * row, span.end * row, span.voice) for span in spans(grid))
-    )
+    return ordered(checked(Note(s.pitch, velocity, s.first * row, s.end * row, s.voice) for s in spans(grid)))
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:
@@ -122,9 +120,7 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
         fits = tracks[-1] < len(VOICES)
         voices = {track: track if fits else i for i, track in enumerate(tracks)}
     else:
-        raise ValueError(
-            f"there are {len(tracks)} tracks: a grid has four voices. A melody is the highest notes of all"
-        )
+        raise ValueError(f"there are {len(tracks)} tracks: a grid has four voices, or a melody, the highest notes")
     rate = _tempo(tempo) / 60
     position = music.quarters if isinstance(music, Song) else lambda seconds: seconds * rate
     rows = max(position(note.end) for note in notes) * ROWS

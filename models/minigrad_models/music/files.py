@@ -1,25 +1,35 @@
-"""The files that commands write: MIDI, sound and pages."""
+"""The files that commands write, MIDI, sound and pages; and the commands that show a file, ``roll`` and ``events``.
+
+Shapes: L layers, H heads, T tokens, N notes.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import minigrad as mg
+
+from ..programs.command_line import check_output
+from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
+from . import music_data as data
+from . import music_run as run
+from .chorales import VOICES
+from .languages import Written
 from .midi import TEMPOS, Song, write_midi
-from .notes import Note
+from .performance import decode, encode, name
 from .synthesis import write_wav
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",), "--wav": (".wav",)}
-
-
-def checked_tempo(tempo: float) -> float:
-    """A tempo. Raises ValueError: a file cannot say it."""
-    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
-        raise ValueError(f"--tempo {tempo:g}: it is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute")
-    return tempo
+WIDTH = 100  # characters of a line of events
+MOST = 1 << 28  # numbers of a page's attention, in half precision: half a gigabyte
 
 
 def tempo_of(song: Song) -> float:
@@ -34,41 +44,102 @@ def check_endings(output: Path | None, page: Path | None = None, wav: Path | Non
             raise ValueError(f"{option} {path}: the name must end in {' or '.join(ENDINGS[option])}")
 
 
-def numbered(path: Path, number: int, count: int) -> Path:
-    """The path of the n-th of several files: out-1.mid, out-2.mid, …; of a single one, itself."""
-    return path if count == 1 else path.with_stem(f"{path.stem}-{number}")
-
-
-def write(
-    notes: Sequence[Note],
-    output: Path,
-    page: Path | None,
-    wav: Path | None,
-    tempo: float,
-    attention: Any = None,
-    tracks: Sequence[str] | None = None,
+def save(
+    trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None, wav: Path | None
 ) -> None:
-    """Write a MIDI file, and if they are wanted, its sound and its page, and say so.
-
-    Raises:
-        OSError: a file cannot be written. ImportError, RuntimeError: there is no synthesiser.
-    """
+    """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so. Raises
+    ValueError: there is no note in it; OSError: a file cannot be written; ImportError, RuntimeError: there is no
+    synthesiser."""
+    if not written.notes:
+        raise ValueError(
+            f"the model wrote silence: {output} is not written. Another --seed or more --seconds may help, or a longer "
+            "training"
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_midi(output, notes, tempo, names=dict(enumerate(tracks)) if tracks else None)
+    write_midi(output, written.notes, tempo, names=dict(enumerate(voices_of(trained))))
     say(output)
     if page is not None:
-        say(roll_of(notes, attention, tempo, tracks, output.stem).save(page))
+        say(page_of(trained, ids, written, tempo, output.stem).save(page))
     if wav is not None:
         write_wav(wav, output)
         say(wav)
 
 
-def roll_of(notes: Sequence[Note], attention: Any, tempo: float, tracks: Sequence[str] | None, title: str) -> Any:
-    """A piano roll, with bars if the music has voices: a performance's tempo says nothing of its bars."""
+def voices_of(trained: run.Trained) -> Sequence[str]:
+    """The names of the tracks that a model writes."""
+    return VOICES if trained.language.kind == "chorales" else ()
+
+
+def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, title: str) -> Any:
+    """A piano roll with the model's attention, if its notes are not too many (a note on stderr says so), and with bars
+    if the music has voices: a performance's tempo says nothing of its bars."""
+    attention = attention_of_notes(trained.model, ids, written, trained.settings.grid)
+    if attention is None:
+        print(f"note: {len(written.notes):,} notes are too many for arcs: the page has none", file=sys.stderr)
+    tracks = voices_of(trained) or None
     shown = tempo if tracks else None
-    return piano_roll(list(notes), attention=attention, tempo=shown, tracks=tracks, title=title)
+    return piano_roll(written.notes, attention=attention, tempo=shown, tracks=tracks, title=title)
+
+
+def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:
+    """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page. A
+    model chooses a note at the position before the note's first token. That position's weights are added up over the
+    tokens that belong to the same note: all cells of a held note in a chorale, the beginning and the end in a
+    performance. What it gives to times, velocities and the beginning of the piece is left out. Where a piece (T,) is
+    longer than the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
+    count, config = len(written.notes), model.config
+    if config.layers * config.heads * count**2 > MOST:
+        return None
+    result = np.zeros((config.layers, config.heads, count, count), np.float16)
+    context, device = model.context, next(iter(model.parameters())).device
+    for begin, first, end in pieces(len(ids), context, max(grid, context // 2), grid):
+        chosen = np.flatnonzero((written.first > first) & (written.first <= end))
+        if len(chosen):
+            tokens = mg.from_numpy(ids[begin:end].astype(np.int64))[None].to(device)
+            weights = model.weights(tokens)[:, 0].numpy()  # (L, H, T, T)
+            rows = weights[:, :, written.first[chosen] - 1 - begin]
+            owner = written.owner[begin:end]
+            places = np.argsort(owner, kind="stable")
+            places = places[owner[places] >= 0]
+            if len(places):
+                owners, begins = np.unique(owner[places], return_index=True)
+                result[:, :, chosen[:, None], owners] = np.add.reduceat(rows[..., places], begins, axis=-1)
+    return result
 
 
 def say(path: Path) -> None:
     """Tell that a file was written."""
     print(f"wrote {path}", file=sys.stderr)
+
+
+def roll(options: argparse.Namespace) -> int:
+    """Draw a file, with the attention of a model that reads it, if there is one. Returns the exit status."""
+    output = options.output or Path(options.file.stem + ".html")
+    if options.run is None:
+        print(piano_roll(options.file).save(output))
+        return 0
+    trained = run.load(options.run, options.device)
+    song = data.song_in(options.file)
+    tempo = tempo_of(song)
+    ids = trained.language.encode(data.piece_in(options.file, song, trained.language))
+    written = trained.language.decode(ids, tempo)
+    if not written.notes:
+        raise ValueError(f"{options.file} has no notes that the model could read")
+    print(page_of(trained, ids, written, tempo, options.file.stem).save(output))
+    return 0
+
+
+def events(options: argparse.Namespace) -> int:
+    """Print a file's events, and write what they say as MIDI. Returns the exit status."""
+    check_output(options.output, "--output")
+    check_endings(options.output)
+    song = data.song_in(options.file)
+    ids = encode(song.notes)
+    shown = ids if options.count is None else ids[: options.count]
+    line = ", ".join(name(int(i)) for i in shown) + (", …" if len(shown) < len(ids) else "")
+    print("\n".join(textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)))
+    if options.output is not None:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        write_midi(options.output, decode(ids), tempo_of(song))
+        say(options.output)
+    return 0

@@ -33,13 +33,12 @@ from ..generation.generate import strides
 from ..programs.validation import Ids
 from . import files
 from . import music_run as run
-from .allowed import Restricted
-from .chorales import ROWS, VOICES, grid_of
+from .chorales import ROWS, VOICES, grid_of, spans
 from .languages import SILENCE, Chorales, Written
 from .midi import Song
 from .music_data import song_in
-from .music_generation import seen
-from .notes import PITCHES, Note
+from .music_generation import Restricted
+from .notes import MOST_SECONDS, PITCHES, Note
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
@@ -48,12 +47,7 @@ OCTAVE = 12
 
 @dataclass(frozen=True)
 class Particles:
-    """Sequences of a filter.
-
-    Attributes:
-        tokens: (K, 1 + 4 T). log_weights: (K,), natural logarithms.
-        log_evidence: the logarithm of the estimate of p(melody).
-    """
+    """Sequences of a filter (K, 1 + 4 T), the logarithms of their weights (K,), and of the estimate of p(melody)."""
 
     tokens: Tensor
     log_weights: Ids
@@ -68,16 +62,9 @@ class Particles:
 def particle_filter(
     decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
 ) -> Particles:
-    """Draw what follows each note of a melody, ``voices`` - 1 tokens, so that it suits what the melody does later.
-
-    Draws are those of ``minigrad.manual_seed``.
-
-    Args:
-        decoder: with K rows.
-        melody: the first token of each step (T,).
-        temperature: of the model, for the melody as for what is drawn.
-        progress: called with the number of steps, as they are done.
-    """
+    """Draw what follows each note of a melody (T,), ``voices`` - 1 tokens, so that it suits what the melody does later,
+    for the K rows of a decoder. The temperature is the model's, for the melody as for what is drawn, by
+    ``minigrad.manual_seed``; ``progress`` hears the number of steps as they are done."""
     tokens, evidence = decoder.start, 0.0
     count = len(tokens)
     log_weights = np.zeros(count)
@@ -127,13 +114,8 @@ def resampled(log_weights: Ids, count: int) -> Ids:
 
 @dataclass(frozen=True)
 class Melody:
-    """A melody on the grid.
-
-    Attributes:
-        song: where it is from. notes: as they are played there.
-        cells: the pitch of each step, 0 for silence, from the first bar with a note on (T,).
-        begin: the step of the file that is the first of them.
-    """
+    """A melody on the grid: the song that it is from and its notes there, the pitch of each step (T,), 0 for silence,
+    from the first bar with a note on, and the file's step that is the first of them."""
 
     song: Song
     notes: list[Note]
@@ -146,20 +128,14 @@ class Melody:
 
     def seconds(self, steps: Ids) -> Ids:
         """The times at which steps of ``cells`` begin."""
-        times = np.array([time for time, _ in self.song.tempos])
-        rates = np.array([rate for _, rate in self.song.tempos]) / 60  # quarter notes a second
-        marks = np.array([self.song.quarters(float(time)) for time in times])
-        quarters = (self.begin + steps) / ROWS
-        place = (np.searchsorted(marks, quarters, side="right") - 1).clip(0)
-        return times[place] + (quarters - marks[place]) / rates[place]
+        times = [time for time, _ in self.song.tempos]
+        times.append(times[-1] + MOST_SECONDS)
+        return np.interp((self.begin + steps) / ROWS, [self.song.quarters(time) for time in times], times)
 
 
 def melody_of(path: Path) -> Melody:
-    """The melody in a MIDI file: of its notes, those above which none sounds when they begin.
-
-    Raises:
-        FileNotFoundError, ValueError: it cannot be read, or has no notes.
-    """
+    """The melody in a MIDI file: of its notes, those above which none sounds when they begin. Raises FileNotFoundError,
+    ValueError: it cannot be read, or has no notes."""
     song = song_in(path)
     highest = grid_of(song, melody=True)[:, SOPRANO]
     notes = [n for n in song.notes if highest[round(ROWS * song.quarters(n.start))] == n.pitch]
@@ -182,15 +158,9 @@ def into_range(cells: Ids, low: int, high: int) -> int:
 def notes_below(grid: Ids, melody: Melody) -> list[Note]:
     """The notes of alto, tenor and bass, in the time of the melody's file."""
     velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
-    notes = []
-    for voice in range(ALTO, len(VOICES)):
-        pitches = grid[:, voice]
-        begins = np.flatnonzero(np.diff(pitches, prepend=-2))
-        times = melody.seconds(np.append(begins, len(pitches)))
-        for place, start, end in zip(begins.tolist(), times[:-1].tolist(), times[1:].tolist(), strict=True):
-            if pitches[place] >= 0:
-                notes.append(Note(int(pitches[place]), velocity, start, end, voice))
-    return notes
+    below = [span for span in spans(grid) if span.voice >= ALTO]
+    times = melody.seconds(np.array([(span.first, span.end) for span in below]).reshape(-1, 2)).tolist()
+    return [Note(s.pitch, velocity, start, end, s.voice) for s, (start, end) in zip(below, times, strict=True)]
 
 
 # The command --------------------------------------------------------------------------------------------------
@@ -200,7 +170,9 @@ def harmonise(options: argparse.Namespace) -> int:
     """Write a melody with three voices below it. Returns the exit status."""
     files.check_endings(options.output, options.page, options.wav)
     trained = run.load(options.run, options.device)
-    trained.check("chorales", "harmonise")
+    if trained.language.kind != "chorales":
+        about = f"{trained.file} is a model of {trained.language.plural}"
+        raise ValueError(f"harmonise is for chorales, and {about}: choose another with --run")
     melody = melody_of(options.melody)
     shift = into_range(melody.cells, *trained.ranges[0]) if trained.ranges else 0
     if shift:
@@ -217,9 +189,7 @@ def harmonise(options: argparse.Namespace) -> int:
         ids = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update).draw()
     grid = in_midi(language.grid(ids), shift)
     written = cells_of([*melody.notes, *notes_below(grid, melody)], melody, len(ids))
-    attention = None if options.page is None else seen(trained, ids, written)
-    tempo = files.tempo_of(melody.song)
-    files.write(written.notes, options.output, options.page, options.wav, tempo, attention, VOICES)
+    files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page, options.wav)
     return 0
 
 

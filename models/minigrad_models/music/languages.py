@@ -12,11 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..programs.validation import Ids
-from .allowed import Rules
-from .augmentation import stretched
 from .chorales import ROWS, VOICES, grid_of, spans
 from .midi import Song
-from .notes import PITCHES, Note
+from .notes import PITCHES, Note, stretched
 from .performance import EVENTS, NOTE_OFF, SET_VELOCITY, STEPS, TIME_SHIFT, decode, encode, name
 
 SILENCE, CHORALE_BEGIN = 0, 128
@@ -36,6 +34,24 @@ class Written(NamedTuple):
     notes: list[Note]
     first: Ids
     owner: Ids
+
+
+class Rules:
+    """Which tokens may follow what the rows of a decoder have; it begins before their first."""
+
+    def add(self, tokens: Ids) -> None:
+        """The next token of each row (N,)."""
+
+    def allowed(self) -> Ids:
+        """True at the tokens that may come next, (N, V) or (1, V); each row has one."""
+        raise NotImplementedError
+
+    def reorder(self, rows: Ids) -> None:
+        """Continue row rows[n] as row n."""
+
+    def over(self) -> bool:
+        """Whether all rows have come to their end, and only a token that says so may follow."""
+        return False
 
 
 class Language(Protocol):
@@ -91,15 +107,12 @@ class Chorales:
         return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
 
     def piece_of(self, song: Song) -> Ids:
-        """See ``Language``."""
         return np.asarray(grid_of(song), np.int64)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """See ``Language``."""
         return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
-        """See ``Language``."""
         return ids[(ids > SILENCE) & (ids < PITCHES)]
 
     def grid(self, ids: Ids) -> Ids:
@@ -133,7 +146,6 @@ class Chorales:
         return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in zip(chords, lengths, strict=True))
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
-        """See ``Language``."""
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
     def room(self, seconds: float, tempo: float) -> int:
@@ -145,25 +157,13 @@ class Chorales:
         return Pitches()
 
 
-class Pitches:
+class Pitches(Rules):
     """Any pitch or silence, but no beginning inside of a chorale."""
 
-    def __init__(self) -> None:
-        self.mask = np.arange(Chorales.vocabulary)[None] != Chorales.begin
-
-    def add(self, tokens: Ids) -> None:
-        """See ``Rules``."""
+    mask = np.arange(Chorales.vocabulary)[None] != Chorales.begin
 
     def allowed(self) -> Ids:
-        """See ``Rules``."""
         return self.mask
-
-    def reorder(self, rows: Ids) -> None:
-        """See ``Rules``."""
-
-    def over(self) -> bool:
-        """See ``Rules``."""
-        return False
 
 
 class Performances:
@@ -173,20 +173,16 @@ class Performances:
     kind, plural, vocabulary, begin, unit = "performance", "performances", EVENTS + 1, EVENTS, 1
 
     def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """See ``Language``."""
         notes: Sequence[Note] = piece if factor == 1 else stretched(piece, factor)
         return np.concatenate([[self.begin], np.asarray(encode(notes), np.int64)])
 
     def piece_of(self, song: Song) -> list[Note]:
-        """See ``Language``."""
         return list(song.notes)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """See ``Language``."""
         return np.where(ids < TIME_SHIFT, ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
-        """See ``Language``."""
         return ids[ids < NOTE_OFF]
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
@@ -212,7 +208,6 @@ class Performances:
         return ", ".join(name(int(i)) for i in ids[1 : 1 + most])
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
-        """See ``Language``."""
         return shifts(ids) / STEPS
 
     def room(self, seconds: float, tempo: float) -> int:
@@ -220,7 +215,6 @@ class Performances:
         return (grid_steps(seconds) + 1) * (4 * PITCHES + 2)
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        """See ``Language``."""
         return Playing(rows, max(1, grid_steps(seconds)))
 
 
@@ -239,15 +233,10 @@ def shifts(ids: Ids) -> Ids:
     return np.where((ids >= TIME_SHIFT) & (ids < SET_VELOCITY), ids - TIME_SHIFT + 1, 0)
 
 
-class Playing:
-    """What a pianist can do: release keys that are down, strike those that are up, until the time is over.
-
-    At one instant each key is released and struck once at most, and the velocity does not change twice in a row: so
-    time passes, whatever a model prefers.
-
-    Args:
-        rows: N. steps: after which ``Performances.begin``, and nothing else, is allowed.
-    """
+class Playing(Rules):
+    """What a pianist can do: release keys that are down, strike those that are up, until so many steps are over; then
+    ``Performances.begin``, and nothing else, is allowed. At one instant each key is released and struck once at most,
+    and the velocity does not change twice in a row: so time passes, whatever a model prefers."""
 
     def __init__(self, rows: int, steps: int) -> None:
         self.limit = steps
@@ -257,7 +246,6 @@ class Playing:
         self.loudness = np.zeros(rows, bool)  # the last event is a velocity
 
     def add(self, tokens: Ids) -> None:
-        """See ``Rules``."""
         rows, took = np.arange(len(tokens)), shifts(tokens)
         self.time += took
         self.struck[took > 0] = False
@@ -267,7 +255,6 @@ class Playing:
         self.loudness = (tokens >= SET_VELOCITY) & (tokens < EVENTS)
 
     def allowed(self) -> Ids:
-        """See ``Rules``."""
         rows = len(self.time)
         mask = np.zeros((rows, EVENTS + 1), bool)
         mask[:, :NOTE_OFF] = ~self.down & ~self.struck
@@ -279,13 +266,10 @@ class Playing:
         return mask
 
     def reorder(self, rows: Ids) -> None:
-        """See ``Rules``."""
-        self.time, self.down, self.struck, self.loudness = (
-            part[rows] for part in (self.time, self.down, self.struck, self.loudness)
-        )
+        self.time, self.down = self.time[rows], self.down[rows]
+        self.struck, self.loudness = self.struck[rows], self.loudness[rows]
 
     def over(self) -> bool:
-        """See ``Rules``."""
         return bool((self.time >= self.limit).all())
 
 

@@ -151,23 +151,18 @@ def _parsed(data: bytes, mido: Any) -> Any:
     try:
         try:
             return mido.MidiFile(file=io.BytesIO(data))
-        except Exception:
-            return mido.MidiFile(file=io.BytesIO(_without_extras(data)))
+        except Exception:  # without what no note depends on, chunks of other kinds and meta messages, it may be well
+            chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
+            kept = (_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
+            return mido.MidiFile(file=io.BytesIO(b"".join(kept)))
     except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
         raise ValueError(f"it is damaged: {reason}") from None
 
 
-def _without_extras(data: bytes) -> bytes:
-    """A file that mido refused, without the parts that no note depends on: chunks of other kinds are left out, and
-    meta messages other than tempos get a type that mido does not interpret."""
-    chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
-    return b"".join(_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
-
-
 def _plain_track(track: bytes) -> bytes:
     """The chunk of a track in which all meta messages apart from tempos and the track's end have the type 0x60, which
-    has no meaning. Raises ValueError: a tempo has too few bytes."""
+    mido does not interpret. Raises ValueError: a tempo has too few bytes."""
     plain, place, status = bytearray(track), 8, 0
     try:
         while place < len(track):
@@ -214,7 +209,10 @@ def _song(file: Any, sustain: bool) -> Song:
         channels = sorted({key.channel for key in part})
         for key in part:
             track = (channels.index(key.channel), key.track, number)[file.type]
-            notes.append(_note(key, clock, begin, track))
+            start, end = (begin + clock.seconds(tick) for tick in (key.start, key.end))
+            if end > MOST_SECONDS:
+                raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
+            notes.append(Note(key.pitch, key.velocity, start, end, track))
         tempos += [(begin + seconds, tempo) for seconds, tempo in clock.tempos()]
         drums += played.drums
         begin += clock.seconds(played.end)
@@ -235,12 +233,9 @@ class _Key(NamedTuple):
 
 
 class _Played:
-    """What is done in tracks that run side by side, in ticks.
-
-    Attributes:
-        keys: without drums. pedals: (tick, channel, whether it goes down). tempos: (tick, microseconds a quarter note).
-        drums: how many notes of them. end: of the longest track.
-    """
+    """What is done in tracks that run side by side, in ticks: keys, without drums; pedals (tick, channel, whether it
+    goes down); tempos (tick, microseconds a quarter note); how many notes of drums; and the end of the longest
+    track."""
 
     def __init__(self, tracks: Sequence[Any]) -> None:
         self.keys: list[_Key] = []
@@ -277,21 +272,9 @@ class _Played:
         self.end = max(self.end, now)
 
 
-def _note(key: _Key, clock: _Clock, begin: float, track: int) -> Note:
-    start, end = (begin + clock.seconds(tick) for tick in (key.start, key.end))
-    if end > MOST_SECONDS:
-        raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
-    return Note(key.pitch, key.velocity, start, end, track)
-
-
 class _Clock:
-    """Ticks to seconds.
-
-    Args:
-        changes: (tick, microseconds a quarter note).
-        division: of the file: ticks a quarter note, or, if negative, SMPTE's frames a second and ticks a frame, to
-            which tempos do not matter.
-    """
+    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the file's division: ticks a quarter note,
+    or, if negative, SMPTE's frames a second and ticks a frame, to which tempos do not matter."""
 
     def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
         if any(length == 0 for _, length in changes):
@@ -404,8 +387,10 @@ def write_midi(
         raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, and a note is of track {tracks - 1}")
     if not (folder := target.absolute().parent).is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
-    length = round(_MINUTE / tempo)
-    division = _division(length)
+    length = round(_MINUTE / tempo)  # of a quarter note, in microseconds
+    least = math.lcm(length // math.gcd(length, 10_000), 4)  # ticks of which 10 ms is a whole number, and a sixteenth
+    division = -(-480 // least) * least
+    division = division if division < 1 << 15 else 960  # a file cannot say more
     file = mido.MidiFile(type=1, ticks_per_beat=division, charset="utf-8")
     file.tracks.append(mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=length)]))
     placed = _placed(kept, division * tempo / 60)
@@ -417,14 +402,6 @@ def write_midi(
     with replaced(target) as temporary:
         Path(temporary).write_bytes(buffer.getvalue())
     return target
-
-
-def _division(length: int) -> int:
-    """Ticks a quarter note of ``length`` microseconds: 480 or a little more, so that 10 ms is a whole number of them,
-    and a sixteenth note; 960 if that takes more than a file can say."""
-    least = math.lcm(length // math.gcd(length, 10_000), 4)
-    division = -(-480 // least) * least
-    return division if division < 1 << 15 else 960
 
 
 class _Sound(NamedTuple):

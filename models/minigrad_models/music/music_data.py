@@ -1,4 +1,4 @@
-"""The music of a training: files in, pieces out, and what validates."""
+"""The music of a training: files in, pieces out, what validates; and batches of windows of the pieces."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+import minigrad as mg
+from minigrad import Tensor
 from minigrad.utils.bar import watched
 
 from ..programs.data_folder import data_set
-from ..programs.validation import Ids
+from ..programs.validation import NONE, Batch, Ids, moved
 from .chorales import VOICES, read_chorales
-from .languages import LANGUAGES, Chorales
+from .languages import LANGUAGES, Chorales, Language
 from .midi import Song, read_midi
 from .music_settings import DataSettings
-from .notes import Note
+from .notes import PITCHES, Note
 
 MIDI = (".mid", ".midi")
 DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
@@ -27,12 +29,7 @@ DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piec
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece to learn from.
-
-    Attributes:
-        versions: as tokens, at each length; the first is its own.
-        low, high: its pitches.
-    """
+    """A piece to learn from: its tokens at each length, the first its own, and its lowest and highest pitch."""
 
     versions: tuple[Ids, ...]
     low: int
@@ -41,12 +38,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pieces to learn from, and tokens of those that validate and test.
-
-    Attributes:
-        name: for a person. ranges: the lowest and highest pitch of each voice; of performances, none.
-        is_held_out: False: the pieces that validate are those to learn from.
-    """
+    """Pieces to learn from, and tokens of those that validate and test. ``ranges`` are the lowest and highest pitch of
+    each voice, none of performances; if nothing ``is_held_out``, the pieces that validate are those to learn from."""
 
     name: str
     train: list[Piece]
@@ -74,16 +67,12 @@ class Corpus:
 
 
 def read(settings: DataSettings) -> Corpus:
-    """The music of the settings.
-
-    Raises:
-        FileNotFoundError: there is no file. ValueError: it is not music of this kind, or too little.
-    """
+    """The music of the settings. Raises FileNotFoundError: there is no file; ValueError: it is not music of this kind,
+    or too little."""
     corpus = chorales(settings) if settings.kind == "chorales" else performances(settings)
     if not corpus.train or not corpus.valid:
-        raise ValueError(
-            f"{corpus.name} has too few {LANGUAGES[settings.kind].plural} to learn from and to validate with"
-        )
+        plural = LANGUAGES[settings.kind].plural
+        raise ValueError(f"{corpus.name} has too few {plural} to learn from and to validate with")
     return corpus
 
 
@@ -99,19 +88,15 @@ def chorales(settings: DataSettings) -> Corpus:
     if len(paths) == 1 and paths[0].suffix.lower() == ".json":
         grids = read_chorales(paths[0])
     else:
-        pieces = [piece for _, piece in songs(paths, language)]
-        held = held_out(len(pieces), settings.held_out)
+        pieces = songs(paths, language)
+        part = settings.held_out  # one piece at least, if there is another
+        held = min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0
         grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
     train = [language.encode(grid) for grid in grids["train"]]
     valid, test = ([language.encode(grid) for grid in grids[part]] for part in ("valid", "test"))
     about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     ranges = voice_ranges(grids["train"])
     return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
-
-
-def held_out(pieces: int, part: float) -> int:
-    """How many of some pieces validate: one at least, if any part does, and if there is another."""
-    return min(max(1, round(part * pieces)), pieces - 1) if part else 0
 
 
 def voice_ranges(grids: Sequence[Ids]) -> list[list[int]]:
@@ -137,7 +122,7 @@ def performances(settings: DataSettings) -> Corpus:
         paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
-    for _, notes in watched(songs(paths, language), "encoding"):
+    for notes in watched(songs(paths, language), "encoding"):
         begin, end = split(notes, settings.held_out)
         train.append(piece_of(language, tuple(language.encode(begin, factor) for factor in factors)))
         if end:
@@ -165,34 +150,26 @@ def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
     return Piece(versions, int(pitches.min(initial=127)), int(pitches.max(initial=0)))
 
 
-def songs(paths: Sequence[Path], language: Any) -> list[tuple[Path, Any]]:
-    """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note.
-
-    Raises:
-        FileNotFoundError: there is no such file, or none in a folder. ValueError: a file cannot be read, or none can.
-    """
+def songs(paths: Sequence[Path], language: Any) -> list[Any]:
+    """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note. Raises
+    FileNotFoundError: there is no such file, or none in a folder; ValueError: a file cannot be read, or none can."""
     result = []
     for path in watched(paths, "reading"):
         if not path.is_dir():
-            result.append((path, piece_in(path, song_in(path), language)))
+            result.append(piece_in(path, song_in(path), language))
             continue
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
             raise FileNotFoundError(f"there are no .mid files in {path}")
-        pieces = list(readable(files, language))
-        if not pieces:
+        before = len(result)
+        for file in watched(files, "reading"):
+            try:
+                result.append(piece_in(file, song_in(file), language))
+            except ValueError as error:
+                print(f"note: left out: {error}", file=sys.stderr)
+        if len(result) == before:
             raise ValueError(f"none of the {len(files)} .mid files in {path} can be learned from")
-        result += pieces
     return result
-
-
-def readable(files: Sequence[Path], language: Any) -> Iterator[tuple[Path, Any]]:
-    """The pieces of those files that can be read; for the others, a note."""
-    for file in watched(files, "reading"):
-        try:
-            yield file, piece_in(file, song_in(file), language)
-        except ValueError as error:
-            print(f"note: left out: {error}", file=sys.stderr)
 
 
 def song_in(path: Path) -> Song:
@@ -209,3 +186,79 @@ def piece_in(path: Path, song: Song, language: Any) -> Any:
         return language.piece_of(song)
     except ValueError as error:
         raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+
+
+# Batches ------------------------------------------------------------------------------------------------------
+
+
+def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
+    """The mean cross-entropy of a batch, and the number of its targets."""
+    return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
+
+
+class Windows:
+    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number alone, so
+    that a run can be resumed at any of them. An epoch has every token of every piece, in a version that is drawn, moved
+    by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI has them. A piece is cut at a place that changes
+    with the epoch, at multiples of ``grid``, so that a window's first place is always one of the same voice and part of
+    a bar. The first window begins with the piece and may overlap with the second, and the last is moved back until it
+    is full, as far as the grid allows: only what is missing at the end of a piece is padding, with targets that do not
+    count. The rest of an epoch, fewer windows, is left out, if there is more. Raises ValueError: no piece has a
+    note."""
+
+    def __init__(
+        self,
+        language: Language,
+        pieces: Sequence[Piece],
+        window: int,
+        batch: int,
+        grid: int = 1,
+        transpose: int = 0,
+        seed: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        self.language, self.pieces = language, [piece for piece in pieces if len(piece.versions[0]) > 1]
+        if not self.pieces:
+            raise ValueError("there is no note to learn from")
+        self.window, self.batch, self.grid, self.seed, self.device = window, batch, grid, seed, device
+        lowest = np.array([max(-transpose, 1 - piece.low) for piece in self.pieces])
+        highest = np.array([min(max(transpose - 1, 0), PITCHES - 1 - piece.high) for piece in self.pieces])
+        self.least, self.most = np.minimum(lowest, 0), np.maximum(highest, 0)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from number ``start`` on."""
+        generator = np.random.default_rng([self.seed % 2**64, number])
+        ids, lengths = self.music(generator)
+        begins, ends = self.cuts(lengths, generator)
+        order = generator.permutation(len(begins))
+        for i in range(start, max(1, len(order) // self.batch)):
+            rows = order[i * self.batch : (i + 1) * self.batch]
+            yield self.rows(ids, begins[rows], ends[rows])
+
+    def music(self, generator: np.random.Generator) -> tuple[Ids, Ids]:
+        """All pieces as an epoch plays them, one after another, and the length of each."""
+        shifts = generator.integers(self.least, self.most + 1)
+        choices = generator.integers([len(piece.versions) for piece in self.pieces])
+        versions = [piece.versions[i] for piece, i in zip(self.pieces, choices.tolist(), strict=True)]
+        lengths = np.array([len(ids) for ids in versions])
+        return self.language.moved(np.concatenate(versions), np.repeat(shifts, lengths)), lengths
+
+    def cuts(self, lengths: Ids, generator: np.random.Generator) -> tuple[Ids, Ids]:
+        """Where windows begin, and where the pieces end that they are of."""
+        offsets = self.grid * generator.integers(self.window // self.grid, size=len(lengths))
+        begins, ends = [], []
+        for place, length, offset in zip(np.cumsum(lengths) - lengths, lengths.tolist(), offsets.tolist(), strict=True):
+            last = -(-max(0, length - 1 - self.window) // self.grid) * self.grid  # the earliest that reaches the end
+            inside = np.unique(np.arange(offset - self.window, last + self.window, self.window).clip(0, last))
+            begins.append(place + inside)
+            ends.append(np.full(len(inside), place + length))
+        return np.concatenate(begins), np.concatenate(ends)
+
+    def rows(self, ids: Ids, begins: Ids, ends: Ids) -> Batch:
+        """The windows that begin at some places (B,), up to the ends of their pieces (B,)."""
+        places = begins[:, None] + np.arange(self.window + 1)  # (B, T + 1)
+        inside = places < ends[:, None]
+        rows = np.where(inside, ids[np.minimum(places, len(ids) - 1)], 0).astype(np.int64)
+        parts = rows[:, :-1].copy(), np.where(inside[:, 1:], rows[:, 1:], NONE)
+        tokens, targets = moved(self.device, *map(mg.from_numpy, parts))
+        return Batch(tokens, targets, int(inside[:, 1:].sum()))

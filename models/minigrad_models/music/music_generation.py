@@ -1,34 +1,73 @@
-"""Music that a model writes: from nothing, or as a motif goes on."""
+"""Music that a model writes: from nothing, or as a motif goes on. It writes no token that has no meaning.
+
+Shapes: N rows, T tokens so far, V vocabulary.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import minigrad as mg
+from minigrad import Tensor
 from minigrad.utils.bar import bar
 
 from ..generation import generate as generation
-from ..generation.generate import Search
+from ..generation.beam_search import Decoder
+from ..generation.generate import Model, Search
 from ..programs.options import search_of
 from ..programs.validation import Ids
 from . import files
 from . import music_data as data
 from . import music_run as run
-from .allowed import Restricted
-from .attention import attention_of_notes
-from .chorales import ROWS, VOICES
-from .languages import TEMPO, Language, Written, elapsed
-from .notes import Note
+from .chorales import ROWS
+from .languages import TEMPO, Language, Rules, Written, elapsed
+from .midi import TEMPOS
 from .performance import STEPS
 
 LEAST = 0.01  # seconds of a note
+
+
+class Allowed:
+    """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. The other decoder is not asked
+    for what comes after the end. ``vocabulary`` is V."""
+
+    def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
+        self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
+        self.read = 0  # tokens of a row that the rules know
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        for column in tokens[:, self.read :].numpy().T:
+            self.rules.add(column)
+        self.read = tokens.shape[1]
+        if self.rules.over():
+            logits = mg.zeros(len(tokens), self.vocabulary, device=tokens.device)
+        else:
+            logits = self.decoder.next_logits(tokens)
+        mask = mg.from_numpy(np.ascontiguousarray(~self.rules.allowed())).to(tokens.device)
+        return logits.masked_fill(mask, -np.inf)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        self.rules.reorder(rows.numpy())
+        self.decoder.reorder(rows, beam_size)
+
+
+class Restricted:
+    """A ``generation.generate.Model`` that writes as another, but by rules, which a function makes for a number of
+    rows."""
+
+    def __init__(self, model: Any, rules: Callable[[int], Rules]) -> None:
+        self.model: Model = model
+        self.rules, self.vocabulary, self.context = rules, int(model.config.vocabulary), model.context
+
+    def begin(self, prompts: Sequence[Sequence[int]], **options: Any) -> Allowed:
+        return Allowed(self.model.begin(prompts, **options), self.rules(len(prompts)), self.vocabulary)
 
 
 def compose(
@@ -41,14 +80,9 @@ def compose(
     tempo: float = TEMPO,
     progress: Any = None,
 ) -> list[Ids]:
-    """Several sequences that go on from one for so many seconds; the prompt is their beginning.
-
-    Args:
-        prompt: (T,), with ``language.begin``. tempo: of chorales.
-        progress: called with seconds of music, as they are written.
-    """
-    before = float(language.seconds(prompt, tempo).sum())
-    total = before + seconds
+    """Several sequences that go on from one, the prompt (T,), for so many seconds; it is their beginning, and begins
+    with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
+    total = float(language.seconds(prompt, tempo).sum()) + seconds
 
     def heard(_: int, token: int) -> None:
         progress(float(language.seconds(np.array([token]), tempo)[0]))
@@ -76,15 +110,9 @@ def example(model: Any, language: Language, seconds: float, seed: int) -> Ids:
     return compose(model, language, np.array([language.begin]), seconds, Search(temperature=0.9))[0]
 
 
-# Motifs -------------------------------------------------------------------------------------------------------
-
-
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
-    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed.
-
-    Raises:
-        FileNotFoundError, ValueError: it cannot be read, or there is no note in it.
-    """
+    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed. Raises
+    FileNotFoundError, ValueError: it cannot be read, or there is no note in it."""
     song = data.song_in(path)
     ids = language.encode(data.piece_in(path, song, language))
     if seconds is not None:
@@ -97,11 +125,8 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
     return ids, files.tempo_of(song)
 
 
-# The command --------------------------------------------------------------------------------------------------
-
-
 def generate(options: argparse.Namespace) -> int:
-    """Write music. Returns the exit status."""
+    """The command: write music. Returns the exit status."""
     files.check_endings(options.output, options.page, options.wav)
     search = search_of(options)
     trained = run.load(options.run, options.device)
@@ -112,50 +137,23 @@ def generate(options: argparse.Namespace) -> int:
         raise ValueError("--seed-seconds is the length of a motif: give one, --seed-file")
     if options.seed_file is not None:
         prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
-    tempo = files.checked_tempo(tempo if options.tempo is None else options.tempo)
-    if len(prompt) > trained.model.context:
-        print(
-            f"note: the motif has {len(prompt):,} tokens, and the model sees the last {trained.model.context:,}",
-            file=sys.stderr,
-        )
+    tempo = tempo if options.tempo is None else options.tempo
+    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
+        raise ValueError(f"--tempo {tempo:g}: it is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute")
+    if len(prompt) > (context := trained.model.context):
+        print(f"note: the motif has {len(prompt):,} tokens, and the model sees the last {context:,}", file=sys.stderr)
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
     with bar(options.seconds * options.batch, "writing", " s of music") as shown:
-        sequences = compose(
-            trained.model, language, prompt, options.seconds, search, options.batch, tempo, shown.update
-        )
+        asked = options.seconds, search, options.batch, tempo
+        sequences = compose(trained.model, language, prompt, *asked, shown.update)
     spent = time.perf_counter() - begin
     count = sum(len(ids) - len(prompt) for ids in sequences)
     total = float(language.seconds(prompt, tempo).sum()) + options.seconds
     for number, ids in enumerate(sequences, 1):
-        paths = [p and files.numbered(p, number, options.batch) for p in (options.output, options.page, options.wav)]
-        save(trained, ids, closed(language.decode(ids, tempo), total), tempo, *paths)
+        paths = [options.output, options.page, options.wav]
+        if options.batch > 1:  # out-1.mid, out-2.mid, …
+            paths = [path and path.with_stem(f"{path.stem}-{number}") for path in paths]
+        files.save(trained, ids, closed(language.decode(ids, tempo), total), tempo, *paths)
     print(f"{count:,} tokens, {count / spent:,.0f} a second", file=sys.stderr)
     return 0
-
-
-def save(
-    trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None, wav: Path | None
-) -> None:
-    """Write the files of a sequence. Raises as ``files.write``, and ValueError: there is no note in it."""
-    check_notes(written.notes, output)
-    attention = None if page is None else seen(trained, ids, written)
-    names = VOICES if trained.language.kind == "chorales" else None
-    files.write(written.notes, output, page, wav, tempo, attention, names)
-
-
-def check_notes(notes: Sequence[Note], output: Path) -> None:
-    """Raise ValueError: there are none to write."""
-    if not notes:
-        raise ValueError(
-            f"the model wrote silence: {output} is not written. Another --seed or more --seconds may help, or a longer "
-            "training"
-        )
-
-
-def seen(trained: run.Trained, ids: Ids, written: Written) -> Any:
-    """The attention of a page's notes; None, with a note, if they are too many."""
-    attention = attention_of_notes(trained.model, ids, written, trained.settings.grid)
-    if attention is None:
-        print(f"note: {len(written.notes):,} notes are too many for arcs: the page has none", file=sys.stderr)
-    return attention

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+from minigrad.utils.bar import bar
+
 from ..programs.folder import Program
-from ..programs.models import Shapes, check_memory, check_shapes, configured, fill
+from ..programs.models import Shapes, check_memory, configured, restored
+from ..programs.validation import Ids, Progress, check_windows, score_pieces
+from . import music_data as data
 from .chorales import VOICES
 from .languages import LANGUAGES, Language
 from .music_settings import Settings
@@ -18,7 +23,7 @@ MOST = 1 << 28  # numbers in the table of positions, which a file merely claims
 
 
 class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``extra``."""
+    """The schema of what a checkpoint says besides weights, see ``Program.described``."""
 
     program: str
     version: int
@@ -32,33 +37,14 @@ PROGRAM = Program("minigrad_models.music", 1, Description, Settings, files=("sam
 
 
 class Trained(NamedTuple):
-    """A model and its language.
-
-    Attributes:
-        settings: of its training. ranges: the lowest and highest pitch of each voice that it has learned from.
-        file: where it comes from.
-    """
+    """A model and its language, the settings of its training, the lowest and highest pitch of each voice that it has
+    learned from, and its file."""
 
     model: MusicTransformer
     language: Language
     settings: Settings
     ranges: list[list[int]]
     file: Path
-
-    def check(self, kind: str, command: str) -> None:
-        """Raise ValueError: a command is for models of another kind."""
-        if self.language.kind != kind:
-            raise ValueError(
-                f"{command} is for {LANGUAGES[kind].plural}, and {self.file} is a model of {self.language.plural}: "
-                "choose another with --run"
-            )
-
-
-def extra(
-    model: MusicTransformer, settings: Settings, config: dict[str, Any], ranges: list[list[int]]
-) -> dict[str, Any]:
-    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
-    return PROGRAM.described(settings, config, model=asdict(model.config), ranges=ranges)
 
 
 def build(settings: Settings) -> MusicTransformer:
@@ -70,32 +56,9 @@ def build(settings: Settings) -> MusicTransformer:
     return MusicTransformer(config).to(device)
 
 
-def shapes(config: Config) -> Shapes:
-    """Shapes of weights that prove all sizes: the embeddings, and a matrix of each layer."""
-    layers = range(min(config.layers, 1 << 16))  # a file may claim any number
-    result: Shapes = {f"layers.{i}.feed_forward.inner.weight": (config.d_ff, config.d_model) for i in layers}
-    result["embedding.weight"] = (config.vocabulary, config.d_model)
-    if config.cycle is not None:
-        result["place.weight"] = (config.cycle, config.d_model)
-    if config.attention == "relative":
-        width = config.d_model // config.heads
-        result |= {f"layers.{i}.attention.distance.weight": (config.heads, config.distances, width) for i in layers}
-    return result
-
-
-def check_ranges(ranges: list[list[int]]) -> None:
-    """Raise ValueError: these are not the ranges of four voices, or of none."""
-    known = len(ranges) in (0, len(VOICES))
-    if not known or not all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges):
-        raise ValueError("its ranges of voices are none")
-
-
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), or of a file.
-
-    Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
-    """
+    """The model of a run (if it is not finished, the best so far), or of a file. Raises FileNotFoundError: there is
+    none; ValueError, RuntimeError: it is damaged, or of another program."""
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))
@@ -107,10 +70,63 @@ def load(path: Path, device: str = "cpu") -> Trained:
             )
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
-        check_ranges(description["ranges"])
-        check_shapes(checkpoint["model"], shapes(config))
-        model = MusicTransformer(config)
-        fill(model, checkpoint["model"])
+        ranges = description["ranges"]
+        ordered = all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges)
+        if len(ranges) not in (0, len(VOICES)) or not ordered:
+            raise ValueError("its ranges of voices are none")
+        shapes: Shapes = {}
+        if config.cycle is not None:
+            shapes["place.weight"] = (config.cycle, config.d_model)
+        if config.attention == "relative":
+            width = config.d_model // config.heads
+            table = config.heads, config.distances, width
+            shapes |= {f"layers.{i}.attention.distance.weight": table for i in range(min(config.layers, 1 << 16))}
+        model = restored(MusicTransformer, config, checkpoint["model"], shapes)
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
-    return Trained(model.to(device).eval(), language, settings, description["ranges"], file)
+    return Trained(model.to(device).eval(), language, settings, ranges, file)
+
+
+# How well it predicts --------------------------------------------------------------------------------------------
+
+
+def score(
+    model: Any,
+    pieces: Sequence[Ids],
+    settings: Settings,
+    window: int = 0,
+    stride: int = 0,
+    progress: Progress | None = None,
+) -> float:
+    """The loss of music that a model has not learned from, in nats per token.
+
+    For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
+    -ln p(cell | all cells before it in its piece) over all cells of all pieces. A cell is what a voice does in a
+    sixteenth note, silence included; a piece is not transposed. By default the model reads the windows of the training,
+    which move by half of themselves: so a cell sees all of its piece before it, or half a window at least.
+    """
+    window = window or settings.window
+    batch = max(1, 8_192 // window)
+    return score_pieces(model, pieces, window, stride or window // 2, settings.grid, batch, progress)
+
+
+def evaluate(
+    path: Path, device: str = "cpu", part: str = "valid", files: Sequence[str] = (), window: int = 0, stride: int = 0
+) -> dict[str, Any]:
+    """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or a part of the
+    training's; for the window and stride see ``score``. Raises FileNotFoundError: no model, or no music; ValueError:
+    there is no such part, a window or stride out of range; and as ``load``."""
+    trained = load(path, device)
+    settings = trained.settings
+    window = window or settings.window
+    stride = stride or max(settings.grid, window // 2 // settings.grid * settings.grid)
+    check_windows(window, stride, trained.model.context, settings.grid)
+    if files:
+        language = LANGUAGES[settings.data.kind]
+        pieces = [language.encode(piece) for piece in data.songs([Path(file) for file in files], language)]
+    else:
+        pieces = data.read(settings.data).part(part)
+    count = sum(len(ids) - 1 for ids in pieces)
+    with bar(count, "reading", " tokens") as shown:
+        loss = score(trained.model, pieces, settings, window, stride, shown.update)
+    return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}

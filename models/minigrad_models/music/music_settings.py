@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..programs.settings import Sections, amount, chance, count, other, setting
@@ -70,11 +70,7 @@ class TrainingSettings(LanguageUpdates):
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections.
-
-    Raises:
-        ValueError: a value out of range; the message names the setting.
-    """
+    """All sections. Raises ValueError: a value out of range; the message names the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}
@@ -106,18 +102,8 @@ class Settings(Sections):
 
     def config(self) -> Config:
         """The configuration of the model. Raises ValueError: sizes that it cannot have."""
-        s = self.model
-        return Config(
-            LANGUAGES[self.data.kind].vocabulary,
-            s.context,
-            s.d_model,
-            s.heads,
-            s.layers,
-            s.d_ff or 4 * s.d_model,
-            s.dropout,
-            s.attention_dropout,
-            attention=s.attention,
-            distances=s.distances or s.context,
-            block=s.block or None,
-            cycle=s.cycle or None,
-        )
+        sizes = asdict(self.model)
+        context, d_model = sizes.pop("context"), self.model.d_model
+        for name, usual in {"d_ff": 4 * d_model, "distances": context, "block": None, "cycle": None}.items():
+            sizes[name] = sizes[name] or usual  # TOML has no None, and 0 stands for it
+        return Config(LANGUAGES[self.data.kind].vocabulary, context, **sizes)

@@ -103,8 +103,8 @@ class Attention(MultiHeadAttention):
         k, v = (mg.cat((F.pad(x, (0, 0, 0, 0, 1, 0))[:, :, :-1], x), 3) for x in (k, v))  # after the block before it
         k, v = (x.transpose(1, 2).flatten(0, 1) for x in (k, v))  # (B N, H, 2M, W)
         first = mg.arange(b * count, device=q.device)[:, None] % count == 0  # before the first block there is nothing
-        seen = ~first | (mg.arange(2 * m, device=q.device) >= m)  # (B N, 2M)
-        heads = super().attend(q, k, v, seen[:, None, None], True)
+        visible = ~first | (mg.arange(2 * m, device=q.device) >= m)  # (B N, 2M)
+        heads = super().attend(q, k, v, visible[:, None, None], True)
         return heads.unflatten(0, (b, count)).transpose(1, 2).flatten(2, 3)[:, :, :t]  # (B, H, T, W)
 
 
@@ -120,7 +120,6 @@ class Cached(continuation.Cached):
     """The decoder with a cache, of a model whose attention may be local."""
 
     def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
-        """See ``continuation.Cached``."""
         block = self.model.config.block
         if block is None:
             return super().seen(positions, mask, new)
@@ -129,19 +128,13 @@ class Cached(continuation.Cached):
 
 
 def near(queries: Tensor, keys: Tensor, mask: Tensor, block: int | None) -> Tensor:
-    """Where tokens may look, apart from the future: at no padding, and, with blocks, at their own and the one before.
-
-    Args:
-        queries, keys: positions (B, T) and (B, S). mask: (B, S), True at tokens, False at padding.
-
-    Returns:
-        (B, 1, 1, S), or with blocks (B, 1, T, S).
-    """
-    seen = mask[:, None, None]
+    """Where tokens may look, apart from the future: (B, 1, 1, S), by a mask (B, S) that is True at tokens; or with
+    blocks (B, 1, T, S), at their own and the one before, by the positions of queries (B, T) and keys (B, S)."""
+    visible = mask[:, None, None]
     if block is None:
-        return seen
+        return visible
     back = (queries // block)[:, None, :, None] - (keys // block)[:, None, None]
-    return seen & (back >= 0) & (back <= 1)
+    return visible & (back >= 0) & (back <= 1)
 
 
 class MusicTransformer(Causal):
@@ -184,7 +177,6 @@ class MusicTransformer(Causal):
         return near(positions, positions, mask, self.config.block)
 
     def head_inputs(self, states: Tensor) -> Tensor:
-        """See ``Causal``."""
         return self.dropout(self.norm(states))
 
     @mg.no_grad()
@@ -192,12 +184,12 @@ class MusicTransformer(Causal):
         """What each token looks at: tokens (B, T) -> (L, B, H, T, T)."""
         t = tokens.shape[1]
         positions = mg.arange(t, device=tokens.device)[None]
-        seen = self.seen(positions, mg.ones(1, t, dtype=mg.bool, device=tokens.device))
+        visible = self.seen(positions, mg.ones(1, t, dtype=mg.bool, device=tokens.device))
         states = self.hidden_states(tokens)
         result = []
         for layer, x in zip(self.layers, states[:-1], strict=True):
             y = layer.attention_residual.norm(x) if self.config.norm_first else x
-            result.append(layer.attention.weights(y, y, seen, True))
+            result.append(layer.attention.weights(y, y, visible, True))
         return mg.stack(result)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import minigrad as mg
 
 from ..programs import updates
-from ..programs.folder import write_model
 from ..programs.models import check_device
-from ..programs.ranks import is_first
-from ..programs.start_training import METRIC, fit, show, take_weights, trainer_of
+from ..programs.start_training import METRIC, show, train_to_end, trainer_of
 from ..programs.validation import Ids
-from ..training import Trainer
 from . import music_data as data
 from . import music_run as run
 from .languages import LANGUAGES, TEMPO
 from .midi import write_midi
-from .music_batches import Windows, loss
-from .music_evaluation import score, some
 from .music_generation import closed, example
 from .music_settings import Settings
 from .music_transformer import MusicTransformer
@@ -36,24 +34,26 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     s.rate()
     corpus = data.read(settings.data)
     updates.loop_settings(s, True)
-    toml = settings.as_toml(f"Settings of the run {folder.name}")
     config = {**settings.fixed(), "the music": corpus.digest}
     if not fresh and (description := run.PROGRAM.started(folder, config)) is not None:
         config = description["config"]
     mg.manual_seed(s.seed)
     model = run.build(settings)
-    batches = Windows(
-        language, corpus.train, settings.window, s.batch, settings.grid, settings.data.transpose, s.seed, s.device
-    )
-    evaluation = Evaluation(settings, some(corpus.valid, int(s.validated)), folder / "samples")
-    extra = run.extra(model, settings, config, corpus.ranges)
-    trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra)
+    sizes = settings.window, s.batch, settings.grid, settings.data.transpose
+    batches = data.Windows(language, corpus.train, *sizes, s.seed, s.device)
+    evaluation = Evaluation(settings, corpus.valid, folder / "samples")
+    extra = run.PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
+    trainer = trainer_of(model, batches, data.loss, evaluation, s, folder, extra)
     evaluation.step = lambda: trainer.state.step
-    if not fit(run.PROGRAM, trainer, folder, toml, about(corpus, settings, model, folder), fresh):
-        return 130
-    if not is_first():
-        return 0
-    return finish(trainer, model, corpus.valid, settings, folder)
+
+    def validation() -> str:
+        nats = run.score(model, corpus.valid, settings)
+        token = "cell" if settings.data.kind == "chorales" else "event"
+        return f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
+
+    described = about(corpus, settings, model, folder)
+    words = "--output", "out.mid"
+    return train_to_end(run.PROGRAM, trainer, settings, folder, described, fresh, validation, *words)
 
 
 def about(corpus: data.Corpus, settings: Settings, model: MusicTransformer, folder: Path) -> str:
@@ -72,16 +72,13 @@ def about(corpus: data.Corpus, settings: Settings, model: MusicTransformer, fold
 
 
 class Evaluation:
-    """The loss of music that is held out, and a sample of the model's: a line of its beginning, and a MIDI file.
-
-    Args:
-        settings: of the training. pieces: to validate with. folder: of samples.
-
-    Attributes:
-        step: the number of updates so far.
-    """
+    """The loss of the pieces that validate (``validated`` of them), and a sample of the model's: a line of its
+    beginning, and a MIDI file in a folder. ``step`` says the number of updates so far."""
 
     def __init__(self, settings: Settings, pieces: list[Ids], folder: Path) -> None:
+        most = int(settings.training.validated)
+        if most and len(pieces) > most:  # at equal distances
+            pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
         self.settings, self.pieces, self.folder = settings, pieces, folder
         self.step: Callable[[], int] = lambda: 0
 
@@ -89,7 +86,7 @@ class Evaluation:
         """Nats per token: for chorales the note-wise loss."""
         if self.settings.training.sample:
             self.sample(model)
-        return {METRIC: score(model, self.pieces, self.settings)}
+        return {METRIC: run.score(model, self.pieces, self.settings)}
 
     def sample(self, model: Any) -> None:
         """Write a sample, and print its beginning; a disk that is full does not end the training."""
@@ -103,19 +100,3 @@ class Evaluation:
             write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
         except OSError as error:
             show(f"note: {path} is not written: {error}")
-
-
-def finish(trainer: Trainer, model: MusicTransformer, pieces: list[Ids], settings: Settings, folder: Path) -> int:
-    """Write the trained model: the moving average, the mean of snapshots, or the best weights. Returns the status."""
-    take_weights(trainer, model, settings.training, folder)
-    path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
-    model.eval()
-    result = score(model, pieces, settings)
-    print(
-        f"saved to {path}\nvalidation, all of it: loss {result:.4f} nats per "
-        f"{'cell' if settings.data.kind == 'chorales' else 'event'}, perplexity {math.exp(min(result, 700.0)):.3f}; "
-        f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s",
-        flush=True,
-    )
-    print("\nwrite with it:  " + run.PROGRAM.typed("generate", "--run", str(folder), "--output", "out.mid"))
-    return 0

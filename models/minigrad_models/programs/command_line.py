@@ -6,8 +6,9 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -24,7 +25,7 @@ class Command(NamedTuple):
 
     name: str
     help: str  # what it does, in a line
-    add: Callable[[argparse.ArgumentParser], None]  # adds its options to its parser
+    add: Callable[[argparse.ArgumentParser], object]  # adds its options to its parser
     run: Callable[[argparse.Namespace], int]  # does it, and returns the exit status
 
 
@@ -73,13 +74,26 @@ def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
 
 def add_json(p: argparse.ArgumentParser) -> None:
     """The option of ``write_json``."""
-    p.add_argument("--json", type=Path, metavar="FILE", help="write the numbers as JSON")
+    add_file(p, "--json", "write the numbers as JSON")
 
 
 def write_json(numbers: Any, file: Path | None) -> None:
-    """Write the numbers of a command, if they are wanted. Raises OSError: they cannot be written."""
+    """Write the numbers of a command, if there is a file for them. Raises OSError: they cannot be written."""
     if file is not None:
         file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+
+
+def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
+    """Print numbers by name, a line each, and write them as ``write_json`` does. Returns the exit status."""
+    width = max(map(len, numbers)) + 2
+    print("\n".join(f"{name.replace('_', ' '):<{width}} {value:,.6g}" for name, value in numbers.items()))
+    write_json(numbers, file)
+    return 0
+
+
+def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
+    """An option that is a file, None by default."""
+    p.add_argument(name, type=Path, metavar="FILE", help=meaning)
 
 
 def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
@@ -124,6 +138,25 @@ def start_of(options: argparse.Namespace, kind: type[S], default: Callable[[], S
     if options.config is not None:
         return kind.read(options.config)
     return default() if options.preset is None else kind.preset(options.preset)
+
+
+def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
+    """The folder of a run: --run; or one in runs/ with the name of the preset or the configuration file, and others."""
+    if options.run is not None:
+        return Path(options.run)
+    name = options.preset or (options.config.stem if options.config else default)
+    return Path("runs") / "-".join(filter(None, (name, *names)))
+
+
+def later(path: str) -> Callable[[argparse.Namespace], int]:
+    """What does a command, "music.files.roll", of a module that is imported when it is called: ``--help`` is fast."""
+
+    def run(options: argparse.Namespace) -> int:
+        module, _, name = path.rpartition(".")
+        status: int = getattr(import_module(f"minigrad_models.{module}"), name)(options)
+        return status
+
+    return run
 
 
 def print_settings(settings: Sections, options: argparse.Namespace, program: str, default: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from minigrad import Tensor, empty, nn
@@ -38,6 +39,24 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise ValueError(f"its weights do not fit its model: {' '.join(str(error).split())}") from None
+
+
+def restored(kind: Callable[[Any], Any], config: Any, weights: dict[str, Any], more: Shapes) -> Any:
+    """A transformer with the weights of a checkpoint.
+
+    Args:
+        kind: makes it of its configuration.
+        more: shapes of weights that prove its sizes, besides the embedding's and those of a matrix of each layer.
+
+    Raises:
+        ValueError: they do not fit.
+    """
+    layers = range(min(config.layers, 1 << 16))  # a file may claim any number
+    shapes: Shapes = {f"layers.{i}.feed_forward.inner.weight": (config.d_ff, config.d_model) for i in layers}
+    check_shapes(weights, {"embedding.weight": (config.vocabulary, config.d_model), **shapes, **more})
+    model = kind(config)
+    fill(model, weights)
+    return model
 
 
 def check_device(device: str) -> None:

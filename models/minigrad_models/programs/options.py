@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .models import check_device
 
@@ -53,17 +53,21 @@ def positive(least: float = TINY) -> Callable[[str], float]:
     return number
 
 
+def add_number(p: Any, name: str, kind: Callable[[str], Any], default: float, meaning: str, metavar: str = "N") -> None:
+    """An option that is a number, of a parser or a group of options."""
+    p.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{meaning} (default: {default:g})")
+
+
 def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likeliest text with N beams") -> None:
     """The options of ``search_of``. ``beams`` says what that option does."""
     p.add_argument("--temperature", type=positive(0), help="of the draws (default: 1); 0: the likeliest token")
     add_limits(p)
-    repeat = "above 1, tokens repeat less (default: 1)"
-    p.add_argument("--repetition-penalty", type=positive(), default=1.0, metavar="R", help=repeat)
+    add_number(p, "--repetition-penalty", positive(), 1.0, "above 1, tokens repeat less", "R")
     p.add_argument("--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
     stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
     stride += "takes longer (default: half the window)"
     p.add_argument("--stride", type=whole(0), default=0, metavar="N", help=stride)
-    p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of the draws (default: 0)")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
 
 
 def add_limits(p: argparse.ArgumentParser) -> None:

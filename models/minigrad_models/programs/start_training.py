@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from minigrad.utils.bar import say
 
 from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
-from .folder import BEST, Program, write_settings
+from .folder import BEST, Program, write_model, write_settings
 from .ranks import is_first
 from .updates import Updates, loop_settings
 
@@ -48,19 +49,45 @@ def trainer_of(
     )
 
 
-def fit(program: Program, trainer: Trainer, folder: Path, settings: str, about: str, fresh: bool = False) -> bool:
-    """Train to the end, from where an earlier training in the folder stopped; a ``fresh`` one renames that. Returns
-    whether it came to its end. ``settings`` is the text of settings.toml; ``about`` is printed before the first update.
-    Raises as ``Trainer.fit``."""
+def train_to_end(
+    program: Program,
+    trainer: Trainer,
+    settings: Any,
+    folder: Path,
+    about: str,
+    fresh: bool,
+    validation: Callable[[], str],
+    *words: str,
+) -> int:
+    """Train, from where an earlier training in the folder stopped; then write the trained model, and report. Returns
+    the exit status (130 after Ctrl-C).
+
+    Args:
+        settings: ``Sections``, with ``Updates`` as ``training``.
+        about: printed before the first update. fresh: an earlier training is renamed.
+        validation: measures the trained model, for a person.
+        words: of the command that writes with the model, after ``generate --run FOLDER``.
+
+    Raises:
+        As ``Trainer.fit``.
+    """
     trainer.check()
     if fresh and is_first():
         with program.prepared(folder, fresh) as place:
             program.set_aside(folder, place)
     print(about, flush=True)
-    outcome = trainer.fit(lambda: write_settings(folder, settings))
-    if not outcome.finished:
+    text = settings.as_toml(f"Settings of the run {folder.name}")
+    if not trainer.fit(lambda: write_settings(folder, text)).finished:
         print(program.stopped(folder))
-    return outcome.finished
+        return 130
+    if is_first():
+        take_weights(trainer, trainer.model, settings.training, folder)
+        path = write_model(folder, trainer.model.state_dict(), trainer.state.step, trainer.extra)
+        trainer.model.eval()
+        updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
+        print(f"saved to {path}\nvalidation, all of it: {validation()}; {updates}", flush=True)
+        print("\nwrite with it:  " + program.typed("generate", "--run", str(folder), *words))
+    return 0
 
 
 def show(text: str) -> None:

@@ -59,6 +59,22 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
     return result
 
 
+def check_windows(window: int, stride: int | None, context: int | None, grid: int = 1) -> None:
+    """Raise ValueError for the windows of an evaluation.
+
+    Args:
+        window, stride: see ``pieces``. context: tokens that the model sees at most; None for any number.
+        grid: windows begin at multiples of it.
+    """
+    if context is not None and window > context:
+        raise ValueError(f"--window {window:,}: the model sees {context:,} tokens")
+    if stride is not None and stride > window:
+        raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: tokens between would be left out")
+    for name, value in (("window", window), ("stride", stride or 0)):
+        if value % grid:
+            raise ValueError(f"--{name} {value}: windows of this model begin at multiples of {grid} tokens")
+
+
 @mg.no_grad()
 def score_windows(
     model: Any, ids: Ids, window: int, stride: int = 0, batch: int = 64, most: int = 0, progress: Progress | None = None

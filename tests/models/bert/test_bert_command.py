@@ -12,7 +12,7 @@ import pytest
 from minigrad_models.bert import bert_command as cli
 from minigrad_models.bert import search
 from minigrad_models.bert.search import Index, embed
-from minigrad_models.bert.start import PACKAGE, minilm
+from minigrad_models.bert.train_bert import PACKAGE, minilm
 
 FEW = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "200", "--max-length", "24"]
 

@@ -10,9 +10,9 @@ from minigrad_models.bert.finetuning import Options as FineTuning
 from minigrad_models.bert.finetuning import finetune, load
 from minigrad_models.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
 from minigrad_models.bert.pretraining import Options, pretrain
-from minigrad_models.bert.start import Size
 from minigrad_models.bert.task import Recipe
 from minigrad_models.bert.tasks import TASKS
+from minigrad_models.bert.train_bert import Size
 from minigrad_models.training import read_log
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)

@@ -220,10 +220,10 @@ def test_the_best_span() -> None:
 
 def test_the_best_window_answers() -> None:
     example = Question("Who?", "Ada Oslo")
-    features = [Feature([], [], None, 0, [None, (0, 3)]), Feature([], [], None, 0, [None, (4, 8)])]
+    first, second = Feature([], [], None, 0, [None, (0, 3)]), Feature([], [], None, 0, [None, (4, 8)])
     weak, strong = np.array([[9.0, 9], [1, 1]]), np.array([[0.0, 0], [2, 3]])
-    assert SQUAD.answers([example], features, [weak, strong], []) == [("Oslo", 5.0)]
-    assert SQUAD.answers([example], features, [strong, weak], []) == [("Ada", 5.0)]
+    assert SQUAD.answers([example], [(first, weak), (second, strong)], []) == [("Oslo", 5.0)]
+    assert SQUAD.answers([example], [(first, strong), (second, weak)], []) == [("Ada", 5.0)]
 
 
 def test_exact_match_and_f1_as_squad_counts_them() -> None:

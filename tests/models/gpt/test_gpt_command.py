@@ -22,9 +22,9 @@ from minigrad_models.gpt import gpt_run as run
 from minigrad_models.gpt.architectures import ARCHITECTURES, build
 from minigrad_models.gpt.compare import entries, parameters
 from minigrad_models.gpt.gpt2 import GPT2
-from minigrad_models.gpt.gpt_evaluation import evaluate
+from minigrad_models.gpt.gpt_run import evaluate
 from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings
-from minigrad_models.gpt.segments import ROWS, score_segments
+from minigrad_models.gpt.text import ROWS, score_segments
 from minigrad_models.training import read_checkpoint
 from tests.support.runs import evaluated, same, weights
 

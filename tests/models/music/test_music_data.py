@@ -9,12 +9,11 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.music import music_data as data
-from minigrad_models.music.attention import attention_of_notes
 from minigrad_models.music.chorales import notes_of
+from minigrad_models.music.files import attention_of_notes
 from minigrad_models.music.languages import LANGUAGES, Chorales, Performances, Playing
 from minigrad_models.music.midi import write_midi
-from minigrad_models.music.music_batches import Windows
-from minigrad_models.music.music_data import piece_of
+from minigrad_models.music.music_data import Windows, piece_of
 from minigrad_models.music.music_settings import DataSettings, Settings
 from minigrad_models.music.music_transformer import Config, MusicTransformer
 from minigrad_models.music.notes import Note
