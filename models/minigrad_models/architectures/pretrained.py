@@ -22,8 +22,8 @@ from minigrad import Tensor, nn
 from minigrad.functions.random import undrawn
 from minigrad.serialization.source import replaced
 
+from ..schema import check, check_size, content, short
 from ..text.pretrained import read_tokenizer, write_tokenizer
-from ..text.schema import check, check_size, content, short
 from .layers import ACTIVATIONS
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

@@ -27,7 +27,7 @@ from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..generation.continuation import Cached, Plain, positions_of
-from ..text.schema import check, short
+from ..schema import check, short
 
 IGNORED = -100  # a target that does not count
 ENCODER = (

@@ -17,7 +17,7 @@ from minigrad.serialization.source import replaced
 from minigrad.utils.bar import watched
 
 from ..architectures.pretrained import Pretrained
-from ..text.schema import check
+from ..schema import check
 from ..training import Settings
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
 from .task import Array, Recipe, Task

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..programs.validation import Ids
-from ..text.schema import check, check_size, short
+from ..schema import check, check_size, short
 from ..text.subwords import check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large

@@ -22,7 +22,7 @@ from minigrad import Tensor
 from minigrad.backend.extras import is_on_path
 from minigrad.serialization.source import replaced
 
-from ..text.schema import check, short
+from ..schema import check, short
 from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
 from .settings import FORMER, Sections

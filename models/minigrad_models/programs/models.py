@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 from minigrad import Tensor, empty, nn
 
-from ..text.schema import check, short
+from ..schema import check, short
 
 Shapes = dict[str, tuple[int, ...]]
 

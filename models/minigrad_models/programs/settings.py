@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from ..text.schema import content, reason, short
+from ..schema import content, reason, short
 
 MANY = 1e9
 ALMOST_ONE = 0.999999

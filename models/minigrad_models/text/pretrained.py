@@ -9,7 +9,7 @@ from typing import Any
 
 from minigrad.serialization.source import replaced
 
-from .schema import check, content
+from ..schema import check, content
 from .subwords import calmly, load_library
 from .word_pieces import word_pieces
 

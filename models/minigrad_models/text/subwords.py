@@ -11,7 +11,7 @@ from typing import Any
 
 from minigrad.backend.extras import how_to_install
 
-from .schema import check, check_size, short
+from ..schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
 MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that

@@ -48,7 +48,7 @@ from typing import Any, Required, TypedDict
 from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import errors, load, save
 
-from ..text.schema import check, check_like, check_size, short
+from ..schema import check, check_like, check_size, short
 from .trainer_settings import FORMER, Settings, State
 
 PATIENCE = 5.0  # seconds: a killed training may take a little to end

@@ -14,7 +14,7 @@ from minigrad.autograd.mode import at_end, kept
 from minigrad.backend.random import default_generator, manual_seed
 from minigrad.nn.module import Module
 
-from ..text.schema import check_like
+from ..schema import check_like
 
 
 def seed(number: int) -> None:

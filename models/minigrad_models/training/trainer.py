@@ -19,7 +19,7 @@ from minigrad.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 from minigrad.optim.optimizer import Optimizer
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 
-from ..text.schema import check_like
+from ..schema import check_like
 from . import randomness
 from .averaging import moving_average
 from .batches import Batches, Stream
