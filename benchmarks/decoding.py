@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from .kernels import agree as same_numbers
 from .kernels import fingerprint
-from .process import Answer, Differ, alternate, ask, library_module, progress
+from .process import Answer, Differ, compared, library_module, speed
 from .steps import repeat
 from .table import Table, ratio
 from .workloads import SIZES, Work
@@ -219,16 +218,14 @@ def measure(library: str, work: str, batch: int, tokens: int, seconds: float) ->
     return {way: median(repeat(decode[way], seconds)) for way in WAYS}
 
 
-def agree(found: dict[str, Answer]) -> None:
+def agree(answers: dict[str, Answer]) -> None:
     """See to it that all have decoded the same tokens, and that all logits are equal in float32.
 
     Raises:
         Differ: they are not.
     """
-    first = found["minigrad"]
-    for library, answer in found.items():
-        if "missing" in answer:
-            continue
+    first = answers["minigrad"]
+    for library, answer in answers.items():
         for way in WAYS:
             if answer[way] != first[way]:
                 raise Differ(f"decoding, {way}: other tokens on {library} than with minigrad's cache")
@@ -238,29 +235,13 @@ def agree(found: dict[str, Answer]) -> None:
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
     """The table, a row for each way and size of the batch."""
     columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
-    result = Table(
-        f"Decoding {tokens} tokens a sentence, {SIZES[work].title}",
-        columns,
-        ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"),
-    )
+    title = f"Decoding {tokens} tokens a sentence, {SIZES[work].title}"
+    result = Table(title, columns, ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))
     for batch in BATCHES:
-        given: dict[str, Any] = {"work": work, "batch": batch, "tokens": tokens}
-        progress(f"decoding, {batch} sentences: tokens")
-        agree({name: ask("benchmarks.decoding:check", name, **given) for name in LIBRARIES})
-        found = alternate(
-            LIBRARIES,
-            rounds,
-            partial(ask, "benchmarks.decoding:measure", seconds=seconds, **given),
-            f"decoding, {batch} sentences",
-        )
+        answers = compared("decoding", LIBRARIES, rounds, seconds, agree, work=work, batch=batch, tokens=tokens)
         for way in WAYS:
-            speeds = [_speed(found[name], way, batch * tokens) for name in LIBRARIES]
-            name = f"beam of {BEAM}" if way == "beam" else way
-            goal = GOAL if way == "greedy" else None
+            speeds = [speed(answers[name], way, batch * tokens) for name in LIBRARIES]
+            name, goal = (f"beam of {BEAM}", None) if way == "beam" else (way, GOAL)
             result.add(name, float(batch), *speeds, ratio(speeds[0], speeds[2]), goal)
     result.notes.append("PyTorch is fed with all tokens so far at each step; all decode the same tokens")
     return result
-
-
-def _speed(answers: list[Answer], way: str, tokens: int) -> float | None:
-    return None if "missing" in answers[0] else 1000 * tokens / median(a[way] for a in answers)

@@ -15,7 +15,6 @@ tests/viz/test_nothing_stays.py asserts the reason: no part of the engine is ano
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -30,6 +29,7 @@ import numpy as np
 
 from .machine import describe
 from .process import ROOT, Failed, progress
+from .program import parser, show
 from .table import Table
 
 Array = np.ndarray[Any, Any]
@@ -231,14 +231,9 @@ def table(found: list[Round]) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=5, help="each with new processes (default: 5)")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of steps in each process (default: 4)")
-    given = parser.parse_args()
-    if given.rounds < 1 or not given.seconds > 0:
-        parser.error("at least 1 round, and more than 0 seconds, are needed")
+    options = parser("benchmarks.drawing", __doc__, rounds=5, seconds=4.0).parse_args()
     print(describe(), flush=True)
-    print(table(measure(given.rounds, given.seconds)).text())
+    show(table(measure(options.rounds, options.seconds)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ in Chromium, offline, where the node that is farthest away is then reached by cl
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 from .browser import WINDOW, offline_page
 from .machine import describe
 from .process import Answer, Failed, ask, peak_mebibytes, progress
+from .program import parser, show
 from .table import Table
 from .workloads import WORK, build, loss_function
 
@@ -177,7 +177,7 @@ def click_through(page: Any, node: int) -> int:
 
 
 def measured(run: str | None = None, browser: bool = False, folder: Path | None = None) -> list[Answer]:
-    """The figures of each graph, whose pages go to a folder if one is given.
+    """The figures of each graph, whose pages go to a folder if one is options.
 
     Raises:
         Failed: a measurement ended in an error.
@@ -234,29 +234,25 @@ def table(answers: list[Answer]) -> Table:
     return result
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Measure and print; 1 if a bar is missed."""
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.graph_page",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = parser("benchmarks.graph_page", __doc__)
     p.add_argument("--run", type=Path, help="of the translator: a run's folder, or a model's file")
     p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
     p.add_argument("--folder", type=Path, help="keep the pages there")
-    given = p.parse_args(arguments)
-    if given.folder is not None and not given.folder.is_dir():
-        p.error(f"--folder: there is no folder {given.folder}")
-    print(describe("playwright") if given.browser else describe(), flush=True)
-    run = str(given.run.resolve()) if given.run else None
+    options = p.parse_args()
+    if options.folder is not None and not options.folder.is_dir():
+        p.error(f"--folder: there is no folder {options.folder}")
+    print(describe("playwright") if options.browser else describe(), flush=True)
+    run = str(options.run.resolve()) if options.run else None
     try:
-        answers = measured(run, given.browser, given.folder)
+        answers = measured(run, options.browser, options.folder)
     except Failed as error:
         print(error, file=sys.stderr)
         return 1
-    print(table(answers).text())
+    show(table(answers))
     return int(any(map(missed, answers)))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

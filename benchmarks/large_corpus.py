@@ -11,7 +11,6 @@ that a person gives, minigrad train.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import itertools
 import sys
@@ -26,6 +25,7 @@ import numpy as np
 from .machine import describe
 from .memory import resident_mebibytes
 from .process import Answer, ask, peak_mebibytes, progress
+from .program import parser, show
 from .table import Table
 
 LIMIT = 2048.0  # MiB
@@ -148,29 +148,20 @@ def table(found: Answer) -> Table:
     return result
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Make the corpus, measure, and print; 1 if it took more memory than the limit."""
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.large_corpus",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    p.add_argument("--pairs", type=int, default=2_000_000, help="default: 2000000")
-    p.add_argument("--updates", type=int, default=200, help="of training (default: 200)")
-    given = p.parse_args(arguments)
-    if given.pairs < 1 or given.updates < 1:
-        p.error("at least 1 pair and 1 update are needed")
+    options = parser("benchmarks.large_corpus", __doc__, pairs=2_000_000, updates=200).parse_args()
     print(describe(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        write_corpus(Path(folder), given.pairs)
+        write_corpus(Path(folder), options.pairs)
         progress("measuring")
-        found = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=given.updates)
+        found = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=options.updates)
         progress("the command")
-        whole = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=given.updates)
+        whole = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=options.updates)
         found["stages"].append(whole["row"])
-    print(table(found).text())
+    show(table(found))
     return int(max(row[3] for row in found["stages"]) > LIMIT)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -17,10 +17,13 @@ from .steps import memory_of, time_of
 from .table import Cell, Table, ratio
 from .workloads import SIZES
 
-COMPILED = {"JAX": "jax_numpy"}  # files in peers/, as these
-ON_NUMPY = {"MyGrad": "mygrad", "HIPS autograd": "hips_autograd", "PyDyNet": "pydynet"}
+COMPILED = {"JAX": ("jax", "jax_numpy:Model")}  # the package, and its model in peers/, as these
+ON_NUMPY = {
+    "MyGrad": ("mygrad", "on_numpy:MyGrad"),
+    "HIPS autograd": ("autograd", "on_numpy:Autograd"),
+    "PyDyNet": ("pydynet", "on_numpy:PyDyNet"),
+}
 PEERS = {**COMPILED, **ON_NUMPY}
-PACKAGES = {"hips_autograd": "autograd", "jax_numpy": "jax"}  # where the package has another name than the file
 NAMES = {"torch": "PyTorch eager", "JAX": "JAX, jitted"}
 AGAIN = {"gpt-128": "gpt-128-tanh"}
 
@@ -31,9 +34,10 @@ def model(library: str, work: str, dtype: Any) -> Any:
     Raises:
         Missing: the library is not installed.
     """
-    module = PEERS[library]
-    library_module(PACKAGES.get(module, module))
-    return library_module(f"benchmarks.peers.{module}").Model(SIZES[work], dtype)
+    package, place = PEERS[library]
+    library_module(package)
+    module, name = place.split(":")
+    return getattr(library_module(f"benchmarks.peers.{module}"), name)(SIZES[work], dtype)
 
 
 def check(library: str, work: str) -> Answer:

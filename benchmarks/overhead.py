@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .process import Answer, alternate, ask, library_module
-from .steps import BOTH, same
+from .process import Answer, alternate, ask, library_module, middle
+from .steps import BOTH, EXACT, same
 from .table import Table, ratio
 
 CHAIN = 100  # ops
@@ -154,7 +154,7 @@ def check_alone(library: str) -> Answer:
         at = Inputs(torch, call)
         with torch.set_grad_enabled(call.dtype is np.float64):
             result = call.call(at)
-        results[call.name] = float((at.x if result is None else torch.as_tensor(result)).double().sum().item())
+        results[call.name] = [float((at.x if result is None else torch.as_tensor(result)).double().sum().item())]
     return {"results": results}
 
 
@@ -167,26 +167,28 @@ def measure_alone(library: str, seconds: float) -> Answer:
             start = time.perf_counter()
             call.call(at)
             calls = min(CALLS, max(1, int(0.001 / (time.perf_counter() - start))))
-            results[call.name] = per_op(lambda: call.call(at), 1, seconds, calls, min)  # noqa: B023
+            results[call.name] = per_op(partial(call.call, at), 1, seconds, calls, min)
     return {"results": results}
 
 
 def table_alone(rounds: int, seconds: float) -> Table:
     """The second table, a row for each call."""
-    checked = {name: ask("benchmarks.overhead:check_alone", name) for name in BOTH}
-    for call in () if "missing" in checked["torch"] else CALLS_ALONE:
-        same(call.name, {name: checked[name]["results"][call.name] for name in BOTH}, 1e-4)
-    results = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure_alone", seconds=seconds), "small")
-    result = Table(
-        "A call on its own, against PyTorch eager", ("call", "µs", "PyTorch µs", "ratio"), ("", *(".2f",) * 3)
-    )
+    agree("check_alone", 1e-4)
+    answers = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure_alone", seconds=seconds), "small")
+    columns = ("call", "µs", "PyTorch µs", "ratio")
+    result = Table("A call on its own, against PyTorch eager", columns, ("", *(".2f",) * 3))
     for call in CALLS_ALONE:
-        ours, theirs = (
-            None if "missing" in results[name][0] else min(a["results"][call.name] for a in results[name])
-            for name in BOTH
-        )
-        result.add(call.name, ours, theirs, ratio(ours, theirs))
+        times = [min((a["results"][call.name] for a in answers[name] if "results" in a), default=None) for name in BOTH]
+        result.add(call.name, *times, ratio(*times))
     return result
+
+
+def agree(check: str, tolerance: float = EXACT) -> None:
+    """Compare what a check gives on both libraries. Raises Differ: it is not the same."""
+    ours, theirs = (ask(f"benchmarks.overhead:{check}", name).get("results", {}) for name in BOTH)
+    for name in theirs:
+        for mine, other in zip(ours[name], theirs[name], strict=True):
+            same(f"{name} on 8 elements" if check == "check" else name, {"minigrad": mine, "torch": other}, tolerance)
 
 
 class Case:
@@ -263,33 +265,16 @@ def measure(library: str, seconds: float) -> Answer:
 
 def table(rounds: int, seconds: float) -> Table:
     """The table, a row for each op."""
-    checked = {name: ask("benchmarks.overhead:check", name) for name in BOTH}
-    for op in () if "missing" in checked["torch"] else OPS:
-        for ours, theirs in zip(*(checked[name]["results"][op.name] for name in BOTH), strict=True):
-            same(f"{op.name} on 8 elements", {"minigrad": ours, "torch": theirs})
-    results = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure", seconds=seconds), "overhead")
-    columns = (
-        "op",
-        "forward µs",
-        "PyTorch µs",
-        "ratio",
-        "with backward µs",
-        "PyTorch's µs",
-        "ratio of both",
-        f"of {CHAIN} µs",
-        f"PyTorch's of {CHAIN}",
-        f"ratio of {CHAIN}",
-    )
+    agree("check")
+    answers = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure", seconds=seconds), "overhead")
+    columns = ["op", "forward µs", "PyTorch µs", "ratio", "with backward µs", "PyTorch's µs", "ratio of both"]
+    columns += [f"of {CHAIN} µs", f"PyTorch's of {CHAIN}", f"ratio of {CHAIN}"]
     result = Table("An op on 8 elements, against PyTorch eager", columns, ("", *(".2f",) * 9))
     for op in OPS:
         cells: list[float | str | None] = [op.name]
         for part in range(3):
-            ours, theirs = (_median(results[name], op.name, part) for name in BOTH)
-            cells += [ours, theirs, ratio(ours, theirs)]
+            times = [middle(answers[name], "results", op.name, part) for name in BOTH]
+            cells += [*times, ratio(*times)]
         result.add(*cells)
     result.notes.append(f"of {CHAIN}: one op of a chain of {CHAIN}, with backward, walked back at once")
     return result
-
-
-def _median(answers: list[Answer], name: str, part: int) -> float | None:
-    return None if "missing" in answers[0] else median(a["results"][name][part] for a in answers)

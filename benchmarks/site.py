@@ -11,7 +11,6 @@ whose weights are not rounded to half precision, is counted.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import statistics
@@ -29,6 +28,7 @@ from minigrad_models.translation.translation_data import read_shipped
 from .browser import chromium
 from .machine import describe
 from .process import Missing
+from .program import parser, show
 from .table import Table
 
 LOOP = "while True:\n    loss = 1.0\n"
@@ -131,13 +131,11 @@ def table(folder: Path, rounds: int, sentences: int, told: bool = False) -> Tabl
 
 def main() -> int:
     """Measure, and print the table; 2: there is no browser or no site."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--sentences", type=int, default=200)
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--timeline", action="store_true", help="what the page says, and when")
-    asked = parser.parse_args()
+    p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
+    p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
+    p.add_argument("--markdown", action="store_true")
+    p.add_argument("--timeline", action="store_true", help="what the page says, and when")
+    asked = p.parse_args()
     try:
         if not (asked.folder / "playground.html").exists():
             raise Missing(f"no site in {asked.folder}: python tasks.py site")
@@ -145,7 +143,7 @@ def main() -> int:
     except Missing as error:
         print(error, file=sys.stderr)
         return 2
-    print(result.markdown() if asked.markdown else result.text())
+    show(result, asked.markdown)
     return 0
 
 
