@@ -49,7 +49,7 @@ PARTS: dict[str, Callable[[Options], Table]] = {
     "kernels": lambda asked: kernels.table("kernels", asked.rounds, asked.seconds / 20),
     "layers": lambda asked: kernels.table("layers", asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
-    "small": lambda asked: overhead.table_alone(asked.rounds, asked.seconds / 20),
+    "small": lambda asked: overhead.table_of_lines(asked.rounds, asked.seconds / 20),
     "decoding": lambda asked: decoding.table(asked.rounds, asked.seconds / 2),
     "generation": lambda asked: generation.table(asked.rounds, asked.seconds / 2),
     "sentences": lambda asked: sentences.table(asked.rounds, asked.seconds),

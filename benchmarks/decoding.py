@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+import minigrad
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.translation.transformer import Config, Transformer, positional_encoding
+
 from .kernels import agree as same_numbers
 from .kernels import fingerprint
 from .process import Answer, Differ, compared, library_module, speed
@@ -24,7 +28,6 @@ Array = np.ndarray[Any, Any]
 BEAM, BATCHES = 4, (1, 32)
 WAYS = ("greedy", "beam")
 LIBRARIES = ("minigrad", "without cache", "torch")
-PAD, BOS, EOS = 0, 1, 2  # as in models/minigrad_models/translation/transformer.py
 GOAL = 1.5
 PROJECTIONS = ("query", "key", "value")
 ATTENTIONS = {
@@ -41,21 +44,15 @@ def weights(work: Work) -> dict[str, Array]:
 
     All logits of the end symbol are 0, far below the largest of the others: no sentence ends before its time.
     """
-    d, hidden = work.width, work.hidden
-    shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (work.vocabulary, d)}
-    for side, attentions in ATTENTIONS.items():
-        for i in range(work.layers):
-            parts = {f"{name}.{part}": (d, d) for name in attentions for part in (*PROJECTIONS, "output")}
-            parts |= {"feed_forward.inner": (hidden, d), "feed_forward.outer": (d, hidden)}
-            for name, shape in parts.items():
-                shapes |= {f"{side}.{i}.{name}.weight": shape, f"{side}.{i}.{name}.bias": shape[:1]}
-            for name in (*attentions, "feed_forward"):
-                norm = f"{side}.{i}.{name.removesuffix('_attention')}_residual.norm"
-                shapes |= {norm + ".weight": (d,), norm + ".bias": (d,)}
     draw = np.random.default_rng(0)
-    found = {name: _values(draw, name, shape) for name, shape in shapes.items()}
-    found["embedding.weight"][[PAD, EOS]] = 0.0
-    return found
+    values = {name: _values(draw, name, w.shape) for name, w in Transformer(configuration(work)).state_dict().items()}
+    values["embedding.weight"][[PAD, EOS]] = 0.0
+    return values
+
+
+def configuration(work: Work, positions: int = 1) -> Config:
+    """That of minigrad's model."""
+    return Config(work.vocabulary, work.width, work.heads, work.layers, work.hidden, positions=positions)
 
 
 def _values(draw: np.random.Generator, name: str, shape: tuple[int, ...]) -> Array:
@@ -74,11 +71,7 @@ def source(work: Work, batch: int, length: int) -> Array:
 
 def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callable[[], Array]]:
     """Functions that decode, and one that is told what to decode."""
-    import minigrad
-    from minigrad_models.translation.transformer import Config, Transformer
-
-    sizes = (work.vocabulary, work.width, work.heads, work.layers, work.hidden)
-    model = Transformer(Config(*sizes, positions=work.length + tokens))
+    model = Transformer(configuration(work, work.length + tokens))
     model.load_state_dict({name: minigrad.from_numpy(value) for name, value in weights(work).items()})
     model.eval()
     given, fixed = (minigrad.from_numpy(source(work, batch, n)) for n in (work.length, tokens))
@@ -114,7 +107,7 @@ class Theirs:
         self.model.load_state_dict(renamed(torch, work, values))
         self.model.eval()
         self.embedding = values["embedding.weight"]
-        self.positions = torch.from_numpy(positional_encoding(positions, work.width))
+        self.positions = torch.from_numpy(positional_encoding(positions, work.width).numpy())
 
     def embed(self, tokens: Any) -> Any:
         """(B, T) -> (B, T, D)"""
@@ -173,27 +166,21 @@ def theirs(torch: Any, work: Work, batch: int, tokens: int) -> dict[str, Callabl
 
 def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
     """The weights by ``nn.Transformer``'s names; it keeps queries, keys and values in one matrix."""
-    found = {}
+    theirs_of = {}
     for side, names in ATTENTIONS.items():
         for i in range(work.layers):
             old, new = f"{side}.{i}.", f"{side}.layers.{i}."
             for kind in ("weight", "bias"):
                 for number, (name, theirs) in enumerate(names.items(), 1):
                     parts = [values[f"{old}{name}.{part}.{kind}"] for part in PROJECTIONS]
-                    found[f"{new}{theirs}.in_proj_{kind}"] = torch.cat(parts)
-                    found[f"{new}{theirs}.out_proj.{kind}"] = values[f"{old}{name}.output.{kind}"]
+                    theirs_of[f"{new}{theirs}.in_proj_{kind}"] = torch.cat(parts)
+                    theirs_of[f"{new}{theirs}.out_proj.{kind}"] = values[f"{old}{name}.output.{kind}"]
                     norm = f"{old}{name.removesuffix('_attention')}_residual.norm.{kind}"
-                    found[f"{new}norm{number}.{kind}"] = values[norm]
-                found[f"{new}linear1.{kind}"] = values[f"{old}feed_forward.inner.{kind}"]
-                found[f"{new}linear2.{kind}"] = values[f"{old}feed_forward.outer.{kind}"]
-                found[f"{new}norm{len(names) + 1}.{kind}"] = values[f"{old}feed_forward_residual.norm.{kind}"]
-    return found
-
-
-def positional_encoding(positions: int, width: int) -> Array:
-    """Sine at even places, cosine at odd ones (positions, D)."""
-    angle = np.arange(positions)[:, None] * np.exp(np.arange(0, width, 2) * (-math.log(10000.0) / width))
-    return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(positions, width).astype(np.float32)
+                    theirs_of[f"{new}norm{number}.{kind}"] = values[norm]
+                theirs_of[f"{new}linear1.{kind}"] = values[f"{old}feed_forward.inner.{kind}"]
+                theirs_of[f"{new}linear2.{kind}"] = values[f"{old}feed_forward.outer.{kind}"]
+                theirs_of[f"{new}norm{len(names) + 1}.{kind}"] = values[f"{old}feed_forward_residual.norm.{kind}"]
+    return theirs_of
 
 
 # The comparison ------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -47,19 +46,17 @@ class Size(NamedTuple):
 TINY = Size(40, 8, 2, 2, 3, 6)  # to test the program
 
 
-def weights(size: Size) -> dict[str, Array]:
-    """Fixed numbers by the names of transformers' GPT-2."""
-    draw = np.random.default_rng(0)
-    d, inner = size.width, 4 * size.width
-    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (size.vocabulary, d), "wpe.weight": (size.positions, d)}
-    for i in range(size.layers):
-        linear = {"attn.c_attn": (d, 3 * d), "attn.c_proj": (d, d), "mlp.c_fc": (d, inner), "mlp.c_proj": (inner, d)}
-        for name, shape in linear.items():
-            shapes |= {f"h.{i}.{name}.weight": shape, f"h.{i}.{name}.bias": shape[1:]}
-    values = {f"transformer.{name}": 0.1 * draw.standard_normal(shape) for name, shape in shapes.items()}
-    for name in (*(f"h.{i}.ln_{k}" for i in range(size.layers) for k in (1, 2)), "ln_f"):
-        values |= {f"transformer.{name}.weight": np.ones(d), f"transformer.{name}.bias": np.zeros(d)}
-    return {name: value.astype(np.float32) for name, value in values.items()}
+def model_of(size: Size) -> Any:
+    """minigrad's model, with random weights that are large enough for different texts."""
+    import minigrad as mg
+    from minigrad_models.gpt.gpt2 import GPT2, Config
+
+    mg.manual_seed(0)
+    model = GPT2(Config(size.vocabulary, size.positions, size.width, size.heads, size.layers)).eval()
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            mg.nn.init.normal_(weight, std=0.1)
+    return model
 
 
 def prompts(size: Size, batch: int) -> Array:
@@ -69,12 +66,7 @@ def prompts(size: Size, batch: int) -> Array:
 
 def ours(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
     """For each way a function that writes, with minigrad's cache."""
-    import minigrad
-    from minigrad_models.gpt.gpt2 import GPT2, Config
-
-    model = GPT2(Config(size.vocabulary, size.positions, size.width, size.heads, size.layers)).eval()
-    model.fill({name: minigrad.from_numpy(value) for name, value in weights(size).items()}, Path("weights"))
-    rows = prompts(size, batch).tolist()
+    model, rows = model_of(size), prompts(size, batch).tolist()
     return {way: partial(model.generate, rows, size.tokens, **options) for way, options in WAYS.items()}
 
 
@@ -84,8 +76,8 @@ def theirs(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
     sizes = {"n_embd": size.width, "n_head": size.heads, "n_layer": size.layers}
     ends = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": 0}
     config = transformers.GPT2Config(vocab_size=size.vocabulary, n_positions=size.positions, **sizes, **ends)
-    model = transformers.GPT2LMHeadModel(config).eval()
-    values = {name: torch.from_numpy(value) for name, value in weights(size).items()}
+    model, own = transformers.GPT2LMHeadModel(config).eval(), model_of(size)
+    values = {name: torch.from_numpy(w.numpy()) for name, w in own.to_theirs(own.state_dict()).items()}
     model.load_state_dict({**values, "lm_head.weight": values["transformer.wte.weight"]})
     rows = torch.from_numpy(prompts(size, batch))
 
