@@ -15,11 +15,7 @@ WINDOW = 1280, 800  # pixels
 
 @contextmanager
 def chromium(**options: Any) -> Iterator[Any]:
-    """Playwright's Chromium.
-
-    Raises:
-        Missing: there is no Playwright, or no Chromium.
-    """
+    """Playwright's Chromium. Raises Missing: there is no Playwright, or no Chromium."""
     library_module("playwright")
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
@@ -33,11 +29,8 @@ def chromium(**options: Any) -> Iterator[Any]:
 
 @contextmanager
 def offline_page() -> Iterator[tuple[Any, list[str]]]:
-    """Playwright's page in a window of that size, and what its scripts did wrong.
-
-    Raises:
-        Missing: there is no Playwright, or no Chromium.
-    """
+    """Playwright's page in a window of that size, and what its scripts did wrong. Raises Missing: there is no
+    Playwright, or no Chromium."""
     with chromium() as browser:
         width, height = WINDOW
         page = browser.new_page(viewport={"width": width, "height": height}, offline=True)

@@ -206,11 +206,8 @@ def measure(library: str, work: str, batch: int, tokens: int, seconds: float) ->
 
 
 def agree(answers: dict[str, Answer]) -> None:
-    """See to it that all have decoded the same tokens, and that all logits are equal in float32.
-
-    Raises:
-        Differ: they are not.
-    """
+    """See to it that all have decoded the same tokens, and that all logits are equal in float32. Raises Differ: they
+    are not."""
     first = answers["minigrad"]
     for library, answer in answers.items():
         for way in WAYS:

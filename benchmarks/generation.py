@@ -108,11 +108,8 @@ def measure(library: str, size: list[int], batch: int, seconds: float) -> Answer
 
 
 def agree(size: Size, batch: int, answers: dict[str, Answer]) -> None:
-    """See to it that the greedy texts are equal, and that all have the length that is timed.
-
-    Raises:
-        Differ: they are not.
-    """
+    """See to it that the greedy texts are equal, and that all have the length that is timed. Raises Differ: they are
+    not."""
     for library, answer in answers.items():
         for way in WAYS:
             if [len(text) for text in answer[way]] != [size.tokens] * batch:

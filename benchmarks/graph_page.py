@@ -139,12 +139,8 @@ IS_IN_WINDOW = """(key) => {
 
 
 def browse(library: str, file: str) -> Answer:
-    """Open a page in Chromium, offline, and click through to the node that is farthest away.
-
-    Raises:
-        Missing: there is no Playwright, or no Chromium. RuntimeError: a script failed, or something else was
-            reached.
-    """
+    """Open a page in Chromium, offline, and click through to the node that is farthest away. Raises Missing: there is
+    no Playwright, or no Chromium. RuntimeError: a script failed, or something else was reached."""
     with offline_page() as (page, wrong):
         start = time.perf_counter()
         page.goto(Path(file).resolve().as_uri())
@@ -177,11 +173,8 @@ def click_through(page: Any, node: int) -> int:
 
 
 def measured(run: str | None = None, browser: bool = False, folder: Path | None = None) -> list[Answer]:
-    """The figures of each graph, whose pages go to a folder if one is options.
-
-    Raises:
-        Failed: a measurement ended in an error.
-    """
+    """The figures of each graph, whose pages go to a folder if there is one. Raises Failed: a measurement ended in an
+    error."""
     with tempfile.TemporaryDirectory() as temporary:
         answers = []
         for graph in GRAPHS:
@@ -208,27 +201,18 @@ def missed(answer: Answer) -> list[str]:
 
 def table(answers: list[Answer]) -> Table:
     """A row for each graph."""
-    columns = {
-        "title": "graph",
-        "nodes": "nodes",
-        "boxes": "boxes at first",
-        "record": "recorded s",
-        "write": "written s",
-        "megabytes": "MB",
-        "drawn": "in Chromium s",
-        "letters": "letters px",
-        "clicks": "clicks",
-        "memory": "most MiB",
-    }
+    names = ["title", "nodes", "boxes", "record", "write", "megabytes", "drawn", "letters", "clicks", "memory"]
+    columns = ["graph", "nodes", "boxes at first", "recorded s", "written s", "MB", "in Chromium s", "letters px"]
+    columns += ["clicks", "most MiB"]
     digits = ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", ".1f", "d", ",.0f")
-    result = Table("The page of a whole graph", tuple(columns.values()), digits)
+    result = Table("The page of a whole graph", columns, digits)
     for answer in answers:
-        result.add(*(answer.get(name) for name in columns))
+        result.add(*(answer.get(name) for name in names))
         result.notes += [f"{answer['title']}: {miss}" for miss in missed(answer)]
         if "missing" in answer:
             result.notes.append(f"no browser: {answer['missing']}")
     bars: Answer = {"title": "bar", "megabytes": MEGABYTES, "drawn": SECONDS, "letters": LETTERS, "clicks": CLICKS}
-    result.add(*(bars.get(name) for name in columns))
+    result.add(*(bars.get(name) for name in names))
     window = " × ".join(map(str, WINDOW))
     result.notes.append(f"letters: their height where all that is open at first fills a window of {window}")
     return result

@@ -197,11 +197,7 @@ def fingerprint(values: Any) -> tuple[float, float, float]:
 
 
 def agree(name: str, ours: list[float], theirs: list[float], tolerance: float = EXACT) -> None:
-    """See to it that fingerprints are equal, up to ``tolerance`` of the norm.
-
-    Raises:
-        Differ: they are not.
-    """
+    """See to it that fingerprints are equal, up to ``tolerance`` of the norm. Raises Differ: they are not."""
     norms = [max(1.0, norm) for norm in theirs[::3] for _ in range(3)]
     if len(ours) != len(theirs) or not all(
         math.isclose(a, b, rel_tol=0, abs_tol=tolerance * norm) for a, b, norm in zip(ours, theirs, norms, strict=True)

@@ -29,11 +29,7 @@ AGAIN = {"gpt-128": "gpt-128-tanh"}
 
 
 def model(library: str, work: str, dtype: Any) -> Any:
-    """A peer's model.
-
-    Raises:
-        Missing: the library is not installed.
-    """
+    """A peer's model. Raises Missing: the library is not installed."""
     package, place = PEERS[library]
     library_module(package)
     module, name = place.split(":")
@@ -61,11 +57,7 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 
 def compare(work: str, peers: Iterable[str]) -> None:
-    """Compare the peers' losses and gradients with minigrad's.
-
-    Raises:
-        Differ: they differ.
-    """
+    """Compare the peers' losses and gradients with minigrad's. Raises Differ: they differ."""
     progress(f"peers {work}: losses and gradients in float64")
     found = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
     found |= {name: ask("benchmarks.libraries:check", name, work=work) for name in peers}

@@ -40,11 +40,7 @@ class Differ(Exception):
 
 
 def library_module(name: str) -> Any:
-    """Import a library.
-
-    Raises:
-        Missing: it is not installed.
-    """
+    """Import a library. Raises Missing: it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -99,11 +95,8 @@ def compared(
     agree: Callable[[dict[str, Answer]], None],
     **work: Any,
 ) -> dict[str, list[Answer]]:
-    """The answers of a module's ``measure`` by library, after ``agree`` has compared those of its ``check``.
-
-    Raises:
-        Differ: the libraries do not compute the same.
-    """
+    """The answers of a module's ``measure`` by library, after ``agree`` has compared those of its ``check``. Raises
+    Differ: the libraries do not compute the same."""
     what = ", ".join([module, *map(str, work.values())])
     progress(f"{what}: results")
     checked = {library: ask(f"benchmarks.{module}:check", library, **work) for library in libraries}

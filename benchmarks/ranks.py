@@ -184,11 +184,8 @@ def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
 
 
 def open_mpi(folder: Path) -> Path:
-    """The ``bin`` of a virtual environment that has Open MPI and mpi4py, made in the folder if it is not there.
-
-    Raises:
-        Missing: it cannot be installed.
-    """
+    """The ``bin`` of a virtual environment that has Open MPI and mpi4py, made in the folder if it is not there. Raises
+    Missing: it cannot be installed."""
     programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
     if (programs / "mpiexec").exists():
         return programs

@@ -97,11 +97,7 @@ def measure(library: str, number: int, batch: int, seconds: float) -> Answer:
 
 
 def agree(answers: dict[str, Answer]) -> None:
-    """See to it that the vectors are equal.
-
-    Raises:
-        Differ: they are not.
-    """
+    """See to it that the vectors are equal. Raises Differ: they are not."""
     first, *others = (np.array(answer["vectors"]) for answer in answers.values())
     for vectors in others:
         if (largest := float(np.abs(vectors - first).max())) > TOLERANCE:

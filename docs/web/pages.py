@@ -77,11 +77,7 @@ Each is a page of its own; all numbers were computed by minigrad when this site 
 
 
 def build(output: Path) -> None:
-    """Build all pages into a folder.
-
-    Raises:
-        SystemExit: a link leads nowhere, or a document is in no menu.
-    """
+    """Build all pages into a folder. Raises SystemExit: a link leads nowhere, or a document is in no menu."""
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name).resolve())
         run_mkdocs(Path(name).resolve(), output.resolve())

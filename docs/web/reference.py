@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from . import docstrings, evidence, public, usage
+from . import docstrings, evidence, public, sources, usage
 
 TENSOR = "minigrad.Tensor"
 MODULES = {  # section: pages, each a module and those below it that belong there
@@ -313,10 +313,7 @@ def _signature(name: str, value: Any, bound: bool = False) -> str:
     text = _call(name, getattr(value, "fget", value), bound) if callable(value) or isinstance(value, property) else ""
     if isinstance(value, property):
         text = f"{name}{text[text.rfind(' -> ') :].replace(' -> ', ': ')}" if " -> " in text else name
-    pygments: Any = import_module("pygments")
-    formatter: Any = import_module("pygments.formatters").HtmlFormatter(nowrap=True)
-    lexer: Any = import_module("pygments.lexers").PythonLexer()
-    shown = pygments.highlight(text or f"{name} = {_value(value)}", lexer, formatter).rstrip("\n")
+    shown = sources.coloured(text or f"{name} = {_value(value)}", import_module("pygments.lexers").PythonLexer())
     return f'<div class="highlight signature"><pre><code>{shown}</code></pre></div>'
 
 
