@@ -6,6 +6,7 @@ import importlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from .process import Missing, library_module
@@ -38,3 +39,9 @@ def offline_page() -> Iterator[tuple[Any, list[str]]]:
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         yield page, wrong
+
+
+def evaluate(page: Any, program: str, function: str, argument: Any = None) -> Any:
+    """What a function of the script beside a program's file answers in a page: program.js holds an object of them."""
+    script = Path(program).with_suffix(".js").read_text(encoding="utf-8")
+    return page.evaluate(f"(argument) => (\n{script}).{function}(argument)", argument)

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .browser import WINDOW, offline_page
+from .browser import WINDOW, evaluate, offline_page
 from .machine import describe
 from .process import Answer, Failed, ask, peak_mebibytes, progress
 from .program import parser, show
@@ -115,29 +115,6 @@ def measure(library: str, graph: str, file: str, run: str | None = None) -> Answ
     }
 
 
-COUNT_CLICKS = """() => {
-  const { graph, opened } = graphView;
-  const counts = graph.nodes.map(({ id }) => {
-    let count = 1;
-    graphView.opened = new Set(opened);
-    for (let box = graphView.boxOf(id); box[0] === "g"; box = graphView.boxOf(id)) {
-      const group = Number(box.slice(1));
-      for (const each of [group, ...graph.groups[group].opens]) graphView.opened.add(each);
-      count++;
-    }
-    return count;
-  });
-  graphView.opened = opened;
-  return counts;
-}"""
-IS_IN_WINDOW = """(key) => {
-  const box = document.getElementById(`box-${key}`).getBoundingClientRect();
-  const window = graphView.svg.getBoundingClientRect();
-  return box.left >= window.left && box.right <= window.right && box.top >= window.top
-    && box.bottom <= window.bottom;
-}"""
-
-
 def browse(library: str, file: str) -> Answer:
     """Open a page in Chromium, offline, and click through to the node that is farthest away. Raises Missing: there is
     no Playwright, or no Chromium. RuntimeError: a script failed, or something else was reached."""
@@ -147,7 +124,7 @@ def browse(library: str, file: str) -> Answer:
         page.wait_for_selector("[data-state=done]")
         drawn = time.perf_counter() - start
         letters = 13 * page.evaluate("graphView.camera.at.scale")  # assets/graph.css
-        counts = page.evaluate(COUNT_CLICKS)
+        counts = evaluate(page, __file__, "countClicks")
         farthest = counts.index(max(counts))
         made = click_through(page, farthest)
         name = page.evaluate("id => graphView.graph.nodes[id].name", farthest)
@@ -161,7 +138,7 @@ def click_through(page: Any, node: int) -> int:
     for clicks in range(1, 100):
         box = page.evaluate("id => graphView.boxOf(id)", node)
         key = box if box[0] == "g" else f"n{node}"
-        if not page.evaluate(IS_IN_WINDOW, key):
+        if not evaluate(page, __file__, "isInWindow", key):
             page.keyboard.press("0")  # all of it in the window
         page.click(f"#box-{key}")
         if box[0] == "n":

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from .machine import describe
-from .memory import resident_mebibytes
-from .process import Answer, ask, peak_mebibytes, progress
+from .process import Answer, ask, peak_mebibytes, progress, resident_mebibytes
 from .program import parser, show
 from .table import Table
 

@@ -11,16 +11,14 @@ tests/test_memory.py asserts the same of many more programs than this.
 from __future__ import annotations
 
 import gc
-import mmap
-import sys
 import time
-from pathlib import Path
 
 import minigrad
 from minigrad import Tensor, nn, optim
 from minigrad.autograd.tape import Node
 
 from .machine import describe
+from .process import resident_mebibytes
 from .program import parser
 
 VOCABULARY, WIDTH, HEADS = 65, 32, 4
@@ -50,20 +48,6 @@ def step(model: nn.Module, optimizer: optim.Optimizer) -> None:
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-
-
-def resident_mebibytes() -> float:
-    """The process's resident memory; where the system tells only the most there ever was, that."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        if sys.platform == "win32":
-            return float("nan")
-        import resource
-
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most / 2**20 if sys.platform == "darwin" else most / 2**10
-    return pages * mmap.PAGESIZE / 2**20
 
 
 def live(kind: type) -> int:
