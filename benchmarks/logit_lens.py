@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import minigrad as mg
-from minigrad import viz
 from minigrad_models.gpt.gpt2 import GPT2, Config
+from minigrad_models.viz import logit_lens
 
 from .browser import offline_page
 from .machine import describe
@@ -42,7 +42,7 @@ def measured(sizes: Sizes, browser: bool) -> Table:
     model = GPT2(Config(sizes.vocabulary, sizes.tokens, sizes.width, heads, sizes.layers))
     tokens = mg.randint(0, sizes.vocabulary, (1, sizes.tokens))
     start = time.perf_counter()
-    view = viz.logit_lens(model, tokens, lambda i: f" token {i}")
+    view = logit_lens(model, tokens, lambda i: f" token {i}")
     computed = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

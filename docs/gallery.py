@@ -28,8 +28,6 @@ sys.path.insert(0, str(ROOT))
 import minigrad as mg  # noqa: E402
 from minigrad import nn, viz  # noqa: E402
 from minigrad.viz.attention import AttentionView  # noqa: E402
-from minigrad.viz.embedding import Embedding  # noqa: E402
-from minigrad.viz.logit_lens import LogitLens  # noqa: E402
 from minigrad_models import viz as model_viz  # noqa: E402
 from minigrad_models.gpt.gpt2 import GPT2  # noqa: E402
 from minigrad_models.gpt.gpt2 import Config as GPT2Config  # noqa: E402
@@ -38,6 +36,8 @@ from minigrad_models.text import WordTokenizer  # noqa: E402
 from minigrad_models.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
 from minigrad_models.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
 from minigrad_models.translation.transformer import Config, Transformer, pad  # noqa: E402
+from minigrad_models.viz.embedding import Embedding  # noqa: E402
+from minigrad_models.viz.logit_lens import LogitLens  # noqa: E402
 from minigrad_models.viz.piano_roll import PianoRoll  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
@@ -173,12 +173,12 @@ class Translator:
 
     def logit_lens(self) -> LogitLens:
         """Of the language model, on the example."""
-        return viz.logit_lens(self.language_model, self.texts([SHOWN]), self.words, title="The red house")
+        return model_viz.logit_lens(self.language_model, self.texts([SHOWN]), self.words, title="The red house")
 
     def embedding(self) -> Embedding:
         """Of all words, without the special tokens."""
         first = UNKNOWN + 1
-        return viz.embedding(self.model.embedding.weight[first:], self.words.words[first:], title="Words")
+        return model_viz.embedding(self.model.embedding.weight[first:], self.words.words[first:], title="Words")
 
 
 def canon(voices: int = 3, rounds: int = 2) -> list[Note]:
@@ -280,7 +280,7 @@ def linked(translator: Translator) -> bytes:
 
 def positional_encoding(_: Translator) -> str:
     """32 positions of 64 dimensions, and some of their waves."""
-    return viz.positional_encoding(32, 64).svg()
+    return model_viz.positional_encoding(32, 64).svg()
 
 
 def embedding(translator: Translator) -> str:

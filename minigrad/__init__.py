@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +64,15 @@ from .backend.random import get_dropout_stream as get_dropout_stream
 from .backend.random import manual_seed as manual_seed
 from .backend.random import set_dropout_stream as set_dropout_stream
 from .backend.version import __version__ as __version__
-from .functions.names import *
+from .functions import names as _names
 from .functions.printing import set_printoptions as set_printoptions
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor
+
+if TYPE_CHECKING:
+    from .functions.names import *
+else:  # without the names that are imported later
+    globals().update(_names.FREE)
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import cuda as cuda
@@ -98,8 +102,6 @@ short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
-_LAZY = {"nn", "optim", "cuda", "utils", "distributed", "profiler", "serialization"}
-_LAZY_NAMES = {"save": "serialization", "load": "serialization", "summary": "profiler.summary"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
 _ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
@@ -111,22 +113,20 @@ _METHODS = """
     nanquantile nansum orgqr ormqr pinverse polygamma polygamma_ qr quantile sinc sinc_ slogdet stft svd
     triangular_solve unique_consecutive vdot
 """
-_helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
+_helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
+    _extension.later(__name__, {"serialization": "save load", "profiler.summary": "summary"})
+    _extension.later(__name__, {f"functions.{file}": names for file, names in _names.LATER.items()})
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
-    __all__ = list(_public - _helpers | {*_LAZY_NAMES, "autograd", "cuda", "nn", "optim"})
+    __all__ = list(_public - _helpers | {*_extension.names_later(__name__), "autograd", "cuda", "nn", "optim"})
 
     def __getattr__(name: str) -> Any:
         """Parts that not every program needs are imported when they are first used."""
-        if name in _LAZY:
-            return import_module(f"{__package__}.{name}")
-        if name in _LAZY_NAMES:
-            return getattr(import_module(f"{__package__}.{_LAZY_NAMES[name]}"), name)
         return _extension.look_up(__package__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY_NAMES, *_extension.layer().others(__package__)})
+    return sorted({*globals(), *_extension.names_later(__name__), *_extension.layer().others(__package__)})
 
 
 _extension.install(f"{__name__}.compat", _ROOMS, [Tensor], {_Methods: _METHODS})

@@ -4,7 +4,8 @@
 ``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when something
 is missing for the first time; what stands below knows nothing of it.
 
-Names: modules get a ``__getattr__``, which asks the layer (``look_up``), and a ``__dir__``.
+Names: modules get a ``__getattr__``, which imports a file that ``later`` named, or asks the layer (``look_up``), and a
+``__dir__``.
 
 Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
 folder. It finds files as always, paths that are another spelling of a module, and both under another name of the
@@ -27,6 +28,7 @@ NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # of a modul
 _HOOK = "__getattr__"
 _layer_name = ""
 _rooms: Collection[str] = ()
+_later: dict[str, str] = {}  # by "package.name" the module that has the name
 
 
 def layer() -> Any:
@@ -68,7 +70,7 @@ def _extend(module: ModuleType) -> None:
 
 def _all_names(name: str) -> list[str]:
     """A loaded module's names, for ``dir``, with those that the layer supplies."""
-    return sorted({*vars(sys.modules[name]), *layer().others(name)})
+    return sorted({*vars(sys.modules[name]), *names_later(name), *layer().others(name)})
 
 
 def _open(folders: Iterable[str]) -> None:
@@ -97,8 +99,23 @@ class MissingName(AttributeError):
         return layer().missing(*self.args)
 
 
+def later(place: str, files: dict[str, str]) -> None:
+    """Let a module have names of files beside it, which are not imported before one of the names is asked for.
+
+    Args:
+        files: the names of each file.
+    """
+    package = vars(sys.modules[place])["__package__"]
+    _later.update({f"{place}.{name}": f"{package}.{file}" for file, names in files.items() for name in names.split()})
+
+
+def names_later(place: str) -> list[str]:
+    """The names of ``later`` of a module."""
+    return [name for package, _, name in (path.rpartition(".") for path in _later) if package == place]
+
+
 def look_up(place: str, name: str) -> Any:
-    """What a module lacks: a submodule that is not loaded yet, or what the layer supplies.
+    """What a module lacks: a name of ``later``, a submodule that is not loaded yet, or what the layer supplies.
 
     Raises:
         MissingName: there is neither.
@@ -106,6 +123,10 @@ def look_up(place: str, name: str) -> Any:
     if name.startswith("__") and name != "__config__":  # Python asks for many such names; PyTorch has this one
         raise MissingName(place, name)
     path = f"{place}.{name}"
+    if path in _later:
+        value = getattr(import_module(_later[path]), name)
+        setattr(sys.modules[place], name, value)  # the next look-up is a plain one
+        return value
     if path in sys.modules or _is_file(place, name):
         return import_module(path)
     return layer().find(place, name)

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from . import autograd
-from .autograd import graph, tape
+from .autograd import graph, tape, walk
 from .autograd.calls import apply
-from .autograd.handle import RemovableHandle as RemovableHandle
+from .autograd.hooks import RemovableHandle as RemovableHandle
 from .autograd.methods import Methods
 from .autograd.tape import Variable, wrap
-from .autograd.tracebacks import answers, border_methods, warn
+from .autograd.tracebacks import answers, border_methods, shorten, warn
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
@@ -247,7 +247,11 @@ class Tensor(Methods["Tensor"]):
         >>> w.grad
         tensor([3., 4.])
         """
-        autograd.backward(self, gradient, retain_graph, create_graph, inputs)
+        try:
+            walk.backward(self, gradient, retain_graph, create_graph, inputs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def detach_(self) -> Tensor:
         """Forget the history, in place.
@@ -463,7 +467,7 @@ class Tensor(Methods["Tensor"]):
         return _rebuilt, (*state, attributes) if attributes else state
 
 
-border_methods(Tensor, "backward", "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
+border_methods(Tensor, "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
 border_methods(Tensor, "__float__", "__int__", "__index__")
 
 

@@ -42,7 +42,10 @@ BELOW = {
     "minigrad_models.translation": (
         *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "r_drop", "seq2seq", "transformer"),
     ),
-    "minigrad_models.viz": ("piano_roll", "piano_roll.piano_roll_view", "training", "training.training_view"),
+    "minigrad_models.viz": (
+        *("embedding", "logit_lens", "piano_roll", "piano_roll.piano_roll_view", "positional_encoding"),
+        *("training", "training.training_view"),
+    ),
     "minigrad.nn": ("attention", "parallel"),
     "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn"),
     "minigrad.ops": ("op",),
@@ -144,6 +147,7 @@ def _families() -> dict[str, str]:
     define: Any = import_module("minigrad.functions.define")
     modules: list[Any] = [import_module(name) for name in ("minigrad.compat.functions", "minigrad.functions.names")]
     families = [family for module in modules for family in module._families]
+    families += [import_module(f"minigrad.functions.{file}") for file in modules[-1].LATER]
     return {name: family.__name__ for family in families for name, _, _ in define.public(family)}
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from minigrad import viz
+from minigrad_models.viz import embedding
 
 from ..lesson.blocks import Block, Chart, Checked, Lesson, Section, Series, Steps, Text
 from .analogies import Relation, Score, relations, score
@@ -78,7 +78,7 @@ def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
 
 def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
     """Write the map of the most frequent words, beside the lesson's page. Raises OSError."""
-    shown = viz.embedding(vectors.array[:MAP_WORDS], vectors.words[:MAP_WORDS], title=f"Words: {text}")
+    shown = embedding(vectors.array[:MAP_WORDS], vectors.words[:MAP_WORDS], title=f"Words: {text}")
     return Path(shown.save(folder / MAP))
 
 

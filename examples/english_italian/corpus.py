@@ -18,7 +18,7 @@ from .phrases import Link
 from .rules import sentence
 from .speaker import Speaker
 
-SIZES = {"train": 50_000, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
+SIZES = {"train": 14_000, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
 LARGEST = {"train": 400_000, "validation": 20_000, "test": 20_000}
 LONGEST = 14
 """Words of the longest English sentence."""

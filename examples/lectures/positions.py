@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from minigrad.viz.positional_encoding import positional_encoding
+from minigrad_models.viz import positional_encoding
 
 from ..lesson.blocks import Checked, Lesson, Matrix, Positions, Section, Text, number
 

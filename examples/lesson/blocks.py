@@ -14,11 +14,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from minigrad import Tensor
-from minigrad.viz.lines import Curve, draw
 from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
-from minigrad.viz.vector import label
 from minigrad.viz.view import View
+from minigrad_models.viz.lines import Curve, draw
+from minigrad_models.viz.texts import label
 
 ROUNDED = "Numbers are rounded where they are written, not where they are computed."
 Array = np.ndarray[Any, Any]
@@ -294,7 +294,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Positions:
-    """The page of ``viz.positional_encoding`` within a lesson; in plain text its table."""
+    """The page of ``positional_encoding`` within a lesson; in plain text its table."""
 
     view: Any  # a PositionalEncoding
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minigrad.viz.vector import label
+from minigrad_models.viz.texts import label
 
 from .blocks import (
     Array,

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from . import function, graph
-from .anomaly import detect_anomaly, set_detect_anomaly
-from .function import Function
+from ..extension import later as _later
+from . import graph
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradients import grad
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
@@ -12,7 +11,9 @@ from .tracebacks import border_functions as _border_functions
 from .walk import backward
 
 if TYPE_CHECKING:  # imported when first used
-    from . import functional
+    from . import function, functional
+    from .anomaly import detect_anomaly, set_detect_anomaly
+    from .function import Function
 
 __all__ = [
     "Function",
@@ -34,3 +35,4 @@ __all__ = [
 ]
 
 _border_functions(globals())
+_later(__name__, {"anomaly": "detect_anomaly set_detect_anomaly", "function": "Function"})

@@ -15,16 +15,13 @@ from ..backend import xp
 from ..ops.op import Op, Watch, bare, watch
 from .graph import shown
 from .observer import Observer, register, restore
-from .places import caller, line_of, spelled
 from .tape import Node, Variable
+from .tracebacks import caller, line_of, spelled
 
 
 class Anomalies(Observer):
-    """Notes the line that called each op, and stops at the first result and the first gradient that is not finite.
-
-    Args:
-        check_nan: whether values are looked at.
-    """
+    """Notes the line that called each op, and, with ``check_nan``, stops at the first result and the first gradient
+    that is not finite."""
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Device, of
 from ..backend import dtype as dt
+from ..backend import of
 from ..ops import half_precision as half
 from ..ops.complex import for_complex
-from ..ops.device import moved
-from ..ops.elementwise import cast, pow
+from ..ops.elementwise import cast, moved, pow
 from ..ops.op import Op, bare, watch
 from . import tape
 from .mode import state
@@ -27,7 +26,6 @@ from .tracebacks import of_user
 from .views import note_view
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_SPECIAL = "eEFD"  # NumPy's letters of float16, bfloat16 and complex numbers
 _USUAL = frozenset(map(np.dtype, ("float32", "float64", "bool", "int8", "uint8", "int16", "int32", "int64")))
 _REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
 _usual = copy_context()
@@ -38,52 +36,33 @@ ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none", default=None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """Run an op on Variables and attributes, recording it where an input wants a gradient.
-
-    Raises:
-        RuntimeError: operands on different devices, or whose shapes do not go together.
-        NotImplementedError: complex numbers for an op that has no meaning for them.
-        TypeError, IndexError, NotImplementedError: what the array library refuses; the op and its operands are named.
-    """
+    """``tape.apply``, as programs expect it. Errors of the array library name the op and its operands."""
     dtype: Any = None
-    uniform, usual, arrays = True, True, []
+    usual, arrays = True, []
     for a in args:
         if isinstance(a, Variable):
             array = a.array
             if dtype is None:
                 kind, dtype = type(array), array.dtype
-            elif type(array) is not kind:
-                return apply(op, _one_device(op, args))
-            elif array.dtype is not dtype:
-                uniform = False
-                usual = usual and array.dtype in _USUAL
+                usual = usual and (dtype is FLOAT32 or dtype is FLOAT64 or (not op.promote and dtype in _USUAL))
+            elif array.dtype is not dtype or type(array) is not kind:
+                usual = usual and not op.promote and array.dtype in _USUAL and type(array) is kind
             arrays.append(array)
         else:
-            if a.__class__ is complex:
-                uniform = False
+            usual = usual and a.__class__ is not complex
             arrays.append(a)
-    floats = dtype is FLOAT32 or dtype is FLOAT64
-    if not (uniform and floats if op.promote else usual and (floats or dtype in _USUAL)):
-        converted = _converted(op, args, arrays, dtype, uniform)
-        if converted is not None:
-            op, args, narrow = converted
-            return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
+    if (not usual or dtype is None) and (converted := _converted(op, args, arrays)) is not None:
+        op, args, narrow = converted
+        return apply(op, args) if narrow is None else _rounded(apply(op, args), narrow)
     before = ERRORS.get()
     try:
         try:
             ERRORS.set(IGNORED)
-            if state.grad or watch.observers:
-                result = tape.apply(op, args)
-            else:  # which is the same
-                result = tape.record(op, args, 0, op.compute(arrays)[0])
+            result = tape.watched(tape.run, op, args, arrays) if watch.observers else tape.run(op, args, arrays)
         finally:
             ERRORS.set(before)
     except _REFUSED as error:
-        if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
-            raise
-        if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
-            return apply(op, within)
-        raise _explained(op, arrays, error) from error
+        return _again(op, args, arrays, error)
     finally:
         ERRORS.set(before)  # twice, as Ctrl-C may come before any line
     if op.view:
@@ -91,27 +70,27 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     return result
 
 
-def _converted(
-    op: Op, args: tuple[Any, ...], arrays: list[Any], dtype: Any, uniform: bool
-) -> tuple[Op, tuple[Any, ...], Any] | None:
+def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tuple[Any, ...], Any] | None:
     """The op and the arguments to use in their place, and the dtype of 16 bits to round the results to, if any; None
     where they are right as they are."""
-    if dtype is not None and (dtype.itemsize == 1 or not uniform) and any(map(_is_kept, args)):
+    variables = [a.array for a in args if isinstance(a, Variable)]
+    if any(type(x) is not type(variables[0]) for x in variables):
+        return op, _one_device(op, args), None
+    dtypes = {x.dtype for x in variables}
+    if any(map(dt.is_kept, dtypes)):
         if half.keeps(op, args):
             return None
         if op.promote:
             _one_dtype(op, args, arrays)  # which refuses dtypes that go with no other
-        name = next(dt.of(a.array).name for a in args if _is_kept(a))
+        name = next(dt.of(x).name for x in variables if dt.is_kept(x.dtype))
         raise NotImplementedError(f'"{op.name}" not implemented for {name.capitalize()!r}: convert with .float()')
-    if op.promote and (not uniform or dtype is None or dtype.kind != "f"):
-        args_of_one_dtype = _one_dtype(op, args, arrays)
-        if args_of_one_dtype is not None:
-            return op, args_of_one_dtype, None
-    if dtype is None or not (dtype.char in _SPECIAL if uniform else any(map(_is_special, args))):
-        return None
-    if any(map(_is_half, args)):
+    if op.promote and (args_of_one_dtype := _one_dtype(op, args, arrays)) is not None:
+        return op, args_of_one_dtype, None
+    if any(map(half.is_half, dtypes)):
         is_recorded = state.grad and bool(tape.wanted(op, args))
         return None if half.does_without(op, args, is_recorded) else _in_float32(op, args)
+    if all(dtype.kind != "c" for dtype in dtypes):
+        return None
     other = for_complex(op)
     if other is None:
         raise NotImplementedError(
@@ -119,14 +98,6 @@ def _converted(
             f"compute with these"
         )
     return None if other is op else (other, args, None)
-
-
-def _is_special(a: Any) -> bool:
-    return isinstance(a, Variable) and a.array.dtype.char in _SPECIAL
-
-
-def _is_kept(a: Any) -> bool:
-    return isinstance(a, Variable) and dt.is_kept(a.array.dtype)
 
 
 def _is_half(a: Any) -> bool:
@@ -169,37 +140,25 @@ def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     variables = [a for a in args if isinstance(a, Variable)]
     backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
     if len(backends) > 1:
-        places = " and ".join(
-            f"{tuple(a.array.shape)} {dt.of(a.array).name} on {of(a.array).device_of(a.array)}"
-            for a in backends.values()
-        )
+        arrays = [a.array for a in backends.values()]
+        where = " and ".join(f"{tuple(x.shape)} {dt.of(x).name} on {of(x).device_of(x)}" for x in arrays)
         raise RuntimeError(
-            f"{op.name}: expected all tensors to be on the same device, but found {places}; move one with .to(device)"
+            f"{op.name}: expected all tensors to be on the same device, but found {where}; move one with .to(device)"
         )
     device = of((target := next(iter(backends.values()))).array).device_of(target.array)
-    return tuple(_moved(a, device) if isinstance(a, Variable) else a for a in args)
-
-
-def _moved(a: Variable, device: Device) -> Any:
-    here = of(a.array).device_of(a.array)
-    return a if here == device else apply(moved, (a, device, here))
+    places = [of(a.array).device_of(a.array) if isinstance(a, Variable) else device for a in args]
+    return tuple(
+        a if place == device else apply(moved, (a, device, place)) for a, place in zip(args, places, strict=True)
+    )
 
 
 def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
     """The arguments brought to the dtype of the result; None where they have it already (nearly always)."""
-    first: Any = None
-    agree = True
-    for a in arrays:
-        if hasattr(a, "dtype"):
-            if first is None:
-                first = a.dtype
-            elif a.dtype != first:
-                agree = False
-                break
-    if first is None:
-        value = next((a for a in args if not isinstance(a, Variable)), None)
-        kind = type(value).__name__
+    dtypes = [a.dtype for a in arrays if hasattr(a, "dtype")]
+    if not dtypes:
+        kind = type(args[0] if args else None).__name__
         raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
+    first, agree = dtypes[0], all(dtype == dtypes[0] for dtype in dtypes)
     if agree and first.kind == "f" and not any(isinstance(a, complex) for a in arrays):
         return None
     common = dt.result_type(*(a for a in arrays if hasattr(a, "dtype") or isinstance(a, dt.NUMBERS)))
@@ -214,12 +173,18 @@ def _cast(a: Variable, dtype: Any) -> Any:
     return a if a.array.dtype == dtype else apply(cast, (a, dtype))
 
 
-def _in_range(op: Op, args: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
-    """Python integers that the dtype cannot hold, modulo 2ⁿ: in PyTorch they do not change the dtype."""
-    if not op.promote or dtype is None or dtype.kind not in "iu":
-        return args
-    low, count = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
-    return tuple((a - low) % count + low if a.__class__ is int else a for a in args)
+def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -> Any:
+    """The result after all, if a Python integer was too large: in PyTorch it does not change the dtype, and counts
+    modulo 2ⁿ. Else raise the error, explained."""
+    if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
+        raise error
+    dtype = next((a.array.dtype for a in args if isinstance(a, Variable)), None)
+    if isinstance(error, OverflowError) and op.promote and dtype is not None and dtype.kind in "iu":
+        low, count = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
+        within = tuple((a - low) % count + low if a.__class__ is int else a for a in args)
+        if within != args:
+            return apply(op, within)
+    raise _explained(op, arrays, error) from error
 
 
 def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
@@ -230,10 +195,8 @@ def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
         misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])
         return RuntimeError(f"{op.name}: {misfit or 'the shapes of the operands do not fit together'} (given {shapes})")
-    message = f"{op.name}: {error} (given {shapes})"
-    if isinstance(error, IndexError):
-        return IndexError(message)
-    return TypeError(message) if isinstance(error, TypeError) else RuntimeError(message)
+    kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
+    return kind(f"{op.name}: {error} (given {shapes})")
 
 
 def _misfit(shapes: list[tuple[int, ...]]) -> str:

@@ -1,11 +1,48 @@
-"""The errors of a walk about the values that its nodes keep."""
+"""The errors of a walk: where it cannot begin, and what is wrong with the values that its nodes keep."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .places import spelled
+from ..backend import dtype as dt
+from ..backend import of
+from ..backend.size import Size
+from ..ops.op import Traced
 from .tape import Node
+from .tracebacks import spelled
+
+
+def no_start(i: int, root: Any, gradient: Any) -> Exception | None:
+    """Why a walk cannot begin at root number ``i`` with a gradient, or with None; None where it can."""
+    array = root.array
+    if not root._wanted():
+        return RuntimeError(
+            "the tensor does not require grad and was made by no recorded op: there is nothing to "
+            "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
+        )
+    if gradient is None:
+        text = "grad can be implicitly created only for scalar outputs"
+        if array is None:
+            return RuntimeError(f"{text}: pass the gradient of an edge")
+        if array.size != 1:
+            how = "reduce it first (.sum(), .mean()), or pass a gradient of its shape"
+            return RuntimeError(f"{text}, and this tensor has shape {tuple(array.shape)}: {how}")
+        if dt.kind_of(array) == "f":
+            return None
+        text = text.replace("scalar", "real scalar")
+        return RuntimeError(f"{text} but got {dt.of(array)}: take its .real or .abs(), or pass a gradient")
+    if not isinstance(gradient, Traced):
+        return TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
+    other: Any = gradient.array
+    if other.shape != array.shape:
+        shapes = [f"put[{i}] has a shape of {Size(x.shape)}" for x in (other, array)]
+        return RuntimeError(f"Mismatch in shape: grad_out{shapes[0]} and out{shapes[1]}.")
+    if of(other).device_of(other) != (where := of(array).device_of(array)):
+        return RuntimeError(f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')")
+    if {dt.kind_of(other), dt.kind_of(array)} == {"c", "f"}:
+        same = f"grad_output[{i}] and output[{i}] are required to have the same dtype"
+        return RuntimeError(f"{same}: they have {dt.of(other)} and {dt.of(array)}")
+    return None
 
 
 def walked_twice(node: Node) -> RuntimeError:
@@ -21,10 +58,9 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
     """A value that a node keeps has been changed."""
     name, place, _ = version[1]
     return RuntimeError(
-        f"one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has "
-        f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
-        f"or clone() the value before"
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"{described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has changed it since, and "
+        f"it is at version {version[0]}. Use the op without underscore there, or clone() the value before"
     )
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, watch
 from .inplace import check_no_leaf, rebase
@@ -171,8 +169,9 @@ class Function:
     @border
     def apply(cls, *args: Any) -> Any:
         """Run ``forward``, and record it where an argument wants a gradient."""
-        if cls.setup_context is not None:
-            args = _with_defaults(cls.forward, args)
+        if cls.setup_context is not None:  # which gets the defaults of ``forward``, too
+            count, defaults = cls.forward.__code__.co_argcount, cls.forward.__defaults__ or ()
+            args = (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
         for observer in watch.observers:
             observer.applying(cls._op, args)
         needs = tuple(isinstance(a, Variable) and a._wanted() for a in args)
@@ -194,18 +193,10 @@ class Function:
         tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
         if watch.observers:
             one = len(tensors) == 1
-            new = told(
-                watch.observers, cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None
-            )
+            new = told(cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None)
             by_id = dict(zip(map(id, tensors), (new,) if one else new, strict=True))
             results = tuple(by_id.get(id(r), r) for r in results)
         return results if isinstance(output, tuple) else results[0]
-
-
-def _with_defaults(forward: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a ``forward``, and its defaults for those that are missing."""
-    count, defaults = forward.__code__.co_argcount, forward.__defaults__ or ()
-    return (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
 
 
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -279,20 +270,14 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
             f"it must be a Tensor or None"
         )
     expected = next(e[2] for e, n in zip(node.edges, node.plan.inputs, strict=True) if n == i)
-    if not _sums_to(gradient.array.shape, expected):
-        raise RuntimeError(
-            f"function {node} returned an invalid gradient for argument {i}: got "
-            f"{list(gradient.array.shape)}, but expected shape compatible with {list(expected)}"
+    shape = gradient.array.shape
+    padded = (1,) * (len(shape) - len(expected)) + expected
+    if len(padded) > len(shape) or any(old not in (1, new) for new, old in zip(shape, padded, strict=True)):
+        raise RuntimeError(  # else the walk sums over the axes that were added
+            f"function {node} returned an invalid gradient for argument {i}: got {list(shape)}, but expected shape "
+            f"compatible with {list(expected)}"
         )
     return gradient if create else gradient.array
-
-
-def _sums_to(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
-    """Whether ``expected`` broadcasts to ``shape``: the walk then sums over the axes that were added."""
-    try:
-        return np.broadcast_shapes(shape, expected) == shape
-    except ValueError:
-        return False
 
 
 class _Once(Function):

@@ -12,7 +12,7 @@ from typing import Any
 from ..backend import xp
 from ..ops.elementwise import clone
 from .calls import apply
-from .jacobian import filled, pull, push, rows
+from .gradients import filled, pull, push, rows
 from .mode import enable_grad
 from .tape import Variable, wrap
 from .tracebacks import border_functions

@@ -1,15 +1,20 @@
-"""``autograd.grad`` with all of its arguments."""
+"""Gradients that are returned, and not accumulated: ``autograd.grad``; products of vectors with Jacobians J."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..backend import xp
 from ..ops.joining import stack
-from . import walk
-from .tape import Variable
+from .calls import apply
+from .observer import span
+from .tape import Variable, wrap
+from .walk import Walk, listed, starts
 
 Variables = Variable | Sequence[Variable]
+Function = Callable[..., Any]
+Tensors = tuple[Any, ...]
 
 
 def grad(
@@ -38,10 +43,61 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")
-    if not is_grads_batched:
-        return walk.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
-    starts = list(zip(*((grad_outputs,) if isinstance(grad_outputs, Variable) else grad_outputs), strict=True))
-    keep = [True] * (len(starts) - 1) + [create_graph if retain_graph is None else retain_graph]
-    options = (create_graph, allow_unused, materialize_grads)
-    rows = [walk.grad(outputs, inputs, start, kept, *options) for start, kept in zip(starts, keep, strict=True)]
-    return tuple(None if parts[0] is None else stack(0, *parts) for parts in zip(*rows, strict=True))
+    if is_grads_batched:
+        rows = list(zip(*((grad_outputs,) if isinstance(grad_outputs, Variable) else grad_outputs), strict=True))
+        keep = [True] * (len(rows) - 1) + [create_graph if retain_graph is None else retain_graph]
+        options: Any = {"allow_unused": allow_unused, "materialize_grads": materialize_grads}
+        each = [grad(outputs, inputs, *pair, create_graph, **options) for pair in zip(rows, keep, strict=True)]
+        return tuple(None if parts[0] is None else stack(0, *parts) for parts in zip(*each, strict=True))
+    roots, targets = listed(outputs), listed(inputs)
+    with span("grad", "walk", roots):
+        walk = Walk(roots, starts(roots, grad_outputs), targets, create_graph)
+        walk.run(create_graph if retain_graph is None else retain_graph).finish()
+    results: list[Any] = []
+    for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
+        if gradient is None and materialize_grads:
+            gradient = wrap(xp(variable.array).zeros_like(variable.array))
+            gradient._needs = create_graph
+        elif gradient is None and not allow_unused:
+            raise RuntimeError(
+                f"input {i} of grad() was not used to compute the outputs (or they do not depend on it "
+                f"through differentiable ops). Set allow_unused=True to get None for it"
+            )
+        results.append(gradient if gradient is None or isinstance(gradient, Variable) else wrap(gradient))
+    return tuple(results)
+
+
+def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, retain: bool = True) -> Tensors:
+    """vᵀ J for each input, None where nothing depends on it. No vector stands for 1."""
+    used = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if not used:
+        return (None,) * len(inputs)
+    vectors = None if vectors is None else [vectors[i] for i in used]
+    return grad([outputs[i] for i in used], inputs, vectors, retain, create, allow_unused=True)
+
+
+def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, fill: Function) -> Tensors:
+    """J v for each output, None where it is 0: the gradient for u of (uᵀ J) v, in which ``fill`` replaces None."""
+    us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
+    return pull(fill(pull(outputs, inputs, us, True), inputs), us, vectors, create)
+
+
+def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
+    """All derivatives of an output for each input, in its shape and then the input's. ``pull_one`` takes a vector that
+    is 1 in one element of the output, and returns its product with the Jacobian."""
+    lib, shape = xp(output.array), output.array.shape
+    products = []
+    for i in range(output.array.size):
+        vector = lib.zeros_like(output.array).reshape(-1)
+        vector[i] = 1
+        products.append(pull_one(wrap(vector.reshape(shape))))
+    if not products:
+        return tuple(wrap(lib.zeros((*shape, *x.array.shape), x.array.dtype)) for x in inputs)
+    stacked = (apply(stack, (0, *column)) for column in zip(*products, strict=True))
+    return tuple(s.reshape((*shape, *x.array.shape)) for s, x in zip(stacked, inputs, strict=True))
+
+
+def filled(gradients: Sequence[Any], like: Sequence[Any]) -> Tensors:
+    """Gradients with zeros for None."""
+    pairs = zip(gradients, like, strict=True)
+    return tuple(wrap(xp(x.array).zeros_like(x.array)) if g is None else g for g, x in pairs)

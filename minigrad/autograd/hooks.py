@@ -6,12 +6,11 @@ leaf's gradient, are objects of ``compat/nodes.py``.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..backend.deferred import Deferred
 from ..ops.elementwise import add, clone
-from ..ops.op import bare
-from .origin import note_change
 from .tape import RETAINED, Variable, wrap
 
 if TYPE_CHECKING:  # few walks need these
@@ -21,6 +20,25 @@ else:
     errors, nested = Deferred("minigrad.autograd.errors"), Deferred("minigrad.autograd.nested")
 
 AROUND = -1  # the key of the hooks on a node itself; those on its results are by number
+
+
+class RemovableHandle:
+    """Puts a hook among ``hooks``, under a number, ``id``, that no other hook has had; ``remove()`` takes it away."""
+
+    _keys = count()
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.hooks, self.id = hooks, next(self._keys)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.remove()
 
 
 def shown(gradient: Any) -> Variable:
@@ -51,7 +69,7 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
 
 
 def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
-    """Add to ``.grad``, and run the hooks on that. An array that others may hold as well is copied first."""
+    """Add to ``.grad``, and run the hooks on that."""
     if hooked and leaf._around is not None:
         arrived = leaf._around.run_first((shown(gradient),))
         if arrived[0] is not None:
@@ -61,11 +79,8 @@ def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: 
         return
     if create:
         leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
-    elif leaf._grad is None:
-        leaf._grad = wrap(bare(gradient) if ours else bare(gradient).copy())
     else:
-        leaf._grad.array += bare(gradient)
-        note_change(leaf._grad._changes, "the accumulation of gradients", "backward()")
+        leaf.add_gradient(gradient, ours)
     if after := leaf._after:
         for hook in list(after.values()):
             if hook(leaf) is not None:

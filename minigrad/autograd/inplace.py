@@ -18,8 +18,8 @@ from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
 from .origin import let_go, note_change, order
-from .places import caller
 from .tape import Array, Node, Variable, record_observed, wanted, wrap
+from .tracebacks import caller
 from .views import Viewing, move_retained
 
 
@@ -52,7 +52,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
             if kind is np.ndarray and (ufunc := _UFUNCS.get(op.name)):
                 ufunc(*operands, out=array)
             else:
-                result = op.compute(operands)[0] if op.kernel and array.size >= op.least else op.forward(*operands)
+                result = op.compute(operands)[0]
                 if result.dtype is not dtype or result.shape != array.shape:
                     return False
                 array[...] = result
@@ -105,17 +105,14 @@ _alone = _count(wrap(np.zeros(1)), "")
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
-    """Change ``target`` in place to what ``op`` makes of ``args``, and give it that op's history.
+    """Change ``target``, usually ``args[0]``, in place to what ``op`` makes of ``args``, and give it that op's history.
 
     Args:
-        target: the Variable to change; usually ``args[0]`` as well.
-        op, args: the op without the change in place.
         out: where the memory has been changed already, after ``check_mutable``, the array that shows it (``x[i] = v``
             does that).
 
     Raises:
-        RuntimeError: a leaf that wants a gradient, while gradients are recorded; a result of another shape or
-            of a category of dtype that the target cannot hold.
+        RuntimeError: see ``check_mutable`` and ``check_fits``.
     """
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:
@@ -194,9 +191,8 @@ def check_fits(target: Viewing, result: Array, name: str) -> None:
     """Refuse to write a result of another shape, or of a category of dtype that the target cannot hold."""
     if result.shape != target.array.shape:
         raise RuntimeError(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
-            f"without the underscore"
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
+            f"{name}_ cannot change a tensor's shape in place; use {name} without the underscore"
         )
     source, goal = dt.of(result), dt.of(target.array)
     if not dt.can_cast(source, goal):

@@ -53,33 +53,20 @@ class at_end:
 
 
 class _Mode:
-    """A context manager and decorator that sets the mode and puts the old one back, whatever happens.
-
-    Args:
-        grad, inference: the state to set; an ``inference`` of None stays as it is.
-    """
+    """A context manager and decorator that sets the mode and puts the old one back, whatever happens. An ``inference``
+    of None stays as it is."""
 
     grad: bool
-    inference: bool | None
-    _before: dict[int, list[tuple[bool, bool]]]
-
-    if TYPE_CHECKING:  # a subclass says in __new__ what it takes
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-
-    else:
-
-        def __init__(self, grad: bool, inference: bool | None = None) -> None:
-            self.grad, self.inference = grad, inference
-            self._before = {}  # by thread: several may enter the same mode
+    inference: bool | None = None
 
     def __enter__(self) -> None:
         inference = state.inference if self.inference is None else self.inference
-        self._before.setdefault(threading.get_ident(), []).append((state.grad, state.inference))
+        before = vars(self).setdefault("_before", {})  # by thread: several may enter the same mode
+        before.setdefault(threading.get_ident(), []).append((state.grad, state.inference))
         state.grad, state.inference = self.grad, inference  # last, so that no interrupt comes between it and the body
 
     def __exit__(self, *raised: object) -> None:
-        if before := self._before.get(threading.get_ident()):  # none where another thread ends what one has begun
+        if before := vars(self)["_before"].get(threading.get_ident()):  # none where another thread ends what one began
             state.grad, state.inference = before.pop()
 
     def __call__(self, function: F) -> F:
@@ -146,6 +133,8 @@ class no_grad(_Mode):
     True
     """
 
+    grad = False
+
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     @overload
@@ -159,19 +148,11 @@ class no_grad(_Mode):
         mode.__init__()
         return mode(function)  # @no_grad without parentheses
 
-    if not TYPE_CHECKING:  # __new__ says what comes of a call
-
-        def __init__(self, function: Any = None) -> None:
-            super().__init__(False)
-
 
 class enable_grad(no_grad):
     """Record inside, even where a ``no_grad`` stands around it."""
 
-    if not TYPE_CHECKING:
-
-        def __init__(self, function: Any = None) -> None:
-            _Mode.__init__(self, True)
+    grad = True
 
 
 class inference_mode(no_grad):
@@ -200,14 +181,14 @@ class inference_mode(no_grad):
     else:
 
         def __init__(self, mode: Any = True) -> None:
-            _Mode.__init__(self, mode is False, mode is not False)
+            self.grad, self.inference = mode is False, mode is not False
 
 
 class set_grad_enabled(_Mode):
     """Record or not from here on, or within ``with set_grad_enabled(flag):``."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(bool(mode))
+        self.grad = bool(mode)
         super().__enter__()
 
     def __enter__(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
-from types import CodeType, EllipsisType, NoneType
+from types import EllipsisType, NoneType
 from typing import Any
 from weakref import ref
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from ..backend import ARRAY_TYPES
 from ..ops.op import Traced
+from .tracebacks import Place as Place
 
 order = count()  # of nodes, and of changes in place
-Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
 SMALL = 16  # elements of a constant that a node may keep alive
 _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np.dtype(np.float32)), type}
 
@@ -68,8 +68,8 @@ def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
 
 def there(value: Any) -> Any:
     """What a Faint stands for, as long as the program has it; anything else as it is."""
-    found = value() if value.__class__ is Faint else None
-    return value if found is None else found
+    alive = value() if value.__class__ is Faint else None
+    return value if alive is None else alive
 
 
 def let_go(node: Any, tensor: Any) -> None:

@@ -24,14 +24,8 @@ Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManage
 
 
 class Region(Observer):
-    """One call of a function whose nodes keep nothing.
-
-    Args:
-        function, args, kwargs: what to run, and again.
-        preserve_rng_state: whether dropout draws the same masks the second time.
-        contexts: gives two contexts, for the first run and for the second.
-        check: refuse a second run that records other ops than the first.
-    """
+    """One call of a function whose nodes keep nothing. ``contexts`` gives two contexts, for the first run and for the
+    second; ``check`` refuses a second run that records other ops than the first."""
 
     def __init__(
         self,
@@ -70,11 +64,7 @@ class Region(Observer):
             self.remaining += 1
 
     def twin(self, number: int) -> Node:
-        """A node of the second run, which the first that asks for one begins.
-
-        Raises:
-            RuntimeError: the second run recorded other ops than the first.
-        """
+        """A node of the second run, which the first that asks for one begins."""
         if not self.again:
             self._run_again()
         node, kept = self.again[number]
@@ -85,24 +75,26 @@ class Region(Observer):
 
     def _run_again(self) -> None:
         again: list[tuple[Node, Node]] = []
-        random = (
-            nullcontext() if self.random is None else at_end(default_generator.set_state, default_generator.get_state())
-        )
+        # Nodes of this run do not belong to other regions.
+        others = (o for o in watch.observers if not isinstance(o, (Region, _Recorded)))
+        random: Any = nullcontext()
+        if self.random is not None:
+            random = at_end(default_generator.set_state, default_generator.get_state())
         with random, random:
             if self.random is not None:
                 default_generator.set_state(self.random)
-            with (
-                within(self.around, enable_grad(), self.second),
-                observed(*_not_of_regions(), _Recorded(again), alone=True),
-            ):
+            with within(self.around, enable_grad(), self.second), observed(*others, _Recorded(again), alone=True):
                 self.function(*self.args, **self.kwargs)
         names = [node.op.name for node, _ in again]
         if not self.complete:  # the function asks for gradients itself, halfway through its first run
             names = names[: len(self.names)]
         if names != self.names if self.check else len(names) != len(self.names):
+            pairs = enumerate(zip(self.names, names, strict=False))
+            numbers = f"{len(self.names)} ops, then {len(names)}"
+            other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
             raise RuntimeError(
-                f"checkpoint: the function recorded other ops when it was run again "
-                f"({_difference(self.names, names)}): it must do the same both times"
+                f"checkpoint: the function recorded other ops when it was run again ({other}): it must do the same "
+                f"both times"
             )
         self.again = again
 
@@ -130,18 +122,6 @@ class _Kept(Lost):
     def restore(self, node: Node) -> None:
         twin = self.region.twin(self.number)
         node.saved, node.residual, node.out, node.versions = twin.saved, twin.residual, twin.out, twin.versions
-
-
-def _difference(first: list[str], second: list[str]) -> str:
-    for i, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return f"op {i} was {a} and is {b}"
-    return f"{len(first)} ops, then {len(second)}"
-
-
-def _not_of_regions() -> tuple[Observer, ...]:
-    """The observers but for those of other runs, to which the nodes of a second run do not belong."""
-    return tuple(o for o in watch.observers if not isinstance(o, (Region, _Recorded)))
 
 
 def states() -> list[Callable[[], AbstractContextManager[Any]]]:

@@ -15,7 +15,7 @@ import numpy as np
 from ..backend import ARRAY_TYPES, dtype, of
 from ..ops.op import Op, Plan, Traced, watch
 from .mode import state
-from .origin import Place, noted, order
+from .origin import Place, note_change, noted, order
 
 Array = dtype.Array
 _new = object.__new__
@@ -34,6 +34,7 @@ class Variable(Traced):
     _needs: bool = False
     _node: Node | None = None  # None for a leaf
     _slot: int = 0  # which of the node's results this is
+    _parent: Any = None  # of a view: what it is a view of (views.py)
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
@@ -54,6 +55,14 @@ class Variable(Traced):
     def _source(self) -> tuple[Node | None, int]:
         """The node that made it, and which of its results it is."""
         return self._node, self._slot
+
+    def add_gradient(self, gradient: Any, ours: bool) -> None:
+        """Add to ``.grad``; an array that others may hold as well, and which is not ``ours``, is copied first."""
+        if self._grad is None:
+            self._grad = wrap(gradient if ours else gradient.copy())
+        else:
+            self._grad.array += gradient
+            note_change(self._grad._changes, "the accumulation of gradients", "backward()")
 
 
 class Node:
@@ -77,21 +86,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__",
-        "edges",
-        "hooks",
-        "kernel",
-        "op",
-        "order",
-        "others",
-        "out",
-        "place",
-        "plan",
-        "residual",
-        "results",
-        "saved",
-        "shapes",
-        "versions",
+        *("__weakref__", "edges", "hooks", "kernel", "op", "order", "others", "out", "place", "plan"),
+        *("residual", "results", "saved", "shapes", "versions"),
     )
 
     op: Op
@@ -111,6 +107,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node of {self.op.name}>"
+
+    def takes_parts(self) -> bool:
+        """Whether its gradient may come ``InParts``: what makes the next ones takes it so, and nobody looks at it."""
+        takes = getattr(self.op if self.kernel is None else self.kernel, "takes_parts", False)
+        return takes and not (self.hooks or any(observer.sees_arrays for observer in watch.observers))
 
     def free(self) -> None:
         """Forget what is kept."""
@@ -149,39 +150,41 @@ def wrap(array: Array) -> Any:
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
     """Run an op on Variables and attributes, recording it where an input wants a gradient."""
-    observers = watch.observers
-    for observer in observers:
-        observer.applying(op, args)
-    mask = wanted(op, args) if state.grad else 0
     arrays = [a.array if isinstance(a, Variable) else a for a in args]
+    return watched(run, op, args, arrays) if watch.observers else run(op, args, arrays)
+
+
+def run(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> Any:
+    """``apply`` that nobody watches, to arguments with these arrays."""
+    mask = wanted(op, args) if state.grad else 0
+    return record(op, args, mask, *op.compute(arrays, op.plan(mask, len(args)).needs if mask else ()))
+
+
+def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) -> Any:
+    """``run(op, args, *more)`` before the observers' eyes: its result, or what one of them puts in its place."""
+    for observer in watch.observers:
+        observer.applying(op, args)
     try:
-        if op.kernel and (not op.least or arrays[0].size >= op.least):
-            needs = op.plan(mask, len(args)).needs if mask else ()
-            result = record(op, args, mask, *op.compute(arrays, needs))
-        else:
-            result = record(op, args, mask, op.forward(*arrays))
+        result = run(op, args, *more)
     except BaseException:
-        for observer in observers:
+        for observer in watch.observers:
             observer.failed(op)
         raise
-    return told(observers, op, args, result, node_of(result)) if observers else result
+    return told(op, args, result, node_of(result))
 
 
-def told(observers: tuple[Any, ...], op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
-    """Tell who watches that an op has run; what the program gets: the result, or what one of them puts in its place."""
-    given = result
-    for observer in observers:
-        replacement = observer.applied(op, args, result, node)
-        given = given if replacement is None else replacement
-    return given
+def told(op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
+    """Tell the observers that an op has run; its result, or what one of them puts in its place."""
+    others = [observer.applied(op, args, result, node) for observer in watch.observers]
+    return next((other for other in reversed(others) if other is not None), result)
 
 
 def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
-    """``apply`` of an op whose result ``out`` has been computed already."""
+    """``apply`` of an op whose result ``out`` has been computed already; the result, whatever observers say."""
     for observer in watch.observers:
         observer.applying(op, args)
     result = record(op, args, mask, out)
-    told(watch.observers, op, args, result, node_of(result))
+    told(op, args, result, node_of(result))
     return result
 
 
@@ -189,19 +192,15 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
     """A bit for each argument that wants a gradient and has a rule."""
     mask, bit = 0, 1
     for a in args:
-        if isinstance(a, Variable) and a._wanted():
+        if isinstance(a, Variable) and (a._needs if a._parent is None else a._wanted()):
             mask |= bit
         bit <<= 1
     return mask & op.differentiable
 
 
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
-    """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``.
-
-    Args:
-        mask: a bit for each input that wants a gradient; 0 records nothing.
-        kernel, residual: see Node.
-    """
+    """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``. ``mask`` has
+    a bit for each input that wants a gradient; 0 records nothing."""
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
         return result
@@ -224,10 +223,15 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
     return result
 
 
+def source(a: Variable) -> tuple[Node | None, int]:
+    """The node that made a Variable, None for a leaf, and which of its results it is."""
+    return (a._node, a._slot) if a._parent is None else a._source()
+
+
 def _edge(a: Variable) -> tuple[Any, int, tuple[int, ...], Any]:
     """What leads from a node to one of its inputs."""
-    source, slot = a._source()
-    return a if source is None else source, slot, a.array.shape, a.array.dtype
+    node, slot = source(a)
+    return a if node is None else node, slot, a.array.shape, a.array.dtype
 
 
 def _tie(results: tuple[Any, ...], node: Node) -> None:

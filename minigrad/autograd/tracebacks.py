@@ -1,4 +1,4 @@
-"""Tracebacks and warnings that point at the user's line.
+"""Tracebacks, warnings and messages that point at the user's line.
 
 A mistake is noticed deep within the library, and its cause is the line that called it. Where an error leaves the
 library, ``shorten`` takes the library's frames out of its traceback; the frames of the user's own functions that the
@@ -18,19 +18,22 @@ be turned off (``set_traceback_filtering(False)``, or MINIGRAD_TRACEBACK_FILTERI
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import Parameter, signature
-from types import FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 from ..extension import layer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
 PACKAGE = __name__.partition(".")[0]
 _BELOW = {"numpy", "cupy", "cupyx", "safetensors", "ml_dtypes"}  # what the library calls, beside Python's own modules
+_CELL = re.compile(r"cell \d+")
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
 
@@ -59,15 +62,15 @@ def shorten(error: BaseException) -> None:
         _shorten(error, {})
 
 
-def _shorten(error: BaseException, seen: dict[int, bool]) -> None:
-    """``shorten``; ``seen`` holds, by id, whether an error of the chain is the user's as well."""
+def _shorten(error: BaseException, known: dict[int, bool]) -> None:
+    """``shorten``; ``known`` holds, by id, whether an error of the chain is the user's as well."""
     before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
-    seen[id(error)] = before is None or error.__traceback__ is not None
+    known[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
         link = getattr(error, name)
-        if link is not None and id(link) not in seen:
-            _shorten(link, seen)
-        if link is not None and not seen[id(link)]:
+        if link is not None and id(link) not in known:
+            _shorten(link, known)
+        if link is not None and not known[id(link)]:
             setattr(error, name, None)  # of a cause this suppresses the context as well, as ``raise ... from`` did
 
 
@@ -136,12 +139,8 @@ def wrapping(wrapper: Any, function: Any) -> Any:
 
 
 def border_functions(names: dict[str, Any], place: str = "") -> None:
-    """Make the public functions of a module, or of a package with its files, borders.
-
-    Args:
-        names: its ``globals()``, at the end of the file.
-        place: the module in which the functions are public, if it is another.
-    """
+    """Make the public functions of a module, or of a package with its files, borders: of ``names``, its ``globals()``
+    at the end of the file. ``place`` is the module in which they are public, if it is another."""
     home = names["__name__"]
     for name, function in list(names.items()):
         if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
@@ -178,10 +177,10 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         return ""
     try:
         parameters = signature(function).parameters
-        given = signature(function).bind(*args, **kwargs).arguments
+        bound = signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):  # an argument is missing or unknown, as the error says
         return ""
-    for i, (name, value) in enumerate(given.items()):
+    for i, (name, value) in enumerate(bound.items()):
         wrong = _wrong_value(parameters[name], value)
         if wrong is not None:  # of a method's arguments but the first, the position is another
             which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
@@ -202,8 +201,8 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
     for each in value if several and isinstance(value, (list, tuple)) else (value,):
         known = hasattr(each, "array") or (each is None and "None" in kinds)
         if not known and not (numbers and hasattr(each, "__float__")):
-            wanted = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
-            return f"{wanted}, not {type(each).__name__}"
+            right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
+            return f"{right}, not {type(each).__name__}"
     return None
 
 
@@ -266,3 +265,39 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     registry = names.setdefault("__warningregistry__", {})
     place = frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "")
     warnings.warn_explicit(message, category, *place, registry=registry)
+
+
+# Places of the user's program, for messages and pictures -----------------------------------------------------
+
+
+def caller(depth: int = 0) -> Place:
+    """Where the program called into the library. ``depth`` calls are known to be the library's."""
+    frame = user_frame(depth + 1)
+    return frame.f_code, frame.f_lasti
+
+
+def line_of(place: Place) -> str:
+    """A place as "file:line"."""
+    lines = (line for start, end, line in place[0].co_lines() if start <= place[1] < end)
+    return f"{place[0].co_filename}:{next(lines, 0)}"
+
+
+def spelled(place: str | Place) -> str:
+    """A place, or "file:line", as a person knows it: in a notebook "cell 5, line 2"."""
+    place = place if isinstance(place, str) else line_of(place)
+    file, _, line = place.rpartition(":")
+    return at(cell(file) or file, line) if file else place
+
+
+def at(file: str, line: int | str) -> str:
+    """A line of a file, or of what ``cell`` calls a cell."""
+    return f"{file}, line {line}" if _CELL.fullmatch(file) else f"{file}:{line}"
+
+
+def cell(file: str) -> str:
+    """What a person calls the file of a notebook's cell, such as ipykernel_123/456.py: "cell 5" after its
+    execution count. "" for other files, and where no IPython runs."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    number = known and re.search(r"\d+", known[1])
+    return f"cell {number[0]}" if number else ""

@@ -16,7 +16,7 @@ from .tape import RETAINED, Node, Variable, record_observed, wanted
 class Viewing(Variable):
     """A Variable that may be a view of another: its history then is the base's, as long as that changes."""
 
-    _parent: Viewing | None = None  # of a view: what it is a view of,
+    _parent: Viewing | None = None
     _view: tuple[Op, tuple[Any, ...], int, Any] | None = None  # by which op, which of its results, the parent's own
     _seen: int = 0  # and the version at which its node was recorded
     _is_former: bool = False  # whether it is a tensor as it was before ``transpose_`` or the like
@@ -39,7 +39,9 @@ class Viewing(Variable):
             self._seen, base = self._changes[0], self._viewed()
             if base is not None and base._wanted():
                 op, args, slot, _ = self._view  # type: ignore[misc]
-                again = _record_again(op, (base, *args))
+                out = op.forward(base.array, *(a.array if isinstance(a, Variable) else a for a in args))
+                args = (base, *args)
+                again = record_observed(op, args, wanted(op, args), out)
                 again = again[slot] if isinstance(again, tuple) else again
                 before, old_slot = self._node, self._slot
                 self._node, self._slot, self._needs = again._node, again._slot, again._needs
@@ -54,12 +56,6 @@ def move_retained(before: Node | None, slot: int, target: Variable) -> None:
     if keep is not None and node is not None:
         node.hooks = node.hooks or {}
         node.hooks.setdefault(target._slot, {})[RETAINED] = keep
-
-
-def _record_again(op: Op, args: tuple[Any, ...]) -> Any:
-    """The op's result with a node, but not as a view."""
-    out = op.forward(*(a.array if isinstance(a, Variable) else a for a in args))
-    return record_observed(op, args, wanted(op, args), out)
 
 
 def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from ..backend import of, xp
+from ..backend import xp
 from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast
-from ..ops.op import REGISTRY, bare, watch
+from ..ops.op import Arguments, bare, watch
 from ..ops.reduction import sum_to
 from .hooks import AROUND, accumulate, errors, nested, run_hooks
 from .mode import at_end, back_to, state
 from .observer import span
-from .tape import Lost, Node, Variable, wrap
+from .tape import Lost, Node, Variable, source, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
@@ -39,140 +39,63 @@ def backward(
     """Add to ``.grad`` of every leaf the gradient of ``tensors`` (their sum, weighted by ``grad_tensors``).
 
     Args:
-        tensors: where to start; a tensor with more than one element needs a ``grad_tensors``.
-        grad_tensors: the gradient at each of them, of its shape; None stands for 1.
+        grad_tensors: the gradient at each tensor, of its shape; None stands for 1, and goes with one element.
         retain_graph: keep what the graph holds, to walk it again; by default only where ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.
         inputs: add to these alone.
 
     Raises:
-        RuntimeError: nothing to differentiate, no scalar and no gradient given, a graph walked twice, or a
-            kept value that was changed in place. No ``.grad`` is touched then.
+        RuntimeError: nothing to differentiate, no gradient for several elements, a graph walked twice, or a kept value
+            that was changed in place. No ``.grad`` is touched then.
     """
-    roots, targets = _listed(tensors), None if inputs is None else _listed(inputs)
+    roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():
         raise RuntimeError("inputs argument to backward() cannot be empty: leave it out to reach all leaves")
     keep = create_graph if retain_graph is None else retain_graph
     with span("backward", "walk", roots):
-        walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
-        if targets is not None:
-            once: dict[int, Any] = {id(t): (t, (g, False)) for t, g in zip(targets, walk.gradients, strict=True)}
-            sums = [(t, part) for t, part in once.values() if part[0] is not None and not t.retains_grad]
-        else:
-            sums = [(leaf, (g, ours)) for leaf, (g, ours) in walk.leaves.values()]
-        for leaf, (gradient, ours) in sums:
+        walk = Walk(roots, starts(roots, grad_tensors), targets, create_graph).run(keep)
+        sums = [(leaf, *sums[0]) for leaf, sums in walk.leaves.values()] if targets is None else walk.at_targets()
+        for leaf, gradient, ours in sums:
             with span("AccumulateGrad", "call"):
                 if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks look at the mode
                     walk.call(accumulate, leaf, gradient, ours, create_graph)
                 else:
-                    accumulate(leaf, gradient, ours, create_graph)
-        walk.finish()
-
-
-def grad(
-    outputs: Variable | Sequence[Variable],
-    inputs: Variable | Sequence[Variable],
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    allow_unused: bool | None = None,
-    materialize_grads: bool = False,
-) -> tuple[Any, ...]:
-    """The gradients of ``outputs`` for ``inputs``, returned and not accumulated.
-
-    Only the paths that lead to ``inputs`` are walked. See ``backward`` for the other arguments.
-
-    Raises:
-        RuntimeError: an input is not in the graph, unless ``allow_unused`` (its gradient is then None) or
-            ``materialize_grads`` (then zeros).
-    """
-    roots, targets = _listed(outputs), _listed(inputs)
-    keep = create_graph if retain_graph is None else retain_graph
-    with span("grad", "walk", roots):
-        walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
-        walk.finish()
-    results: list[Any] = []
-    for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
-        if gradient is None and materialize_grads:
-            gradient = wrap(xp(variable.array).zeros_like(variable.array))
-            gradient._needs = create_graph
-        elif gradient is None and not allow_unused:
-            raise RuntimeError(
-                f"input {i} of grad() was not used to compute the outputs (or they do not depend on it "
-                f"through differentiable ops). Set allow_unused=True to get None for it"
-            )
-        results.append(gradient if gradient is None or isinstance(gradient, Variable) else wrap(gradient))
-    return tuple(results)
+                    leaf.add_gradient(gradient, ours)
+        if walk.callbacks:
+            walk.finish()
 
 
 def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = True) -> None:
-    """Walk back from a tensor and touch no ``.grad``: observers see the gradients.
-
-    Args:
-        gradient: at the tensor; None stands for 1. retain: keep what the graph holds.
-    """
-    Walk((root,), _starts((root,), gradient)).run(retain)
+    """Walk back from a tensor, with a gradient there (None: 1), and touch no ``.grad``: observers see the gradients."""
+    Walk((root,), starts((root,), gradient)).run(retain)
 
 
-def _listed(tensors: Any) -> Targets:
+def listed(tensors: Any) -> Targets:
     """A tensor or several, or edges of the graph, which know the tensors to walk from or to (``graph.py``)."""
     many = (tensors,) if isinstance(tensors, Variable) or hasattr(tensors, "tensor") else tensors
     return tuple(t if isinstance(t, Variable) else t.tensor() for t in many)
 
 
-def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
+def starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
     """The gradient at each root: what the caller passed, or 1 for a scalar."""
-    if gradients is None:
-        gradients = (None,) * len(roots)
-    elif isinstance(gradients, Variable):
-        gradients = (gradients,)
+    if gradients is None or isinstance(gradients, Variable):
+        gradients = (gradients,) * (len(roots) if gradients is None else 1)
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    return [_start(i, root, gradient) for i, (root, gradient) in enumerate(zip(roots, gradients, strict=True))]
+    return [_start(i, *pair) for i, pair in enumerate(zip(roots, gradients, strict=True))]
 
 
 def _start(i: int, root: Any, gradient: Any) -> Variable:
-    """The gradient at one root, checked, in the root's dtype."""
-    if not root._wanted():
-        raise RuntimeError(
-            "the tensor does not require grad and was made by no recorded op: there is nothing to "
-            "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
-        )
-    if root.array is None:  # an edge's, whose node does not know its result
-        if gradient is None:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs: pass the gradient of an edge")
+    """The gradient at root number ``i``, in its dtype."""
+    array = root.array
+    if array is None and gradient is not None:  # an edge's, whose node does not know its result
         return gradient
+    is_loss = gradient is None and root._node is not None and array is not None and array.size == 1
+    if not (is_loss and array.dtype.kind == "f") and (problem := errors.no_start(i, root, gradient)) is not None:
+        raise problem
     if gradient is None:
-        if root.array.size != 1:
-            raise RuntimeError(
-                f"grad can be implicitly created only for scalar outputs, and this tensor has shape "
-                f"{tuple(root.array.shape)}: reduce it first (.sum(), .mean()), or pass a gradient of its "
-                f"shape"
-            )
-        if dt.kind_of(root.array) != "f":
-            raise RuntimeError(
-                f"grad can be implicitly created only for real scalar outputs but got {dt.of(root.array)}: take its "
-                f".real or .abs(), or pass a gradient"
-            )
-        return wrap(xp(root.array).ones_like(root.array))
-    if not isinstance(gradient, Variable):
-        raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
-    if gradient.array.shape != root.array.shape:
-        shapes = f"grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {root.shape}"  # type: ignore[attr-defined]
-        raise RuntimeError(f"Mismatch in shape: {shapes}.")
-    if type(gradient.array) is not type(root.array) or gradient.array.dtype != root.array.dtype:
-        where = of(root.array).device_of(root.array)
-        if of(gradient.array).device_of(gradient.array) != where:
-            raise RuntimeError(
-                f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')"
-            )
-        if {dt.kind_of(gradient.array), dt.kind_of(root.array)} == {"c", "f"}:
-            raise RuntimeError(
-                f"grad_output[{i}] and output[{i}] are required to have the same dtype: they have "
-                f"{dt.of(gradient.array)} and {dt.of(root.array)}"
-            )
-        gradient = cast(gradient, root.array.dtype)
-    return gradient
+        return wrap(xp(array).ones_like(array))
+    return gradient if gradient.array.dtype == array.dtype else cast(gradient, array.dtype)
 
 
 class Walk:
@@ -184,7 +107,7 @@ class Walk:
         create: record the computation of the gradients.
 
     Attributes:
-        leaves: by id, each leaf with its gradient and whether that array belongs to the walk.
+        leaves: by id, each leaf with what has arrived there: {0: gradient and whether that array belongs to the walk}.
         gradients: of the targets, in their order; None where nothing arrived.
     """
 
@@ -194,7 +117,7 @@ class Walk:
         self.roots, self.targets, self.create = roots, targets or (), create
         self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
-        self.leaves: dict[int, tuple[Variable, Sum]] = {}
+        self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
         self.gradients: list[Any] = [None] * len(self.targets)
         self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
         self.useful: dict[Any, bool] | None = None
@@ -202,8 +125,8 @@ class Walk:
         if targets is not None:
             self.wanted_of, self.useful = paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
-            source, slot = root._source()
-            begin = root if source is None else source
+            node, slot = source(root)
+            begin = root if node is None else node
             if self.useful is None or begin in self.useful:
                 self.deliver(begin, slot, start if create else start.array, False)
 
@@ -212,20 +135,15 @@ class Walk:
         if isinstance(target, Node):
             order = -target.order
             if order not in self.pending:
-                self.pending[order] = target, {slot: [gradient, ours]}
+                self.pending[order] = target, {}
                 heappush(self.heap, order)
-                return
             sums = self.pending[order][1]
-            held = sums.get(slot)
-            if held is None:
-                sums[slot] = [gradient, ours]
-                return
-        elif (entry := self.leaves.get(id(target))) is None:
-            self.leaves[id(target)] = (target, [gradient, ours])
-            return
         else:
-            held = entry[1]
-        if held[1]:
+            sums = self.leaves.setdefault(id(target), (target, {}))[1]
+        held = sums.get(slot)
+        if held is None:
+            sums[slot] = [gradient, ours]
+        elif held[1]:
             held[0] += gradient
         else:
             held[0], held[1] = add(held[0], gradient), not self.create
@@ -236,19 +154,24 @@ class Walk:
         return nested.in_thread(self._run, retain) if self.depth % 30 == 29 else self._run(retain)
 
     def _run(self, retain: bool) -> Walk:
-        with at_end(back_to, state.grad, state.walk) as end, end, at_end(self._ended):
+        with at_end(back_to, state.grad, state.walk) as end, end, at_end(notify, "ended"):
             state.grad, state.walk = self.create, self
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
                 while self.heap:
                     self.visit(*self.pending.pop(heappop(self.heap)), retain)
-            for leaf, held in self.leaves.values():
-                if leaf._hooks:
-                    run_hooks({0: leaf._hooks}, {0: held})
-                _arrived(leaf, {0: held})
+            for leaf, sums in self.leaves.values():
+                if leaf._hooks or watch.observers:
+                    _show(leaf, {0: leaf._hooks or {}}, sums)
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
-                self.gradients[position] = self.leaves[id(target)][1][0]
+                self.gradients[position] = self.leaves[id(target)][1][0][0]
         return self
+
+    def at_targets(self) -> list[tuple[Any, Any, bool]]:
+        """The targets, each once, that a gradient has reached and no hook gives it to."""
+        pairs = zip(self.targets, self.gradients, strict=True)
+        once: dict[int, Any] = {id(target): (target, gradient, False) for target, gradient in pairs}
+        return [(t, g, ours) for t, g, ours in once.values() if g is not None and not t.retains_grad]
 
     def call(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function in the state of the walk."""
@@ -261,16 +184,10 @@ class Walk:
         while self.callbacks:
             self.call(self.callbacks.pop(0))
 
-    def _ended(self) -> None:
-        for observer in watch.observers:
-            observer.ended()
-
     def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
         """Pass a node whose gradient is complete."""
-        if node.hooks:
-            run_hooks(node.hooks, sums)
-        if watch.observers:
-            _arrived(node, sums)
+        if node.hooks or watch.observers:
+            _show(node, node.hooks, sums)
         if self.useful is None or self.leads_on(node, sums):
             kept = node.saved
             self.pass_on(node, sums)
@@ -288,9 +205,9 @@ class Walk:
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
-        observers = watch.observers
-        for observer in observers:
-            observer.passing(node)
+        observed = watch.observers
+        if observed:
+            notify("passing", node)
         g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
@@ -299,11 +216,11 @@ class Walk:
                 continue
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
-            for observer in observers:
-                observer.delivered(node, i, gradient)
+            if observed:
+                notify("delivered", node, i, gradient)
             self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
-        for observer in observers:
-            observer.passed(node, gradients)
+        if observed:
+            notify("passed", node, gradients)
 
     def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
@@ -320,11 +237,18 @@ class Walk:
         return g, _run_rules(node, g, saved, self.create, self.useful)
 
 
-def _arrived(target: Any, sums: dict[int, Sum]) -> None:
-    """Show the observers what has arrived at a node or a leaf."""
+def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
+    """Show the hooks and the observers what has arrived at a node or a leaf."""
+    if hooks:
+        run_hooks(hooks, sums)
+    for slot, held in sums.items():
+        notify("arrived", target, slot, held[0])
+
+
+def notify(event: str, *about: Any) -> None:
+    """Call a method of each observer."""
     for observer in watch.observers:
-        for slot, held in sums.items():
-            observer.arrived(target, slot, held[0])
+        getattr(observer, event)(*about)
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
@@ -351,14 +275,14 @@ def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, lis
 
 def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
     """All nodes from which the walk could pass gradients back, the oldest first."""
-    seen: set[Node] = set()
+    behind: set[Node] = set()
     stack = [source for root in roots if (source := root._source()[0]) is not None]
     while stack:
         node = stack.pop()
-        if node not in seen:
-            seen.add(node)
+        if node not in behind:
+            behind.add(node)
             stack.extend(edge[0] for edge in node.edges if isinstance(edge[0], Node))
-    return sorted(seen, key=lambda n: n.order)
+    return sorted(behind, key=lambda n: n.order)
 
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
@@ -375,11 +299,11 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
         saved = [bare(a) for a in saved]
     elif out is not None:
         out = result_of(node)
-    gradients = []
+    gradients, arguments = [], Arguments(saved)
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
         if useful is None or edge[0] in useful:
-            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, saved, *saved)
+            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, arguments, *saved)
             gradients.append(rule(*pick(values)))
         else:
             gradients.append(None)
@@ -396,11 +320,7 @@ def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
 
 
 def intact(node: Node) -> list[Any]:
-    """What a node keeps, computed again if it has to be.
-
-    Raises:
-        RuntimeError: the walk has freed it, or it is not what it was.
-    """
+    """What a node keeps, computed again if it has to be; RuntimeError if it was freed, or is not what it was."""
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
@@ -442,16 +362,10 @@ def _is_new(gradient: Array, g: Any) -> bool:
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
     """Sum a gradient over the axes that its input was broadcast along, and give it the input's dtype."""
     if isinstance(gradient, InParts):
-        return gradient if isinstance(target, Node) and _takes_parts(target) else gradient.array()
+        return gradient if isinstance(target, Node) and target.takes_parts() else gradient.array()
     array = bare(gradient)
     if array.shape != shape:
         gradient = sum_to(gradient, shape)
     if array.dtype is not dtype and array.dtype != dtype:
         gradient = cast(gradient, dtype)
     return np.asarray(gradient) if isinstance(gradient, np.generic) else gradient
-
-
-def _takes_parts(node: Node) -> bool:
-    """Whether a gradient may come part by part: nobody else looks at it."""
-    fits = node.op is REGISTRY.get("reshape") or hasattr(node.kernel, "PARTS")
-    return fits and not (node.hooks or any(observer.sees_arrays for observer in watch.observers))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import nullcontext
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ class NumpyBackend:
     on = nullcontext
 
     def __init__(self) -> None:
-        self._kernels: dict[str, tuple[ModuleType, ...]] = {}
+        self._kernels: dict[str, tuple[Any, ...]] = {}
 
     def device_of(self, array: Any) -> Device:
         return _CPU
@@ -43,14 +42,17 @@ class NumpyBackend:
         return lambda: copy
 
     def kernels(self, name: str) -> tuple[Any, ...]:
-        found = self._kernels.get(name)
-        if found is None:
-            compiled = f"{name}_numba"
-            files = [compiled] if name in kernels.COMPILED_NAMES and store.library(compiled) else []
-            files += [name] if name in kernels.NUMPY_NAMES else []
-            modules = (importlib.import_module(f"{__package__}.kernels.{file}") for file in files)
-            found = self._kernels[name] = tuple(modules)
-        return found
+        return self._kernels[name] if name in self._kernels else self._load(name)
+
+    def _load(self, name: str) -> tuple[Any, ...]:
+        compiled = kernels.COMPILED.get(name)
+        files = [compiled] if compiled and store.library(compiled) else []
+        files += [name] if name in kernels.NUMPY_NAMES else []
+        modules = [importlib.import_module(f"{__package__}.kernels.{file}") for file in files]
+        if modules and name in kernels.COMPILED_OF_EACH:
+            modules = [modules[0].KERNELS[name]]
+        self._kernels[name] = tuple(modules)
+        return self._kernels[name]
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.cpu_keep_mask(shape, p)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from .extras import how_to_install
 from .order import CHANNELS_LAST
 
 Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
@@ -85,6 +83,8 @@ class ExtraDType(DType):
         try:
             import ml_dtypes
         except ImportError:
+            from .extras import how_to_install
+
             command = how_to_install("bfloat16", "ml_dtypes")
             raise TypeError(f"{self.name} tensors need the package ml_dtypes: {command}, or use float32") from None
         return _PAIRS if self is float4_e2m1fn_x2 else np.dtype(getattr(ml_dtypes, self.name))
@@ -92,6 +92,8 @@ class ExtraDType(DType):
     @property
     def is_available(self) -> bool:
         """Whether the package is installed."""
+        from importlib.util import find_spec  # here, as few programs ask
+
         return find_spec("ml_dtypes") is not None
 
 

@@ -1,12 +1,7 @@
-"""A gradient that is made where it is used: the next kernel may make it part by part, so that it is never there whole.
-
-``cross_entropy``'s gradient is as large as the logits. Where these came from a linear map, its kernel multiplies each
-part of the gradient while that is in cache (``InParts.slopes_of_linear``); anything else gets an array.
-"""
+"""A gradient that is made where it is used: part by part, so that it may never be there whole."""
 
 from __future__ import annotations
 
-import copy
 from math import prod
 from typing import Any
 
@@ -14,11 +9,14 @@ import numpy as np
 
 from .dtype import Array
 
-Slopes = tuple[Array, Array, Array | None]
+Products = tuple[Array, Array, Array | None]
 
 
 class InParts:
-    """What stands for an array, of which it has shape and dtype; ``array`` makes it.
+    """Stands for a matrix in some shape, of which ``rows`` makes all, and ``products`` one part after the other.
+
+    An op or a kernel with ``takes_parts = True`` gets it as it is; for all others, and where anybody would see the
+    gradient, the walk takes ``array()``.
 
     Attributes:
         base: not None, as of an array that others hold as well.
@@ -29,32 +27,30 @@ class InParts:
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape, self.dtype = shape, dtype
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.shape} to be made>"
-
     def rows(self) -> Array:
-        """The array, as a matrix of its last axis."""
+        """The matrix."""
         raise NotImplementedError
+
+    def products(self, right: Array, left: Array, of_columns: bool) -> Products | None:
+        """g R, gᵀ L and, if ``of_columns``, the sums of the columns of g, the matrix; None where it does not take R and
+        L."""
 
     def array(self) -> Array:
-        """The array."""
+        """The matrix in the gradient's shape."""
         return self.rows().reshape(self.shape)
 
-    def slopes_of_linear(self, weight: Array, x: Array, of_bias: bool) -> Slopes | None:
-        """g W, gᵀ x and, if ``of_bias``, the sums of g's columns, g being ``rows()``; None where that is to be made."""
-        raise NotImplementedError
-
     def reshape(self, size: tuple[int, ...]) -> InParts | Array:
-        """In another shape: still to be made, if the last axis stays as it is."""
+        """In another shape: still in parts, if the last axis stays as it is."""
         if tuple(size[-1:]) != self.shape[-1:] or prod(size) != prod(self.shape):
             return self.array().reshape(size)
-        other = copy.copy(self)
+        from copy import copy  # here, as few programs need it
+
+        other = copy(self)
         other.shape = tuple(size)
         return other
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        made = self.array()
-        return made if dtype is None else made.astype(dtype, copy=False)
+        return self.array() if dtype is None else self.array().astype(dtype, copy=False)
 
     def __add__(self, other: Any) -> Any:
         return self.array() + other

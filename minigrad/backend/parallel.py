@@ -23,7 +23,7 @@ from contextvars import copy_context
 import numpy as np
 
 from . import blas
-from .compiled import crew, store
+from .compiled import store
 
 BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
 SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
@@ -261,6 +261,8 @@ class _Native:
     """The functions of ``compiled/crew.py``, and the state that a crew's threads share there."""
 
     def __init__(self, library: store.Library, helpers: int) -> None:
+        from .compiled import crew  # here, as it is only needed beside compiled loops
+
         place, text = ctypes.c_int64, ctypes.c_char_p
         self.launch = library.function("launch", place, place, place, text, text, place, place, place)
         self.serve = library.function("serve", None, place, place, place)

@@ -32,16 +32,25 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     Args:
         bias: of two matrices: added to each row.
     """
-    size = a.size * b.shape[-1]
-    if type(a) is not np.ndarray:
+    if type(a) is np.ndarray and a.size * b.shape[-1] < SMALL:
+        out = a @ b
+    elif type(a) is not np.ndarray:
         from . import cublas  # which the CPU does without
 
         out = cublas.matmul(a, b)
-    elif size < SMALL:
-        out = a @ b
-    elif size >= LARGE and (shared := _shared(a, b, bias)) is not None:
+    else:
+        return _large(a, b, bias)
+    if bias is not None:
+        out += bias
+    return out
+
+
+def _large(a: Array, b: Array, bias: Array | None) -> Array:
+    """A product on the CPU, by threads that would be OpenBLAS's."""
+    is_large = a.size * b.shape[-1] >= LARGE
+    if is_large and (shared := _shared(a, b, bias)) is not None:
         return shared
-    elif size >= LARGE and _can_cut(a, b):
+    if is_large and _can_cut(a, b):
         out = _cut(a, b)
     else:
         with blas.one_thread() as one, one:
@@ -245,11 +254,18 @@ def slopes_of_linear(g: Array, weight: Array, x: Array, of_bias: bool) -> tuple[
     return dx, dweight, sums[0] if of_bias else None
 
 
+_FEW_ELEMENTS = 1024  # of which NumPy has the sums as soon
 _ADDED = 4096  # rows that are added one after the other, which loses digits
 
 
 def column_sums(x: Array) -> Array:
     """The sums of a matrix's columns; without compiled loops as 1ᵀx, as BLAS is several times faster than NumPy."""
+    if x.size < _FEW_ELEMENTS:
+        return np.add.reduce(x)
+    return _sums_of_columns(x)
+
+
+def _sums_of_columns(x: Array) -> Array:
     if x.nbytes >= 1 << 15 and x.size and _is_float32(x) and x.flags.c_contiguous and store.library():
         from . import products_numba as loops
 

@@ -14,14 +14,13 @@ import os
 import struct
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .compiled import store
 from .device import Device
 from .order import laid_as
-from .splitmix import drawn
 
 FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
@@ -230,7 +229,7 @@ class Generator:
         self._streams.masks = np.random.SFC64(int(seed) % (1 << 64))
 
 
-class Draw(NamedTuple):
+class Draw:
     """A dropout mask that is still to be drawn: kernels on a GPU ask ``is_kept`` (common.cuh) for each element, and no
     mask is in memory. Other code takes the array.
 
@@ -238,14 +237,13 @@ class Draw(NamedTuple):
         bound: an element is kept where its 16 bits reach this. seed: of the bits. xp, on: its library, its device.
     """
 
-    shape: tuple[int, ...]
-    bound: int
-    seed: int
-    xp: Any
-    on: Any
+    def __init__(self, shape: tuple[int, ...], bound: int, seed: int, xp: Any, on: Any) -> None:
+        self.shape, self.bound, self.seed, self.xp, self.on = shape, bound, seed, xp, on
 
     def array(self) -> Any:
         """The mask as bools."""
+        from .splitmix import drawn  # here, as kernels need no array
+
         with self.on:
             if self.bound > 65535:
                 return self.xp.zeros(self.shape, bool)

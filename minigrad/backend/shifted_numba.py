@@ -12,7 +12,7 @@ import numpy as np
 
 from . import blas
 from .compiled.layout import at
-from .compiled.loops import FLOAT32, Flat, Indices, Strided, laid, laid_or_none, loop, scratch
+from .compiled.loops import FLOAT32, Flat, Indices, Strided, laid, loop, scratch
 from .compiled.native import row, sgemm
 from .dtype import Array
 from .window import Ints, Window
@@ -94,7 +94,7 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
     taps = np.ascontiguousarray(weight.reshape(*weight.shape[:2], -1).transpose(2, 0, 1), FLOAT32)
     out = np.empty((n, len(weight), *places), FLOAT32)
     space = (inner * (tall + deep) + outer * tall) * wide
-    tasks, given = n * groups * -(-high // tall), (laid(x), taps, laid_or_none(bias))
+    tasks, given = n * groups * -(-high // tall), (laid(x), taps, laid(bias))
     with blas.one_thread() as one, one:
         convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(space), space, tall)
     return out

@@ -100,6 +100,29 @@ def complementary_error_function(x: Array) -> Array:
     return m.where(m.isnan(x), x, m.where(m.absolute(x) < 0.46875, 1 - _cody_erf(x), far)).astype(dtype)
 
 
+# P, the highest power first: least squares of Φ up to 6, weighted until its largest errors are alike, 3e-8. From there
+# on x P(x²) only grows, and tanh is 1.
+_NORMAL = (1.7562759e-9, -1.3226623e-7, 3.9647726e-6, -5.5306314e-5, -3.259475e-5, 0.036333084, 0.79788494)
+
+
+def normal_share(x: Array) -> Array:
+    """The standard normal distribution's share below x, in the array's dtype.
+
+    In NumPy's float32 it is (1 + tanh(x P(x²))) / 2, which takes a fifth of the time, but where that has lost digits.
+    """
+    if type(x) is not np.ndarray or x.dtype != np.float32:
+        return 0.5 * complementary_error_function(x * -math.sqrt(0.5))
+    square, p = x * x, np.full_like(x, _NORMAL[0])
+    for coefficient in _NORMAL[1:]:
+        p *= square
+        p += coefficient
+    p *= x
+    share: Array = np.asarray(0.5 + 0.5 * np.tanh(p, out=p))
+    low = x < -3
+    share[low] = 0.5 * complementary_error_function(x[low] * -math.sqrt(0.5))
+    return share
+
+
 def scaled_complementary_error_function(x: Array) -> Array:
     """erfcx = e^(x²) erfc(x) on an array, to the last digits of its dtype also where erfc is 0; inf below -27."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)

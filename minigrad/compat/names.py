@@ -304,6 +304,12 @@ class AliasModule(ModuleWithoutFile, _Package):
         return sorted({*others(self.__name__), *theirs})
 
 
+class _OldModule(AliasModule):
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """``viz.embedding(...)``, where a program has imported the module ``minigrad.viz.embedding`` as well."""
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **named)
+
+
 def find(place: str, name: str) -> Any:
     """What a module lacks: another spelling, a no-op, a refusal, or a module below it. Raises MissingName: no table has
     the name."""
@@ -340,7 +346,7 @@ def load(path: str) -> ModuleType:
     """The module that a path, written with "minigrad.", is another spelling of."""
     if new := old_paths.new_path(_path(path)):
         old_paths.note(path, new)
-        return AliasModule(path, (f"={new}",))
+        return _OldModule(path, (f"={new}",))
     if _path(path) not in MODULES:
         return AbsentModule(_path(path))
     sources = MODULES[_path(path)]

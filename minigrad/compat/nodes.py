@@ -12,8 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autograd import graph
-from ..autograd.handle import RemovableHandle
-from ..autograd.hooks import AROUND, check_like, errors, shown
+from ..autograd.hooks import AROUND, RemovableHandle, check_like, errors, shown
 from ..autograd.origin import there
 from ..autograd.tape import Lost, Node, Variable
 from ..autograd.walk import intact, result_of
@@ -86,7 +85,8 @@ def _by_tensor(name: str, place: int) -> Callable[[Node], str]:
 
 
 _PLAIN = """
-    assign_view=torch::autograd::CopySlices broadcast_to=Expand cast=ToCopy cholesky=LinalgCholeskyEx concatenate=Cat
+    assign_view=torch::autograd::CopySlices average=NllLoss broadcast_to=Expand cast=ToCopy
+    cholesky=LinalgCholeskyEx concatenate=Cat
     convolve=Convolution convolve_back=Convolution det=LinalgDet dropout=Mul eigh=LinalgEigh entr=SpecialEntr
     group_norm=NativeGroupNorm ifft=FftC2C imag=Select inverse=LinalgInvEx layer_norm=NativeLayerNorm
     least_squares=LinalgLstsq log1p=Log1P logsigmoid=LogSigmoid lstm=Mul matrix_exp=LinalgMatrixExp modulus=Abs

@@ -23,7 +23,7 @@ translate | inference=translation.translate_and_evaluate settings=translation.tr
     data=translation.translation_data training=translation.train_translator run=translation.translator_run
     loss=translation.translation_loss
 training | settings=training.trainer_settings
-viz | viz.training viz.piano_roll
+viz | viz.training viz.piano_roll viz.embedding viz.logit_lens viz.positional_encoding
 """
 PLACES = {  # longer paths first
     f"{package}.{pair.partition('=')[0].rpartition('.')[2]}": pair.rpartition("=")[2]

@@ -11,7 +11,6 @@ docs/distributed.md.
 from . import functional as functional
 from .collectives import *
 from .group import *
-from .info import *
 from .messages import *
 from .objects import *
 from .work import Work as Work

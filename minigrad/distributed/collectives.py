@@ -18,7 +18,7 @@ from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import xp
 from ..tensor import Tensor
-from .group import ProcessGroup, ReduceOp, is_outside, the_group
+from .group import Group, ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan
 from .work import Done, Work, wait_for
 
@@ -26,7 +26,6 @@ __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "
 __all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
 BARRIER_TAG = 2**20 + 1  # above those of messages
-Group = ProcessGroup | int | None
 Rank = int | None
 Tensors = Sequence[Tensor]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..tensor import Tensor
-from .collectives import Group, Rank, check_tensors, inside, root_of
-from .group import ProcessGroup
+from .collectives import Rank, check_tensors, inside, root_of
+from .group import Group, ProcessGroup
 from .lending import Loan
 from .work import Work
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import mpi
-from .collectives import Group, Rank, barrier, inside, root_of
-from .group import OF_FIRST, ProcessGroup, the_group
+from .collectives import Rank, barrier, inside, root_of
+from .group import OF_FIRST, Group, ProcessGroup, the_group
 from .messages import MOST_TAG, peer_of
 from .work import wait_for
 

@@ -15,20 +15,18 @@ from ..autograd.tracebacks import wrapping
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 from ..ops.half_precision import is_half
+from ..ops.op import bare
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
 Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # beside a tensor
 Maybe = Any  # a dtype or a device, however it is written, or None
+raw = bare  # the array of a tensor; anything else as it is
 
 
 def axis(dim: int, ndim: int) -> int:
-    """An axis as a number from 0, after a check that it exists.
-
-    Raises:
-        IndexError: there is no such axis.
-    """
+    """An axis as a number from 0; IndexError if it does not exist."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim if dim >= 0 else dim + ndim
     if not isinstance(dim, (int, np.integer)):
@@ -66,11 +64,7 @@ def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that shapes broadcast to.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """The shape that shapes broadcast to; RuntimeError if there is none."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -78,17 +72,9 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise RuntimeError(f"tensors of shapes {text} cannot be broadcast to one shape") from None
 
 
-def raw(value: Any) -> Any:
-    """The array of a tensor; anything else as it is."""
-    return value.array if isinstance(value, Variable) else value
-
-
 def operand(other: Any, like: Variable) -> Any:
-    """A second operand: a tensor or a Python scalar; NumPy scalars and arrays are converted.
-
-    Returns:
-        NotImplemented for any other object (Python then raises its TypeError).
-    """
+    """A second operand: a tensor or a Python scalar; NumPy scalars and arrays are converted. NotImplemented for any
+    other object (Python then raises its TypeError)."""
     if isinstance(other, Variable):
         return other
     if isinstance(other, np.generic):
@@ -120,13 +106,8 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
 
 
 def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
-    """An array from nested lists, scalars, tensors and arrays.
-
-    Floats get the default dtype and ints int64; NumPy arrays keep their dtype.
-
-    Raises:
-        ValueError: nested lists of unequal length. TypeError: not numbers.
-    """
+    """An array from nested lists, scalars, tensors and arrays: floats get the default dtype and ints int64; arrays keep
+    their dtype. ValueError for nested lists of unequal length, TypeError for what is no number."""
     from ..backend import for_device
 
     data = raw(data)
@@ -148,8 +129,8 @@ def _unequal(data: Any, depth: int = 0) -> str:
     lengths = [len(part) if isinstance(part, (list, tuple)) else None for part in data]
     other = next((n for n in lengths if n != lengths[0]), lengths[0])
     if other != lengths[0]:
-        found = ["a number" if n is None else f"a list of length {n}" for n in (lengths[0], other)]
-        return f"at dim {depth + 1} there are {found[0]} and {found[1]}"
+        kinds = ["a number" if n is None else f"a list of length {n}" for n in (lengths[0], other)]
+        return f"at dim {depth + 1} there are {kinds[0]} and {kinds[1]}"
     parts = (_unequal(part, depth + 1) for part in data if isinstance(part, (list, tuple)))
     return next((text for text in parts if text), "") or (f"those at dim {depth} differ" if depth == 0 else "")
 
@@ -185,11 +166,8 @@ def _from_python(data: Any, dtype: Any) -> Any:
 
 
 def _wrapped(data: Any, kind: Any) -> Any:
-    """Integers beyond the range of their dtype, as in PyTorch: negative ones become unsigned modulo 2ⁿ.
-
-    Raises:
-        RuntimeError: any other such integer.
-    """
+    """Integers beyond the range of their dtype, as in PyTorch: negative ones become unsigned modulo 2ⁿ, others are a
+    RuntimeError."""
     limits = np.iinfo(kind)
     array = np.array(data, dtype=object)
     for number in array.flat:
@@ -234,10 +212,8 @@ def ordered(function: Function) -> Function:
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does.
-
-    The result has no axes either, but for ``gather``'s, which has the shape of its index.
-    """
+    """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does. The result
+    has no axes, but for ``gather``'s, which has the shape of its index."""
     shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)
@@ -264,11 +240,7 @@ def _scalar(result: Any) -> Any:
 
 
 def index_tensor(index: Any, like: Any, name: str) -> Any:
-    """An index of integers as a Tensor on the device of ``like``.
-
-    Raises:
-        RuntimeError: another dtype, or another device.
-    """
+    """An index of integers as a Tensor on the device of ``like``; RuntimeError for another dtype or device."""
     if not isinstance(index, Variable):
         index = wrap(index if is_array(index) else xp(like).asarray(np.asarray(index)))
     if index.array.dtype.kind not in "iu":
@@ -297,11 +269,8 @@ def rounded_once(*, of_products: bool) -> Callable[[Function], Function]: ...
 
 
 def rounded_once(function: Any = None, /, *, of_products: bool = False) -> Any:
-    """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would.
-
-    Args:
-        of_products: on a GPU, each op rounds after all: products of matrices are faster in 16 bits there.
-    """
+    """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would. On a
+    GPU, each op of one ``of_products`` rounds after all: products of matrices are faster in 16 bits there."""
     if function is None:
         return lambda function: _rounding(function, of_products)
     return _rounding(function, of_products)

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, of
 from ..backend import dtype as dt
+from ..backend.deferred import Deferred
 from ..backend.order import prefers_channels_last
-from ..ops.device import moved
-from ..ops.elementwise import cast
+from ..ops.elementwise import cast, moved
 from ..tensor import Tensor
-from . import typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, method, named
+
+if TYPE_CHECKING:
+    from . import typed
+else:
+    typed = Deferred("minigrad.functions.typed")
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
     """(dtype, device, non_blocking, copy) of the arguments of ``to``. Raises TypeError if one is not in its place."""
     first, flags = args[0] if args else None, args[1:]
+    names_device = isinstance(first, str) and first.partition(":")[0] not in dt._NAMED
     if isinstance(first, Variable):
         dtype, device = dt.of(first.array), of(first.array).device_of(first.array)
-    elif first is not None and first.__class__ not in (Device, int) and not _names_device(first):
+    elif first is not None and first.__class__ not in (Device, int) and not names_device:
         dtype = first
     else:
         device = device if first is None else first
@@ -56,11 +61,12 @@ def to(
         dtype, device, _, copy = target_of(args if tensor is None else (tensor, *args), dtype, device, copy)
     out: Any = input
     here = of(input.array).device_of(input.array)
-    if device is not None and not _includes(Device(device), here):
-        out = apply(moved, (out, Device(device), here))
+    place = here if device is None else Device(device)
+    if place != here and (place.index is not None or place.type != here.type):  # "cuda" without a number is any GPU
+        out = apply(moved, (out, place, here))
     if dtype is not None and (kind := dt.as_dtype(dtype).numpy) != out.array.dtype:
-        if dt.is_kept(kind) and (place := of(out.array).device_type) != "cpu":
-            raise dt.of_numpy(kind).refused_on(place)
+        if dt.is_kept(kind) and of(out.array).device_type != "cpu":
+            raise dt.of_numpy(kind).refused_on(of(out.array).device_type)
         out = apply(cast, (out if dt.has_gradient(kind) else out.detach(), kind))
     out = out.clone() if copy and out is input else out
     if memory_format in (None, dt.preserve_format):
@@ -87,15 +93,6 @@ def __dlpack_device__(input: Tensor) -> tuple[int, int]:
     """Its device, in DLPack's numbers."""
     device: tuple[int, int] = input.array.__dlpack_device__()
     return device
-
-
-def _names_device(text: Any) -> bool:
-    return isinstance(text, str) and text.partition(":")[0] not in dt._NAMED
-
-
-def _includes(device: Device, other: Device) -> bool:
-    """Whether two devices are one; "cuda" without a number is any GPU."""
-    return device == other or (device.index is None and device.type == other.type)
 
 
 @method

@@ -48,11 +48,6 @@ def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
         return make(backend.xp)
 
 
-def _is_meta(device: Maybe) -> bool:
-    place = _device(device)
-    return place is not None and place.type == "meta"
-
-
 def _unset(shape: tuple[int, ...], dtype: Any) -> Any:
     """Elements for the device "meta", which takes none of them: zeros that share one."""
     return np.broadcast_to(np.zeros((), dtype), shape)
@@ -92,7 +87,7 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         **options: Any,
     ) -> Tensor:
-        if draws and _is_meta(device):
+        if draws and (place := _device(device)) is not None and place.type == "meta":
             options["generator"] = NoDraw()
         if places:
             options["device"] = device
@@ -261,36 +256,17 @@ def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, r
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-@function
-def from_file(
-    filename: Any,
-    shared: bool | None = None,
-    size: int = 0,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+@creating
+def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Maybe) -> Any:
     """A vector of ``size`` elements in the memory of a mapped file; changes go to the file if ``shared``."""
     kind = dt.as_dtype(dtype or dt.get_default_dtype())
-    storage = UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize)
-    return tensor_on(storage.shown(kind, 0, (size,), None), device, requires_grad)
+    return UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize).shown(kind, 0, (size,), None)
 
 
-@function
-def scalar_tensor(
-    s: Any,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+@creating
+def scalar_tensor(s: Any, *, dtype: Maybe) -> Any:
     """A number as a tensor without axes, by default of the default dtype."""
-    return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
+    return np.full((), raw(s), float_dtype(dtype))
 
 
 def _of_shape(name: str, doc: str) -> Callable[..., Tensor]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -36,8 +36,8 @@ from .spelling import spelled
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Places(NamedTuple):
-    """Where the name of a function appears.
+class Places:
+    """Where the name of a function appears. (As a NamedTuple it would take a hundredth of ``import minigrad``.)
 
     Attributes:
         free: ``minigrad.name``.
@@ -46,10 +46,10 @@ class Places(NamedTuple):
         in_place: builds ``Tensor.name_`` from the function; None for no such method.
     """
 
-    free: bool = True
-    method: bool = False
-    attribute: bool = False
-    in_place: Change | None = None
+    def __init__(
+        self, free: bool = True, method: bool = False, attribute: bool = False, in_place: Change | None = None
+    ) -> None:
+        self.free, self.method, self.attribute, self.in_place = free, method, attribute, in_place
 
 
 def function(definition: Function) -> Function:
@@ -68,11 +68,8 @@ def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[F
 
 
 def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:
-    """Define a method of Tensor that is, if ``free``, a free function as well.
-
-    Args:
-        in_place: True for a method ``name_`` as well, or the function that builds it.
-    """
+    """Define a method of Tensor that is, if ``free``, a free function as well. ``in_place``: True for a method
+    ``name_`` as well, or the function that builds it."""
     places = Places(free, method=True, in_place=_change(in_place, changing))
     if definition is not None:
         return _placed(definition, places)
@@ -88,7 +85,7 @@ def attached(definition: Function) -> Function:
 def attribute(definition: Function) -> Function:
     """Define a property of Tensor, which may be a free function as well."""
     places = getattr(definition, "places", Places(free=False))
-    definition.places = places._replace(attribute=True)  # type: ignore[attr-defined]
+    definition.places = Places(places.free, places.method, True, places.in_place)  # type: ignore[attr-defined]
     return definition
 
 
@@ -107,11 +104,8 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
 
 
 def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dict[str, Any]:
-    """The free functions of modules; their methods go into Methods.
-
-    Args:
-        beside: names that belong to other modules, from which these import them.
-    """
+    """The free functions of modules; their methods go into Methods. Names ``beside`` belong to other modules, from
+    which these import them."""
     free = {}
     for family in families:
         for name, function, places in public(family):
@@ -120,17 +114,12 @@ def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dic
             if places.free:
                 free[name] = function
             if places.method:
-                setattr(Methods, name, _bare(function))
+                setattr(Methods, name, getattr(function, "bare", function))  # a method has nothing to spell
             if places.attribute:
                 setattr(Methods, name, _property(name, function))
             if places.in_place is not None:
                 setattr(Methods, f"{name}_", places.in_place(function))
     return free
-
-
-def _bare(function: Any) -> Any:
-    """The function of an op of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
-    return getattr(function, "bare", function)
 
 
 def _property(name: str, function: Any) -> property:
@@ -211,11 +200,8 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two num
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands in the form that ops take.
-
-    Raises:
-        TypeError: the second is neither a tensor nor a number, or none is a tensor (but in arithmetic).
-    """
+    """Two operands in the form that ops take; TypeError for what is neither a tensor nor a number, and where none is a
+    tensor (but in arithmetic)."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):

@@ -115,20 +115,16 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
                 f"index {part} is out of bounds for dimension {place} with size {input.array.shape[place]}"
             )
         if _is_mask(part) and part.shape != input.array.shape[place : place + part.ndim]:
-            raise _other_mask(part.shape, input.array.shape, place)
+            lengths = zip(part.shape, input.array.shape[place:], strict=False)
+            i = next(i for i, (a, b) in enumerate(lengths) if a != b)
+            raise IndexError(
+                f"getitem: The shape of the mask {list(part.shape)} at index {i} does not match the shape of the "
+                f"indexed tensor {list(input.array.shape)} at index {place + i}"
+            )
         if isinstance(part, slice) and part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero: reverse an axis with .flip()")
         step = part.ndim if _is_mask(part) else 1
         place, after = place + step, after - step
-
-
-def _other_mask(mask: tuple[int, ...], shape: tuple[int, ...], place: int) -> IndexError:
-    """The error for a mask of another shape than the axes that it stands for, the first of them ``place``."""
-    i = next(i for i, n in enumerate(mask) if n != shape[place + i])
-    return IndexError(
-        f"getitem: The shape of the mask {list(mask)} at index {i} does not match the shape of the indexed tensor "
-        f"{list(shape)} at index {place + i}"
-    )
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
@@ -166,20 +162,14 @@ def getitem(input: Tensor, key: Any) -> Tensor:
         if not _PLAIN.issuperset(map(type, index)):
             if (steps := _in_two_steps(index)) is not None:
                 input, index = apply(i.getitem, (input, steps[0])), steps[1]
-            index = _kept(index, input)
+            if input._needs:  # copies, for the gradient rule to keep: the program may change the arrays
+                index = tuple(p.copy() if is_array(p) else p for p in index)
         return apply(i.getitem, (input, index))
     except Exception as error:
         if met(key, error=error):
             return input[key]
         shorten(error)
         raise
-
-
-def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
-    """The index for a gradient rule to keep, with copies of arrays, as the program may change them."""
-    if not input._needs:
-        return index
-    return tuple(p.copy() if is_array(p) else p for p in index)
 
 
 @border

@@ -14,31 +14,27 @@ from ..backend.dtype import NUMBERS
 from ..backend.storage import UntypedStorage, owner
 from ..ops import elementwise as e
 from ..ops.joining import place_in_memory
+from ..ops.op import Op
 from ..tensor import Tensor
 from .arguments import operand, sizes
 from .creation import tensor
-from .define import function, method
+from .define import function, method, named
 from .spelling import factors_first
 
 
-@method(free=False)
-@factors_first
-def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """In place: input + alpha · other."""
-    if at_once(input, e.add, (other,), alpha):
-        return input
-    return mutate(input, e.add, (input, operand(other if alpha == 1 else other * alpha, input)))
+def _with_factor(op: Op, doc: str) -> Callable[..., Tensor]:
+    """The method that adds or subtracts a multiple."""
+
+    def change(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+        if at_once(input, op, (other,), alpha):
+            return input
+        return mutate(input, op, (input, operand(other if alpha == 1 else other * alpha, input)))
+
+    return method(free=False)(factors_first(named(change, f"{op.name}_", doc)))
 
 
-@method(free=False)
-@factors_first
-def sub_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """In place: input - alpha · other."""
-    if at_once(input, e.sub, (other,), alpha):
-        return input
-    return mutate(input, e.sub, (input, operand(other if alpha == 1 else other * alpha, input)))
-
-
+add_ = _with_factor(e.add, "In place: input + alpha · other.")
+sub_ = _with_factor(e.sub, "In place: input - alpha · other.")
 subtract_ = sub_
 
 

@@ -96,10 +96,8 @@ from minigrad.functions.conversion import detach as detach
 from minigrad.functions.creation import as_tensor as as_tensor
 from minigrad.functions.creation import asarray as asarray
 from minigrad.functions.creation import empty_permuted as empty_permuted
-from minigrad.functions.creation import from_file as from_file
 from minigrad.functions.creation import from_numpy as from_numpy
 from minigrad.functions.creation import frombuffer as frombuffer
-from minigrad.functions.creation import scalar_tensor as scalar_tensor
 from minigrad.functions.creation import tensor as tensor
 from minigrad.functions.indexing import argsort as argsort
 from minigrad.functions.indexing import argwhere as argwhere
@@ -1176,6 +1174,19 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
 
+def from_file(
+    filename: Any,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A vector of ``size`` elements in the memory of a mapped file; changes go to the file if ``shared``."""
+
 def full(
     size: Any,
     fill_value: Any,
@@ -1511,6 +1522,17 @@ def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def rsqrt(input: Tensor) -> Tensor:
     """1 / √x, elementwise."""
+
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A number as a tensor without axes, by default of the default dtype."""
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""

@@ -106,11 +106,8 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 
 
 def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
-    """A sum, or difference, of which the second operand is multiplied by ``alpha``.
-
-    Raises:
-        RuntimeError: a factor with a point, of two integers.
-    """
+    """A sum, or difference, of which the second operand is multiplied by ``alpha``; RuntimeError for a factor with a
+    point, of two integers."""
     if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return apply(op, (left, right)) if alpha == 1 else _weighted_sum(op, left, right, alpha)
@@ -407,11 +404,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 @method(in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
-    return pow(*(_wide(v) if hasattr(v, "array") else v for v in (input, exponent)))
-
-
-def _wide(x: Tensor) -> Tensor:
-    return x.to(complex128 if x.is_complex() else float64)
+    pair = (input, exponent)
+    return pow(*(v.to(complex128 if v.is_complex() else float64) if hasattr(v, "array") else v for v in pair))
 
 
 @method(in_place=True)

@@ -103,7 +103,7 @@ def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
     """A function from one element to its text, and the width to which it fills texts."""
     if values.dtype.kind == "c":
         (real, left), (imag, right) = _formatter(values.real), _formatter(values.imag)
-        return lambda v: real(v.real) + _signed(imag(v.imag).lstrip()), left + right + 1
+        return lambda v: f"{real(v.real)}{'' if (i := imag(v.imag).lstrip())[0] in '+-' else '+'}{i}j", left + right + 1
     if dt.kind_of(values) != "f":
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width), width
@@ -113,25 +113,14 @@ def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
     return lambda v: text(v).rjust(width), width
 
 
-def _signed(imaginary: str) -> str:
-    """ "+2.j" or "-2.j" """
-    return imaginary + "j" if imaginary[0] in "+-" else f"+{imaginary}j"
-
-
 def _float_text(finite: np.ndarray[Any, Any]) -> Any:
     """PyTorch's choice between "1.", "1.5000" and "1.5000e+10", by the range of the values."""
-    if finite.size == 0:
+    top, bottom = float(finite.max(initial=0)), float(finite.min(initial=math.inf))
+    whole, wide = bool((finite == np.ceil(finite)).all()), top / bottom > 1000 or top > 1e8
+    scientific = wide or (bottom < 1e-4 and not whole) if options.sci_mode is None else options.sci_mode
+    if whole and (not finite.size or (not scientific and options.sci_mode is None)):
         return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
-    top, bottom = float(finite.max()), float(finite.min())
-    if options.sci_mode is not None:
-        return lambda v: f"{v:.{options.precision}{'e' if options.sci_mode else 'f'}}"
-    if bool((finite == np.ceil(finite)).all()):
-        if top / bottom > 1000 or top > 1e8:
-            return lambda v: f"{v:.{options.precision}e}"
-        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
-    if top / bottom > 1000 or top > 1e8 or bottom < 1e-4:
-        return lambda v: f"{v:.{options.precision}e}"
-    return lambda v: f"{v:.{options.precision}f}"
+    return lambda v: f"{v:.{options.precision}{'e' if scientific else 'f'}}"
 
 
 def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, summarise: bool) -> str:

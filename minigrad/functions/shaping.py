@@ -39,12 +39,9 @@ def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     """A shape without -1 that the elements fit."""
-    size, known = input.array.size, 1
-    if prod(shape) == size and -1 not in shape:
+    size, known, unknown = input.array.size, prod(n for n in shape if n != -1), shape.count(-1)
+    if known == size and not unknown:
         return shape
-    for n in shape:
-        known *= n if n != -1 else 1
-    unknown = shape.count(-1)
     if unknown == 1 and known and size % known == 0:
         return tuple(size // known if n == -1 else n for n in shape)
     if unknown or known != size:

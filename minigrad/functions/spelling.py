@@ -83,12 +83,9 @@ def _parameters(function: Callable[..., Any]) -> Collection[str]:
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
-    """Write results to the tensors of ``out=``, which take the results' shapes.
-
-    Raises:
-        RuntimeError: a tensor of ``out`` has elements that share memory, requires a gradient, has a dtype that the
-            result cannot be cast to, or would have to change its shape and is an argument, too.
-    """
+    """Write results to the tensors of ``out=``, which take the results' shapes. RuntimeError for one whose elements
+    share memory, that requires a gradient, has a dtype that the result cannot be cast to, or would have to change its
+    shape and is an argument, too."""
     if isinstance(result, tuple):
         parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)

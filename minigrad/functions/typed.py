@@ -10,6 +10,7 @@ from ..autograd.tape import Variable
 from ..backend import Device, of
 from ..backend import device as devices
 from ..backend import dtype as dt
+from ..backend.size import Size
 from .creation import empty, tensor
 from .define import Places, function
 
@@ -31,7 +32,7 @@ class TensorType(type):
             raise RuntimeError(
                 f"legacy constructor expects device type: {cls.device_type} but device type: {where.type} was passed"
             )
-        if len(data) == 1 and not isinstance(data[0], int) and not _is_size(data[0]):
+        if len(data) == 1 and not isinstance(data[0], (int, Size)):
             return tensor(data[0], dtype=cls.dtype, device=where)
         return empty(*(data or (0,)), dtype=cls.dtype, device=where)
 
@@ -46,10 +47,6 @@ class TensorType(type):
 
     def __str__(cls) -> str:
         return f"{cls.__module__}.{cls.__name__}"
-
-
-def _is_size(data: Any) -> bool:
-    return type(data).__name__ == "Size" and isinstance(data, tuple)
 
 
 _NAMES = {

@@ -1,4 +1,4 @@
-"""Activations: GELU, which has a kernel, and those that few programs use (others are in ``elementwise``)."""
+"""Activations: GELU, which has a kernel, and those that few programs use (others are in ``elementwise``); dropout."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 
 from ..backend import xp
 from ..backend.dtype import Array
+from ..backend.random import Draw
+from ..backend.special import normal_share
 from .elementwise import abs as absolute
-from .elementwise import erfc, exp, sigmoid, softplus, tanh, tanh_slope, where
-from .op import op
+from .elementwise import erfc, exp, only, relu, sigmoid, softplus, tanh, tanh_slope, where
+from .op import bare, op
 
 
 @op(
@@ -25,7 +27,7 @@ def _normal_cdf(x: Array, approximate: str) -> Array:
     """Φ(x), or (1 + tanh u) / 2 with u = √(2/π) (x + 0.044715 x³)."""
     if approximate == "tanh":
         return sigmoid(_twice_inner(x))
-    return 0.5 * erfc(x * -math.sqrt(0.5))
+    return normal_share(x) if x is bare(x) else 0.5 * erfc(x * -math.sqrt(0.5))
 
 
 def _twice_inner(x: Array) -> Array:
@@ -46,7 +48,9 @@ _ROOT = math.sqrt(2 / math.pi)
 
 @op(
     "dx = g · scale · α · input_scale · exp(input_scale · x) where x ≤ 0, else g · scale",
-    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale,
+    x=lambda g, x, alpha, scale, input_scale: (
+        g * where(x <= 0, alpha * input_scale * exp(where(x < 0, x, 0.0) * input_scale), 1.0) * scale
+    ),
     promote="float",
 )
 def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
@@ -55,23 +59,14 @@ def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
     return m.where(x > 0, x * scale, (alpha * scale) * m.expm1(m.minimum(x, 0) * input_scale))
 
 
-def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
-    """``slope`` · exp(input_scale · x) for x <= 0, else 1."""
-    return where(x <= 0, slope * exp(where(x < 0, x, 0.0) * input_scale), 1.0)
-
-
 @op(
     "dx = g (tanh s + x σ(x) / cosh² s), s = ln(1 + eˣ)",
-    x=lambda g, x: g * _mish_slope(x, softplus(x, 1.0, math.inf)),
+    x=lambda g, x: g * (tanh(s := softplus(x, 1.0, math.inf)) + x * sigmoid(x) * tanh_slope(s)),
     promote="float",
 )
 def mish(x: Array) -> Array:
     """x tanh ln(1 + eˣ) (Misra 2019)"""
     return x * tanh(softplus(x, 1.0, math.inf))
-
-
-def _mish_slope(x: Array, s: Array) -> Array:
-    return tanh(s) + x * sigmoid(x) * tanh_slope(s)
 
 
 @op("dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
@@ -127,3 +122,20 @@ def threshold(x: Array, threshold: float, value: float) -> Array:
 def prelu(x: Array, weight: Array) -> Array:
     """x for x > 0, else weight · x (He et al. 2015)"""
     return xp(x).where(x > 0, x, weight * x)
+
+
+# Dropout. The draw is an argument: the same mask gives the same result, in every order -----------------------
+
+
+@op("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))
+def dropout(x: Array, keep: Array, scale: float) -> Array:
+    """x · scale where ``keep`` is True, elsewhere 0 with the sign of x; scale = 1/(1 - p) (Srivastava et al. 2014)"""
+    m, kept = xp(x), keep.array() if isinstance(keep, Draw) else keep
+    zero = x.dtype.type(0) if x.dtype.kind == "c" else m.copysign(x.dtype.type(0), x)
+    return m.where(kept, x * x.dtype.type(scale), zero)
+
+
+@op("dx = 0 where y = 0, else g · scale", x=lambda g, out, scale: only(g, out != 0) * scale)
+def relu_dropout(x: Array, keep: Array, scale: float) -> Array:
+    """dropout(max(x, 0)): its gradient needs neither the mask nor what was dropped"""
+    return dropout(relu(x), keep, scale)

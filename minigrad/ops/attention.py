@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from ..backend import xp
 from ..backend.dtype import Array
-from .dropout import dropout
+from .activation import dropout
 from .elementwise import where
 from .linear import matmul
-from .op import bare, op
+from .op import Arguments, bare, op
 from .reduction import sum as sum_over
 from .shape import transpose
 from .softmax import softmax
@@ -18,14 +15,14 @@ from .softmax import softmax
 
 @op(
     "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
-    query=lambda g, out, key, scale, arguments: matmul(_score_slope(g, out, arguments), key) * scale,
+    query=lambda g, out, key, scale, arguments: matmul(arguments.once(_score_slope, g, out), key) * scale,
     key=lambda g, out, query, scale, arguments: matmul(
-        transpose(_score_slope(g, out, arguments), -1, -2), query * scale
+        transpose(arguments.once(_score_slope, g, out), -1, -2), query * scale
     ),
-    value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
+    value=lambda g, keep, dropout_p, arguments: matmul(
+        transpose(dropped(arguments.once(_weights), keep, dropout_p), -1, -2), g
     ),
-    mask=lambda g, out, arguments: _score_slope(g, out, arguments),
+    mask=lambda g, out, arguments: arguments.once(_score_slope, g, out),
 )
 def scaled_dot_product_attention(
     query: Array,
@@ -43,7 +40,9 @@ def scaled_dot_product_attention(
     (B, H, T, S)) is True where attention is allowed; a float mask is added. ``keep`` is dropout's draw over
     (B, H, T, S). A query that may attend to nothing gets zeros.
     """
-    return matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
+    out = matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
+    by_rows = transpose(out, 1, 2)  # the layer that follows wants it as (B, T, H, Dv) in memory
+    return transpose(xp(out).ascontiguousarray(by_rows), 1, 2)
 
 
 def attention_weights(query: Array, key: Array, mask: Array, is_causal: bool, scale: float) -> Array:
@@ -71,8 +70,13 @@ def dropped(x: Array, keep: Array, dropout_p: float) -> Array:
     return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
 
 
-def _score_slope(g: Array, out: Array, arguments: Sequence[Any]) -> Array:
+def _weights(arguments: Arguments) -> Array:
+    query, key, _, mask, _, is_causal, scale, _ = arguments
+    return attention_weights(query, key, mask, is_causal, scale)
+
+
+def _score_slope(g: Array, out: Array, arguments: Arguments) -> Array:
     """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
-    query, key, value, mask, keep, is_causal, scale, dropout_p = arguments
+    _, _, value, _, keep, _, _, dropout_p = arguments
     slope = dropped(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
-    return attention_weights(query, key, mask, is_causal, scale) * (slope - sum_over(g * out, -1, True))
+    return arguments.once(_weights) * (slope - sum_over(g * out, -1, True))

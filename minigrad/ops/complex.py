@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from . import cumulative, device, elementwise, indexing, joining, reduction, shape
+from . import cumulative, elementwise, indexing, joining, reduction, shape
 from .elementwise import only, where, zeros_of
 from .op import Op, Rule, op
 
@@ -72,7 +72,9 @@ def modulus(x: Array) -> Array:
     return xp(x).absolute(x)
 
 
-@op("dx = (g − y Re(g ȳ)) / |x|, 0 at 0", x=lambda g, x, out: _across(g, out) / _length(x))
+@op(
+    "dx = (g − y Re(g ȳ)) / |x|, 0 at 0", x=lambda g, x, out: only(g - out * real(g * conj(out)), out != 0) / _length(x)
+)
 def phase(x: Array) -> Array:
     """x / |x|, 0 at 0"""
     return x / _length(x)
@@ -82,11 +84,6 @@ def _length(x: Array) -> Array:
     """|x|, and 1 in place of 0."""
     size = modulus(x)
     return where(size == 0, 1.0, size)
-
-
-def _across(g: Array, y: Array) -> Array:
-    """The part of g at a right angle to y, of length 1 or 0; 0 where y is."""
-    return only(g - y * real(g * conj(y)), y != 0)
 
 
 @op("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
@@ -119,7 +116,7 @@ _THEMSELVES = (
     *(indexing.getitem, indexing.put_back, indexing.put, indexing.assign_view, indexing.masked_fill),
     *(indexing.index_select, indexing.index_add, indexing.gather, indexing.scatter, indexing.scatter_add),
     *(indexing.scatter_add_rows, indexing.embedding, indexing.nonzero),
-    *(view_as_real, real, imag, conj, modulus, phase, angle, device.moved),
+    *(view_as_real, real, imag, conj, modulus, phase, angle, elementwise.moved),
 )
 IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: modulus, elementwise.sign: phase}
 
@@ -137,7 +134,7 @@ def _conjugating(op: Op) -> Op:
     """A copy of an op whose rules R are conj(R(conj(g))); it has no kernel, as those are for real numbers."""
     copy = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)
     copy.kernel, copy.differentiable = "", op.differentiable
-    copy.rules = {name: (_adjoint(rule), wanted) for name, (rule, wanted) in op.rules.items()}
+    copy.rules = {name: (_adjoint(rule), takes) for name, (rule, takes) in op.rules.items()}
     copy.formulas = {name: f"{text}, of ḡ and conjugated" for name, text in op.formulas.items()}
     return copy
 

@@ -1,9 +1,8 @@
 """Convolution. A window is unrolled into columns, so that it becomes one product of matrices.
 
-Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` says where the kernel goes;
-``columns`` takes out what it meets there and ``overlay`` adds it back: each is the other's gradient. The
-products ``convolve``, ``convolve_back`` (the transposed convolution) and ``convolve_weight`` are each
-other's, too.
+Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` says where the kernel goes; ``columns`` takes
+out what it meets there and ``overlay`` adds it back: each is the other's gradient. The products ``convolve``,
+``convolve_back`` (the transposed convolution) and ``convolve_weight`` are each other's, too.
 """
 
 from __future__ import annotations

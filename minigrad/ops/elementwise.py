@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Device, for_device, holds, of, where_holds, xp
 from ..backend import dtype as dt
-from ..backend import holds, of, where_holds, xp
 from ..backend.dtype import Array
 from ..backend.order import in_order, memory_order
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
@@ -451,14 +451,15 @@ def sigmoid(x: Array) -> Array:
     return near if type(far) is np.ndarray and not far.any() else m.where(far, m.exp(x), near)
 
 
-@op("dx = g σ(x) (1 + x σ(−x))", x=lambda g, x: g * _silu_slope(x), promote="float", holomorphic=True)
+@op(
+    "dx = g σ(x) (1 + x σ(−x))",
+    x=lambda g, x: g * (sigmoid(x) * (1 + x * sigmoid(-x))),
+    promote="float",
+    holomorphic=True,
+)
 def silu(x: Array) -> Array:
     """x σ(x) (Elfwing et al. 2017, "swish")"""
     return x * sigmoid(x)
-
-
-def _silu_slope(x: Array) -> Array:
-    return sigmoid(x) * (1 + x * sigmoid(-x))
 
 
 @op(
@@ -567,7 +568,7 @@ def _shared(g: Array, a: Array, b: Array) -> Array:
 
 @op(
     "dx = g where min ≤ x ≤ max, else 0; dmin = g where x < min < max, else 0; dmax = g where max < x or min, else 0",
-    x=lambda g, x, min, max: only(g, _inside(x, min, max)),
+    x=lambda g, x, min, max: only(g, (True if min is None else x >= min) & (True if max is None else x <= max)),
     min=lambda g, x, min, max: only(g, (x < min) if max is None else (x < min) & (min < max)),
     max=lambda g, x, min, max: only(g, (x > max) if min is None else (x > max) | (max < min)),
     promote="same",
@@ -578,12 +579,6 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
     if min is not None:
         x = m.maximum(x, min)
     return x if max is None else m.minimum(x, max)
-
-
-def _inside(x: Array, low: Array, high: Array) -> Array:
-    """Whether low <= x <= high, a missing bound being none."""
-    above = True if low is None else x >= low
-    return above if high is None else (x <= high) & above
 
 
 @op(
@@ -762,6 +757,13 @@ def cast(x: Array, dtype: Any) -> Array:
     to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiuV"
     x = x.real if to_real else x
     return dt.converted(x, dtype) if dt.is_kept(np.dtype(dtype)) else x.astype(dtype)
+
+
+@op("dx = g on the device of x", x=lambda g, device, source: moved(g, source, device))
+def moved(x: Array, device: Device, source: Device) -> Array:
+    """The same values on another device"""
+    here, target = of(x), for_device(device)
+    return target.asarray(x if here is target else here.to_numpy(x), device)
 
 
 def wide(x: Array) -> Array:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import of
-from . import device, elementwise, indexing, joining, linear
+from . import elementwise, indexing, joining, linear
 from .op import Op, Traced
 
-_MOVING = frozenset((elementwise.cast, elementwise.clone, device.moved, joining.as_strided))
+_MOVING = frozenset((elementwise.cast, elementwise.clone, elementwise.moved, joining.as_strided))
 _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementwise.le, elementwise.gt, elementwise.ge))
 _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}

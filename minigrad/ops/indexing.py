@@ -113,8 +113,8 @@ def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: i
 
 
 def _view_of(x: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
-    seen = view(x, *args)
-    return seen[slot] if isinstance(seen, tuple) else seen
+    part = view(x, *args)
+    return part[slot] if isinstance(part, tuple) else part
 
 
 @op("dx = zeros with g added at index along dim", x=lambda g, shape, dim, index: _spread_out(g, shape, dim, index))
@@ -282,9 +282,8 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
 def _smallest(key: Array, k: int) -> Array:
     """Indices of the k smallest along the last axis, in any order.
 
-    A long axis is read once for the least of each group of ``parts``: the k smallest are in the k groups that
-    have the smallest least (or are equal to what is found there). There are about as many groups as elements
-    in k groups.
+    A long axis is read once for the least of each group of ``parts``: the k smallest are in the k groups that have the
+    smallest least (or are equal to what is found there). There are about as many groups as elements in k groups.
     """
     m, parts = xp(key), isqrt(key.shape[-1] // k)
     groups = key.shape[-1] // parts

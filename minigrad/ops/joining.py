@@ -47,15 +47,13 @@ def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
     return getitem(g, (*lead, slice(start, start + lengths[index])))
 
 
-@op("dx = g without its margins", x=lambda g, widths: _inner(g, widths))
+@op(
+    "dx = g without its margins",
+    x=lambda g, widths: getitem(g, tuple(slice(b, n - a) for (b, a), n in zip(widths, g.shape, strict=True))),
+)
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Array:
     """x with (before, after) elements of a constant added on each axis"""
     return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
-
-
-def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
-
-    return getitem(g, tuple(slice(b, n - a) for (b, a), n in zip(widths, g.shape, strict=True)))
 
 
 @op("dx = the gᵢ one after another", x=lambda g, dim: _rejoined(g, dim, False), view=True)
@@ -78,19 +76,16 @@ def unbind(x: Array, dim: int) -> tuple[Array, ...]:
 def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
     """Pieces as one array: ``stack`` along a new axis, or ``concatenate``. Where they lie side by side in one
     memory already, as the three gradients of attention do, it is a view of that."""
-    if pieces and not isinstance(pieces[0], Traced) and _alike(pieces):
+    if (
+        pieces
+        and not isinstance(first := pieces[0], Traced)
+        and first.base is not None
+        and all(p.base is first.base and p.shape == first.shape and p.strides == first.strides for p in pieces)
+    ):
         whole = _as_view(pieces, dim % (pieces[0].ndim + new_axis), new_axis)
         if whole is not None:
             return whole
     return stack(dim, *pieces) if new_axis else concatenate(dim, *pieces)
-
-
-def _alike(pieces: tuple[Array, ...]) -> bool:
-    """Whether arrays are views of one memory, with the same shape and strides."""
-    a = pieces[0]
-    return a.base is not None and all(
-        p.base is a.base and p.shape == a.shape and p.strides == a.strides for p in pieces
-    )
 
 
 def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None:
@@ -111,15 +106,10 @@ def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None
     return whole if whole.flags.c_contiguous else None
 
 
-@op("dxᵢ = slice i of g", xs=lambda g, dim, which: _slice_at(g, dim, which))
+@op("dxᵢ = slice i of g", xs=lambda g, dim, which: getitem(g, (*(slice(None),) * (dim % len(g.shape)), which, ...)))
 def stack(dim: int, *xs: Array) -> Array:
     """Arrays of one shape side by side along a new axis"""
     return in_order(xp(xs[0]).stack(xs, axis=dim))
-
-
-def _slice_at(g: Array, dim: int, index: int) -> Array:
-
-    return getitem(g, (*(slice(None),) * (dim % len(g.shape)), index, ...))
 
 
 @op("dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))

@@ -28,9 +28,8 @@ def matmul(a: Array, b: Array) -> Array:
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if inner != rows:
         raise RuntimeError(
-            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_lengths(a)} and {_lengths(b)}): "
-            f"the last axis of the first ({inner}) must equal the "
-            f"{'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
+            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_lengths(a)} and {_lengths(b)}): the last axis of "
+            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
     if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
         return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ..backend import xp
@@ -11,9 +10,9 @@ from ..backend.dtype import Array
 from .elementwise import log, logsigmoid, maximum, sigmoid, where
 from .indexing import gather
 from .linear import linear, matmul
-from .op import bare, op
+from .op import Arguments, bare, op
 from .reduction import sum as sum_over
-from .shape import reshape, transpose, unsqueeze
+from .shape import broadcast_to, reshape, transpose, unsqueeze
 from .softmax import log_softmax, softmax
 
 
@@ -65,11 +64,17 @@ def _logit_slope(
     return g * where(counts[:, None], slope, 0.0)
 
 
+@op("dx = g / n", losses=lambda g, shape, count: broadcast_to(g / count, shape))
+def average(losses: Array, count: Any) -> Array:
+    """Σ losses / n, n the number of those that count, or the sum of their weights"""
+    return losses.sum() / count
+
+
 @op(
     "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
-    x=lambda g, weight, arguments: matmul(_head_slope(g, arguments), weight),
-    weight=lambda g, x, arguments: matmul(transpose(_head_slope(g, arguments), 0, 1), x),
-    bias=lambda g, arguments: _head_slope(g, arguments),
+    x=lambda g, weight, arguments: matmul(arguments.once(_head_slope, g), weight),
+    weight=lambda g, x, arguments: matmul(transpose(arguments.once(_head_slope, g), 0, 1), x),
+    bias=lambda g, arguments: arguments.once(_head_slope, g),
 )
 def linear_cross_entropy(
     x: Array,
@@ -94,7 +99,7 @@ def count_targets(target: Array, ignore_index: int) -> int:
     return int((bare(target) != ignore_index).sum())
 
 
-def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
+def _head_slope(g: Array, arguments: Arguments) -> Array:
     """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
     x, weight, bias, target, ignore_index, label_smoothing, reduction = arguments
     rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))
@@ -103,7 +108,7 @@ def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
 
 @op(
     "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
-    x=lambda g, x, target: g * _over_room(x - target, x * (1 - x)),
+    x=lambda g, x, target: g * _over_variance(x - target, x * (1 - x)),
     target=lambda g, x: g * (_bounded_log(1 - x) - _bounded_log(x)),
 )
 def binary_cross_entropy(x: Array, target: Array) -> Array:
@@ -119,9 +124,9 @@ def _bounded_log(x: Array) -> Array:
     return where(low, -100.0, log(where(low, 1.0, x)))
 
 
-def _over_room(difference: Array, room: Array) -> Array:
+def _over_variance(difference: Array, variance: Array) -> Array:
     """x - t over x (1 - x), which is at least 1e-12; 0 in all orders at an end of [0, 1] that is the target."""
-    return where((room <= 1e-12) & (difference == 0), 0.0, difference) / maximum(room, 1e-12)
+    return where((variance <= 1e-12) & (difference == 0), 0.0, difference) / maximum(variance, 1e-12)
 
 
 # One rule, and not those of two terms: of an infinite g, the one whose factor is 0 would be NaN.

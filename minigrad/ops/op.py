@@ -7,17 +7,14 @@
 The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient of the result, ``out`` the
 result (of several, both are tuples), ``shape`` the shape of the input that the rule is for (of a variadic input
 ``which`` is its number, and ``shapes`` are those of all), ``arguments`` all arguments of the forward in their order,
-and any other name one of them. Nothing else is held in memory, and the rule of an input that needs no gradient never
-runs.
+and any other name one of them. Nothing else is held, and the rule of an input that needs no gradient never runs.
 
 Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a
-Tensor and is recorded. So the same rule gives numbers in ``backward()`` and, on Tensors, a graph of its own in
-``backward(create_graph=True)``: higher orders need no second set of rules. Rules do not sum over broadcast axes or
-convert dtypes: the walk does that once, for all (``autograd/walk.py``).
+Tensor and is recorded. So the same rule gives numbers in ``backward()`` and a graph in ``backward(create_graph=True)``.
+Rules do not sum over broadcast axes or convert dtypes: the walk does that once, for all (``autograd/walk.py``).
 
-A fused op has a kernel, a file of its name in ``backend/kernels``. The kernel computes the same as forward and rules
-in fewer passes over memory. It changes nothing else: the forward is its definition, runs where a backend has no such
-kernel, and higher orders use the rules.
+An op's kernel, a file of its name in ``backend/kernels``, computes the same in fewer passes over memory. The forward is
+its definition, and runs where a backend has no such kernel.
 """
 
 from __future__ import annotations
@@ -60,15 +57,24 @@ def bare(value: Any) -> Any:
     return value.array if isinstance(value, Traced) else value
 
 
+class Arguments(list[Any]):
+    """All arguments of an op, as the walk gives them to the rules of one node."""
+
+    def once(self, function: Callable[..., Any], *args: Any) -> Any:
+        """``function(*args, self)``, for several rules of which each asks for it: the first one computes it."""
+        known = vars(self)
+        if function.__name__ not in known:
+            known[function.__name__] = function(*args, self)
+        return known[function.__name__]
+
+
 class Plan:
-    """What the backward pass of an op needs, given which of its inputs want a gradient.
+    """What the backward pass of an op needs, for those of its inputs that want a gradient.
 
     Attributes:
-        inputs: the positions of those inputs among the arguments.
-        needs: for each argument, whether it is one of them.
-        others: the positions of those that are not.
-        keep: the positions of the arguments to keep.
-        keeps_out: whether to keep the result.
+        inputs, others: the positions of those inputs among the arguments, and of the other arguments.
+        needs: for each argument, whether it is one of those inputs.
+        keep: the positions of the arguments to keep. keeps_out: whether to keep the result.
         rules: for each input its rule, and the getter that picks the rule's arguments out of
             ``(g, out, shape, which, shapes, kept, *kept)``.
     """
@@ -81,16 +87,15 @@ class Plan:
         self.others = tuple(sorted({*range(arity)}.difference(self.inputs)))
         rules = [op.rules[op.param(i)] for i in self.inputs] if op.rules else []
         kept_for = op.rules.values() if op.kernel else rules  # a kernel may want what any of the rules names
-        names = {name for _, wanted in kept_for for name in wanted}
+        names = {name for _, takes in kept_for for name in takes}
         self.keep = tuple(i for i in range(arity) if op.param(i) in names or "arguments" in names)
         self.keeps_out = "out" in names
         place = {name: i for i, name in enumerate((*_VALUES, *map(op.param, self.keep)))}
-        self.rules = [(rule, _picker([place[name] for name in wanted])) for rule, wanted in rules]
+        self.rules = [(rule, _picker([place[name] for name in takes])) for rule, takes in rules]
 
 
 def _picker(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """A function that takes the values at ``places`` out of a tuple, as a tuple."""
-    return itemgetter(slice(0, 1)) if places == [0] else itemgetter(*places)
+    return itemgetter(*places) if len(places) > 1 else itemgetter(slice(0, 1))
 
 
 class Op:
@@ -108,7 +113,10 @@ class Op:
         builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
         least: the elements from which on the kernel is worth its call.
+        takes_parts: its rules take a gradient ``InParts`` (``backend/in_parts.py``) as it is.
     """
+
+    takes_parts = False
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
@@ -165,30 +173,20 @@ class Op:
         return tuple(bound)
 
     def compute(self, args: Any, needs: tuple[bool, ...] = ()) -> tuple[Any, Any, Any]:
-        """The result on arrays, by the kernel if there is one.
-
-        Args:
-            args: all arguments.
-            needs: for each argument, whether a gradient will be wanted; nothing for none.
-
-        Returns:
-            The result, the kernel that computed it, and what that keeps for its backward pass; two None
-            where the gradients come from the rules.
-        """
-        for kernel in self.find_kernels(args) if self.kernel else ():
-            found = kernel.forward(needs or (False,) * len(args), *args)
-            if found is not NotImplemented:
-                return found[0], kernel if hasattr(kernel, "backward") else None, found[1]
+        """The result on arrays, the kernel that computed it, and what that keeps for its backward pass; two None where
+        the gradients come from the rules. ``needs`` says of each argument whether its gradient will be wanted."""
+        if self.kernel and (not self.least or args[0].size >= self.least):
+            for kernel in self.find_kernels(args):
+                result = kernel.forward(needs or (False,) * len(args), *args)
+                if result is not NotImplemented:
+                    return result[0], kernel if hasattr(kernel, "backward") else None, result[1]
         return self.forward(*args), None, None
 
     def find_kernels(self, arrays: Any) -> Any:
-        """The kernels of the arguments' backend, those to be tried first before the others; none for small arrays where
-        they are for large ones."""
+        """The kernels of the arguments' backend, those first that are tried before the others."""
         first = arrays[0]
         if type(first) not in ARRAY_TYPES:
             first = next((a for a in arrays if hasattr(a, "dtype")), None)
-        elif first.size < self.least:
-            return ()
         return of(first).kernels(self.kernel)
 
     def _observed(self, args: tuple[Any, ...]) -> Any:
@@ -200,24 +198,19 @@ class Op:
         return out
 
     def gradient(self, formulas: str = "", /, **rules: Rule) -> Op:
-        """Give the rule of each differentiable input, by its name.
-
-        Args:
-            formulas: the rules in the field's notation, separated by "; ", in the order of ``rules``: y stands for
-                the result, dx for the gradient of x.
-            rules: functions of ``g`` and of what else they name.
-        """
+        """Give the rule of each differentiable input, by its name: a function of ``g`` and of what else it names.
+        ``formulas`` are the rules in the field's notation, in their order, separated by "; "; y is the result."""
         lines = formulas.split("; ") if formulas else [""] * len(rules)
         if len(lines) != len(rules):
             raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
         for (name, rule), formula in zip(rules.items(), lines, strict=True):
             if name != self.variadic and name not in self.params:
                 raise TypeError(f"{self.name} has no input {name!r}")
-            wanted = rule.__code__.co_varnames[: rule.__code__.co_argcount]
+            takes = rule.__code__.co_varnames[: rule.__code__.co_argcount]
             known = (*_VALUES, *self.params)
-            if wanted[:1] != ("g",) or any(w not in known for w in wanted):
+            if takes[:1] != ("g",) or any(name not in known for name in takes):
                 raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {known}")
-            self.rules[name] = (rule, wanted)
+            self.rules[name] = (rule, takes)
             self.formulas[name] = formula
             variadic = name == self.variadic
             self.differentiable |= -1 << self.arity if variadic else 1 << self.params.index(name)
@@ -234,10 +227,7 @@ class Op:
     def plan(self, mask: int, arity: int) -> Plan:
         """What to keep and run for the inputs in ``mask`` (a bit each), made once."""
         key = mask | 1 << arity  # the highest bit stands for the number of arguments
-        plan = self.plans.get(key)
-        if plan is None:
-            plan = self.plans[key] = Plan(self, mask, arity)
-        return plan
+        return self.plans.get(key) or self.plans.setdefault(key, Plan(self, mask, arity))
 
     def rule_place(self, name: str) -> str:
         """Where a gradient rule stands: "file:line"."""
@@ -250,24 +240,14 @@ REGISTRY: dict[str, Op] = {}  # the library's ops whose files are loaded; ``regi
 
 
 @overload
-def op(forward: Callable[..., Any], /) -> Any:
-    """``@op``: an Op. (To type checkers Any, as it is both called and given rules.)"""
-
-
+def op(forward: Callable[..., Any], /) -> Any: ...  # to type checkers Any, as an Op is both called and given rules
 @overload
-def op(
-    formulas: str = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule
-) -> Callable[[Callable[..., Any]], Any]:
-    """``@op("dx = g y", x=lambda g, out: g * out)``: what makes an Op."""
+def op(formulas: str = "", /, **options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 
 
 def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule) -> Any:
-    """Turn a function of arrays into an op. One of the library is registered by its name.
-
-    Args:
-        formulas, rules: see ``Op.gradient``.
-        promote, view, holomorphic: see ``Op``.
-    """
+    """Turn a function of arrays into an op: ``@op``, or ``@op("dx = g y", x=lambda g, out: g * out)``. One of the
+    library is registered by its name. See ``Op`` and ``Op.gradient`` for the arguments."""
 
     def register(function: Callable[..., Any]) -> Op:
         result = Op(function, promote=promote, view=view, holomorphic=holomorphic)

@@ -68,9 +68,9 @@ def largest_cells(x: Array, window: Window) -> Array:
     steps = [0]  # from the first element to each, in cells
     for number, (index, at) in enumerate(window.taps(places), 1):
         steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
-        seen = m.ascontiguousarray(wide[(..., *at)])
-        better = (seen > best) | (seen != seen)
-        best = m.maximum(best, seen)
+        values = m.ascontiguousarray(wide[(..., *at)])
+        better = (values > best) | (values != values)
+        best = m.maximum(best, values)
         chosen = m.maximum(chosen, better * np.int32(number))  # faster than where: nothing to guess
     starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
     firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
@@ -111,8 +111,8 @@ def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Ar
     cells = m.broadcast_to(_cell(lengths, along), (*x.shape[:2], *places, *kernel))
     cells = cells.reshape(*x.shape[:2], *places, prod(kernel))
     windows = prod(places) * prod(kernel)
-    seen = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], windows), -1)
-    return m.take_along_axis(cells, seen.reshape(cells.shape).argmax(axis=-1)[..., None], -1)[..., 0]
+    values = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], windows), -1)
+    return m.take_along_axis(cells, values.reshape(cells.shape).argmax(axis=-1)[..., None], -1)[..., 0]
 
 
 @op

@@ -5,20 +5,18 @@ before. That is how packed sequences are kept; a padded batch of B has ``sizes =
 gates, one product for all steps, is made before (``linear``); here is the rest, step by step.
 
 The rules are backpropagation through time (Werbos 1990): ``a`` stands for what a step's non-linearities act on, ``da``
-for its gradient. In each ``_through_time`` the forward's steps run again, then the same steps backwards.
+for its gradient. In each ``_through_time``, which runs once for all rules, the forward's steps run again, then the
+same steps backwards.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 from ..backend.dtype import Array
 from .elementwise import relu, sigmoid, tanh, where
 from .indexing import getitem
 from .joining import concatenate, split
 from .linear import matmul
-from .op import op
+from .op import Arguments, op
 from .shape import transpose
 
 Sizes = tuple[int, ...]
@@ -47,9 +45,9 @@ def _outer(slopes: Array, inputs: Array) -> Array:
 
 @op(
     "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
-    x=lambda g, arguments: _rnn_through_time(g, arguments)[0],
-    weight=lambda g, arguments: _outer(*_rnn_through_time(g, arguments)[:2]),
-    h=lambda g, arguments: _rnn_through_time(g, arguments)[2],
+    x=lambda g, arguments: arguments.once(_rnn_through_time, g)[0],
+    weight=lambda g, arguments: _outer(*arguments.once(_rnn_through_time, g)[:2]),
+    h=lambda g, arguments: arguments.once(_rnn_through_time, g)[2],
 )
 def rnn(
     x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
@@ -75,7 +73,7 @@ def _rnn_steps(
     return outs, before, h
 
 
-def _rnn_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[Array, Array, Array]:
+def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array]:
     """da and h of the step before, both (N, H), and the gradient of the first h, (B, H)."""
     _, weight, _, sizes, reverse, rectify = arguments
     outs, before, _ = _rnn_steps(*arguments)
@@ -89,10 +87,10 @@ def _rnn_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[A
 
 @op(
     "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
-    x=lambda g, arguments: _gru_through_time(g, arguments)[0],
-    weight=lambda g, arguments: _outer(*_gru_through_time(g, arguments)[1:3]),
-    bias=lambda g, arguments: _gru_through_time(g, arguments)[1],
-    h=lambda g, arguments: _gru_through_time(g, arguments)[3],
+    x=lambda g, arguments: arguments.once(_gru_through_time, g)[0],
+    weight=lambda g, arguments: _outer(*arguments.once(_gru_through_time, g)[1:3]),
+    bias=lambda g, arguments: arguments.once(_gru_through_time, g)[1],
+    h=lambda g, arguments: arguments.once(_gru_through_time, g)[3],
 )
 def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
@@ -123,7 +121,7 @@ def _gru_steps(
     return outs, gates, before, h
 
 
-def _gru_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[Array, Array, Array, Array]:
+def _gru_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array, Array]:
     """The gradients of x and of W h + b, (N, 3H), h of the step before, (N, H), and that of the first h, (B, H)."""
     _, weight, *_, sizes, reverse = arguments
     _, gates, before, _ = _gru_steps(*arguments)
@@ -141,11 +139,11 @@ def _gru_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[A
 
 @op(
     "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
-    x=lambda g, arguments: _lstm_through_time(g, arguments)[0],
-    weight=lambda g, arguments: _outer(*_lstm_through_time(g, arguments)[:2]),
-    project=lambda g, arguments: _outer(*_lstm_through_time(g, arguments)[2:4]),
-    h=lambda g, arguments: _lstm_through_time(g, arguments)[4],
-    c=lambda g, arguments: _lstm_through_time(g, arguments)[5],
+    x=lambda g, arguments: arguments.once(_lstm_through_time, g)[0],
+    weight=lambda g, arguments: _outer(*arguments.once(_lstm_through_time, g)[:2]),
+    project=lambda g, arguments: _outer(*arguments.once(_lstm_through_time, g)[2:4]),
+    h=lambda g, arguments: arguments.once(_lstm_through_time, g)[4],
+    c=lambda g, arguments: arguments.once(_lstm_through_time, g)[5],
 )
 def lstm(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool = False
@@ -179,7 +177,7 @@ def _lstm_steps(
     return outs, gates, before, h, c
 
 
-def _lstm_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[Array, ...]:
+def _lstm_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, ...]:
     """da (N, 4H), h of the step before and the gradient of each h, (N, P), o tanh c (N, H), those of h and c."""
     _, weight, project, *_, sizes, reverse = arguments
     _, gates, before, _, _ = _lstm_steps(*arguments)

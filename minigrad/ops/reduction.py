@@ -231,8 +231,8 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     return _index_of(x.argmin(axis=dim), x.shape, dim, keepdim)
 
 
-def _index_of(found: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool) -> Array:
-    return counted(found.reshape(keepdim_shape(shape, dim)) if keepdim and shape else found)
+def _index_of(index: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool) -> Array:
+    return counted(index.reshape(keepdim_shape(shape, dim)) if keepdim and shape else index)
 
 
 @op

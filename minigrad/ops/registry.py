@@ -8,8 +8,6 @@ from . import (  # noqa: F401 (each registers its ops)
     complex,
     convolution,
     cumulative,
-    device,
-    dropout,
     elementwise,
     indexing,
     joining,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
-from ..backend.taps import Taps
+from ..backend.window import Taps
 from .complex import IN_PLACE_OF
 from .op import op
 

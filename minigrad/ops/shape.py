@@ -17,16 +17,17 @@ def reshape(x: Array, size: Shape) -> Array:
     return x.reshape(size)
 
 
-@op("dx = g with its axes put back", x=lambda g, dims: permute(g, _inverse(dims)), view=True)
+reshape.takes_parts = True
+
+
+@op(
+    "dx = g with its axes put back",
+    x=lambda g, dims: permute(g, tuple(sorted(range(len(dims)), key=lambda i: dims[i] % len(dims)))),
+    view=True,
+)
 def permute(x: Array, dims: Shape) -> Array:
     """The axes in another order"""
     return x.transpose(dims)
-
-
-def _inverse(dims: Shape) -> Shape:
-    """The order that undoes ``dims``."""
-    axes = [d % len(dims) for d in dims]
-    return tuple(axes.index(i) for i in range(len(axes)))
 
 
 @op("dx = gᵀ", x=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)

@@ -2,17 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from . import lr_scheduler, swa_utils
+from ..extension import later as _later
 from .adam import Adam, AdamW
-from .muon import Muon, MuonWithAdamW
 from .optimizer import Optimizer
 from .sgd import SGD
 
-if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+if TYPE_CHECKING:  # imported when first used; the rest of PyTorch's names is in ``compat``
     from ..compat.optim.adagrad import Adadelta, Adafactor, Adagrad, RMSprop
     from ..compat.optim.adam import Adamax, NAdam, RAdam, SparseAdam
     from ..compat.optim.lbfgs import LBFGS
     from ..compat.optim.sgd import ASGD, Rprop
+    from . import lr_scheduler, swa_utils
+    from .muon import Muon, MuonWithAdamW
 
 __all__ = ["ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "MuonWithAdamW"]
 __all__ += ["NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils"]
+
+_later(__name__, {"muon": "Muon MuonWithAdamW"})

@@ -72,6 +72,7 @@ class Adam(Optimizer):
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS, "max_exp_avg_sq": "amsgrad"}
+    _kernel = "adam"
 
     def __init__(
         self,
@@ -98,8 +99,7 @@ class Adam(Optimizer):
         return p._grad.array  # the kernels apply ``maximize`` and ``weight_decay`` themselves
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
-        if (kernel := together("adam", params)) is None:
-            return params
+        kernel = together("adam", params)
         names = [name for name in self._names(options) if name != "step"]
         states = [self.state[p] or self._begun(p, options) for p in params]
         rows = [

@@ -82,16 +82,19 @@ def _with_hooks(step: Step) -> Step:
 def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     self._opt_called = True  # a schedule asks for it
     for hook in self._hooks["step_pre"].values():
-        changed = hook(self, args, kwargs)
-        if changed is not None:
-            if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
-            args, kwargs = changed
+        args, kwargs = _changed(hook(self, args, kwargs)) or (args, kwargs)
     with span(f"{type(self).__name__}.step", "step", self):
         result = step(*args, **kwargs)
     for hook in self._hooks["step_post"].values():
         hook(self, args, kwargs)
     return result
+
+
+def _changed(arguments: Any) -> Any:
+    """What a hook before a step has returned, checked."""
+    if arguments is not None and not (isinstance(arguments, tuple) and len(arguments) == 2):
+        raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {arguments}.")
+    return arguments
 
 
 class Optimizer:
@@ -129,6 +132,7 @@ class Optimizer:
     # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
     # option that asks for such a tensor.
     _state: ClassVar[Mapping[str, float | str]] = {}
+    _kernel: ClassVar[str] = ""  # changes many parameters at once, where the backend has it
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -255,7 +259,7 @@ class Optimizer:
 
     def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
         """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
-        narrow = [p for p in params if is_half(p.array.dtype)]
+        narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
         return self._wide(narrow) if narrow else nullcontext()
 
     @contextmanager
@@ -283,11 +287,12 @@ class Optimizer:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
         options = plain_options(group)
         names = self._names(options)
-        rest = self._update_together(params, options)
+        has_kernel = self._kernel and together(self._kernel, params) is not None
+        rest = self._update_together(params, options) if has_kernel else params
         with self._in_float32(rest):
             for p in rest:
-                grad, state = self._numbers(self._gradient(p, options)), self._rule_state(p, options, names)
-                self._update(self._numbers(p.array), grad, options, state)
+                grad, state = self._gradient(p, options), self._rule_state(p, options, names)
+                self._update(self._numbers(p.array), self._numbers(grad), options, state)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         """Change the parameters that one kernel takes, and return the others."""

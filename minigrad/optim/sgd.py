@@ -23,6 +23,8 @@ class SGD(Optimizer):
     tensor([0.9000])
     """
 
+    _kernel = "sgd"
+
     def __init__(
         self,
         params: Params,

@@ -1,7 +1,6 @@
-"""What a profile writes down: events with a beginning, an end and a place among each other.
+"""What a profile writes down: events, each within the one that was open in its thread when it began, its parent.
 
-An event lies within the one that was open in its thread when it began, its parent. Its *self* time is what its children
-leave of its time: those of an event and of all below it add up to its time, to the nanosecond.
+An event's *self* time is what its children leave of its time: those of it and of all below it add up to its time.
 """
 
 from __future__ import annotations

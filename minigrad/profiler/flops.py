@@ -27,14 +27,12 @@ _PRODUCTS: dict[str, Callable[..., int]] = {
     "gru": lambda out, x, weight, *_: x[0] * prod(weight),
     "lstm": lambda out, x, weight, project, *_: x[0] * (prod(weight) + (prod(project) if project else 0)),
 }
-PRODUCTS = {*_PRODUCTS, "einsum_pair"}
-"""The ops that ``multiply_adds`` knows."""
+PRODUCTS = {*_PRODUCTS, "einsum_pair"}  # the ops that ``multiply_adds`` knows
 _ELEMENTS = ("add", "mul")  # one for each number of the result
 
 
 def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
-    """The multiply-adds of one call of an op that is a product of matrices, from its result and arguments (tensors or
-    arrays); None of any other op."""
+    """The multiply-adds of a call of an op that is a product of matrices, from its result and arguments; else None."""
     if name == "einsum_pair":
         return _of_letters(args[2], _shape(args[0]), _shape(args[1]))
     count = _PRODUCTS.get(name)

@@ -16,9 +16,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import cuda
-from . import memory, trace, watch
-from .averages import EventList, FunctionEventAvg
-from .breakdown import Breakdown, by_module, by_op
+from . import trace, watch
+from .averages import Breakdown, EventList, FunctionEventAvg, by_module, by_op
 from .event import USER, Event
 from .watch import Recorder, gpu_clock
 
@@ -116,8 +115,7 @@ def tensorboard_trace_handler(
 
 
 class record_function(ContextDecorator):
-    """A name for a part of a program, in a ``with`` or before a function, by which a profile knows it.
-    ``args`` is kept, and not used."""
+    """A name for a part of a program, in a ``with`` or before a function. ``args`` is kept, and not used."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -151,7 +149,7 @@ class profile:
         on_trace_ready: called with the profile when a round of the schedule is complete, and at the end.
         record_shapes: the shapes of arguments.
         profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; see
-            ``memory.py``. With CUDA it is what CuPy's pool has given out.
+            ``watch.malloc_reader``. With CUDA it is what CuPy's pool has given out.
         with_stack: the lines of the program that called each op; a backward node has those of its forward.
         with_flops: multiplications and additions of matrix products, convolutions, attention, add and mul.
         with_modules: record calls of modules (PyTorch's default is False).
@@ -222,8 +220,7 @@ class profile:
         self._go_on_with(None)
 
     def step(self) -> None:
-        """The program's next step begins: go on with the schedule; without one, the steps are counted. Raises
-        RuntimeError if the profile is not on."""
+        """The program's next step begins: go on with the schedule. Raises RuntimeError if the profile is not on."""
         if self.current_action is None:
             raise RuntimeError("step() belongs between start() and stop(), or into the with block")
         self.step_num += 1
@@ -257,11 +254,11 @@ class profile:
         parts |= {"flops": self.with_flops, "modules": self.with_modules}
         read = None
         if self.profile_memory:
-            read = cuda.memory_allocated if gpu else memory.malloc_reader() or memory.traced
+            read = cuda.memory_allocated if gpu else watch.malloc_reader() or watch.traced
         wanted = {name for name, asked in parts.items() if asked}
         recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, wanted)
         watch.begin(recorder)
-        if read is memory.traced and not tracemalloc.is_tracing():
+        if read is watch.traced and not tracemalloc.is_tracing():
             tracemalloc.start()
             self._tracing = True
         self._recorder = recorder
@@ -315,8 +312,6 @@ class profile:
             there = "its tables and traces are there after the with block (or stop()), and in on_trace_ready"
             raise RuntimeError(f"the profile {state}: {there}")
         return self._done
-
-    # Files -----------------------------------------------------------------------------------------------
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:

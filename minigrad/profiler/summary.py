@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -20,9 +20,8 @@ from ..nn.parameter import is_lazy
 from ..ops.op import Op
 from ..utils._pytree import tree_leaves
 from .flops import PRODUCTS, multiply_adds
-from .names import ModuleNames
 from .summary_table import Row, Shape, Table, Total
-from .watched import around_calls, untouched
+from .watched import ModuleNames, around_calls, memory_of, untouched
 
 
 def summary(
@@ -61,9 +60,8 @@ def summary(
     Raises:
         TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
     """
-    given: Any = model
-    if not isinstance(given, Module):
-        raise TypeError(f"summary takes a module (nn.Module), not {type(given).__name__}")
+    if not isinstance(model, Module):
+        raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
     if depth is not None and depth < 0:
         raise ValueError(f"depth must be a number of levels, 0 or more, or None for all of them, not {depth}")
     if input_size is None and len(inputs) == 1 and isinstance(inputs[0], tuple) and _is_shape(inputs[0]):
@@ -73,8 +71,10 @@ def summary(
     with untouched(model):
         if input_size is not None:
             inputs = _made(model, input_size, dtypes)
+        elif isinstance(input_data, Mapping):
+            named = dict(input_data)
         elif input_data is not None:
-            inputs, named = _given(input_data)
+            inputs = tuple(input_data) if isinstance(input_data, list | tuple) else (input_data,)
         measured = _Measured(model)
         if inputs or named:
             measured.run(inputs, named)
@@ -97,23 +97,18 @@ class Summary:
 
     def __getitem__(self, path: str) -> Row:
         """The row of a module by its path. Raises KeyError."""
-        found = next((row for row in self.root.all() if row.path == path), None)
-        if found is None:
-            raise KeyError(
-                f"no module {path!r}: the model has {', '.join(row.path for row in self.rows[1:]) or 'none'}"
-            )
-        return found
+        row = next((row for row in self.root.all() if row.path == path), None)
+        if row is None:
+            raise KeyError(f"no module {path!r}: the model has {', '.join(r.path for r in self.rows[1:]) or 'none'}")
+        return row
 
     def text(self, width: int | None = None) -> str:
         """The table, at most ``width`` characters wide where that can be; by default the terminal's width."""
-        return self._table().text(width)
+        return Table(self.root, self.total, self.depth, self.fold).text(width)
 
     def html(self) -> str:
         """The table for a page."""
-        return self._table().html()
-
-    def _table(self) -> Table:
-        return Table(self.root, self.total, self.depth, self.fold)
+        return Table(self.root, self.total, self.depth, self.fold).html()
 
     def __str__(self) -> str:
         return self.text()
@@ -124,11 +119,7 @@ class Summary:
         return {"text/plain": self.text(), "text/html": self.html()}
 
 
-# Inputs ---------------------------------------------------------------------------------------------------
-
-
 def _is_shape(value: Any) -> bool:
-    """Whether it is a list or tuple of lengths, and not empty."""
     numbers = isinstance(value, list | tuple) and all(isinstance(n, int) and not isinstance(n, bool) for n in value)
     return numbers and len(value) > 0 and min(value) >= 0
 
@@ -150,16 +141,6 @@ def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
         else zeros(*shape, dtype=kind, device=device)
         for shape, kind in zip(shapes, kinds, strict=True)
     )
-
-
-def _given(data: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """torchinfo's ``input_data`` as inputs and named ones."""
-    if isinstance(data, Mapping):
-        return (), dict(data)
-    return (tuple(data) if isinstance(data, list | tuple) else (data,)), {}
-
-
-# Measuring ------------------------------------------------------------------------------------------------
 
 
 def _shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
@@ -184,7 +165,6 @@ class _Measured(Observer):
         self._running: list[Op] = []
 
     def run(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Call the model, and count."""
         with enable_grad(), observed(self), around_calls(None, self._called):
             result = self.model(*inputs, **named)
         self.ran = True
@@ -192,7 +172,8 @@ class _Measured(Observer):
         free = [*self.model.parameters(), *self.model.buffers(), *tree_leaves((inputs, named))]
         paid = {id(owner(x.array)) for x in free if isinstance(x, Variable)}
         for node in nodes_behind(results) if results else ():
-            for memory in map(owner, _kept_by(node)):
+            kept = vars(node.residual).values() if node.op.backward and node.residual else node.residual
+            for memory in memory_of([node.out, node.saved if isinstance(node.saved, list) else None, kept]):
                 if id(memory) not in paid:
                     paid.add(id(memory))
                     self.kept[self._nodes.get(node, "")] += int(memory.nbytes)
@@ -228,14 +209,12 @@ class _Measured(Observer):
         while self._running and self._running.pop() is not op:
             continue
 
-    # The table's numbers ------------------------------------------------------------------------------------
-
     def rows(self) -> Row:
         """The row of the model, with all others in it."""
-        found: dict[str, Row] = {}
+        rows: dict[str, Row] = {}
         counted: set[int] = set()
         for path, module in self.modules.items():
-            row = found[path] = Row(path, type(module).__name__, 0)
+            row = rows[path] = Row(path, type(module).__name__, 0)
             held = [p for p in module._parameters.values() if p is not None]
             new = [p for p in {id(p): p for p in held}.values() if id(p) not in counted]
             counted.update(map(id, new))
@@ -245,32 +224,25 @@ class _Measured(Observer):
             row.multiply_adds, row.kept = self.adds[path], self.kept[path]
             row.calls = self.calls[path] if self.ran else None
             row.inputs, row.outputs = self.shapes.get(path, ((), ()))
-        for path, row in found.items():
+        for path, row in rows.items():
             if path:
                 around = path.rpartition(".")[0]
-                while around not in found:
+                while around not in rows:
                     around = around.rpartition(".")[0]
-                found[around].children.append(row)
-        _add_up(found[""], 0)
-        return found[""]
+                rows[around].children.append(row)
+        _add_up(rows[""], 0)
+        return rows[""]
 
     def total(self, inputs: Any, named: Any) -> Total:
         """What stands below the table."""
         parameters, buffers = list(self.model.parameters()), list(self.model.buffers())
-        given = [x for x in tree_leaves((inputs, named)) if isinstance(x, Variable)]
-        return Total(
-            sum(map(_size, parameters)),
-            sum(_size(p) for p in parameters if p.requires_grad),
-            _bytes(parameters),
-            _bytes(buffers),
-            sum(self.adds.values()),
-            _bytes(given),
-            sum(self.kept.values()),
-        )
+        counts = sum(map(_size, parameters)), sum(_size(p) for p in parameters if p.requires_grad)
+        of_inputs = _bytes(x for x in tree_leaves((inputs, named)) if isinstance(x, Variable))
+        adds, kept = sum(self.adds.values()), sum(self.kept.values())
+        return Total(*counts, _bytes(parameters), _bytes(buffers), adds, of_inputs, kept)
 
 
 def _add_up(row: Row, depth: int) -> None:
-    """Add to a row what is inside it."""
     row.depth = depth
     for child in row.children:
         _add_up(child, depth + 1)
@@ -288,13 +260,3 @@ def _bytes(tensors: Iterable[Any]) -> int:
     """Of all of them, each once."""
     known = {id(x): x for x in tensors if not is_lazy(x)}
     return sum(int(x.array.nbytes) for x in known.values())
-
-
-def _kept_by(node: Node) -> Iterator[Any]:
-    """The arrays that a node keeps for its rules, for its kernel, or for a Function's backward."""
-    kept: list[Any] = [node.out, *(node.saved if isinstance(node.saved, list) else ())]
-    kept += vars(node.residual).values() if node.op.backward and node.residual else [node.residual]
-    for value in tree_leaves(kept):
-        array = getattr(value, "array", value)  # of a tensor, or of a Function's result
-        if hasattr(array, "nbytes") and hasattr(array, "strides"):
-            yield array

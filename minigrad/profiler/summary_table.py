@@ -87,8 +87,7 @@ class Line(NamedTuple):
 
 
 class Table:
-    """A model's rows, those at most ``depth`` levels deep; with ``fold``, neighbours that are alike once, with the
-    numbers of one of them."""
+    """A model's rows, at most ``depth`` levels deep; with ``fold``, neighbours that are alike are one row."""
 
     def __init__(self, root: Row, total: Total, depth: int | None, fold: bool) -> None:
         self.total, self.ran = total, root.calls is not None
@@ -183,7 +182,6 @@ def _structure(row: Row) -> tuple[Any, ...]:
 
 
 def _shapes(shapes: tuple[Shape, ...]) -> str:
-    """The first two, and how many more."""
     more = f" + {len(shapes) - 2}" if len(shapes) > 2 else ""
     return ", ".join(map(str, shapes[:2])) + more if shapes else "--"
 

@@ -76,8 +76,7 @@ def format_table(
     title: str | None = None,
     left: int = 1,
 ) -> str:
-    """The rows under their heads, between lines, the first columns (``left``) to the left and the others to the right;
-    ``title`` above, ``foot`` below."""
+    """The rows under their heads, the first ``left`` columns to the left; ``title`` above, ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from os import PathLike
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -55,8 +56,7 @@ def write_stacks(path: str | PathLike[str], events: Iterable[Event], metric: str
 
 def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
     try:
-        with open(path, "wb") as file:
-            file.write(data)
+        Path(path).write_bytes(data)
     except OSError as error:
         raise OSError(error.errno, f"cannot write {what}: {error.strerror}", os.fspath(path)) from None
 
@@ -79,7 +79,6 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
 
 
 def _arguments(event: Event) -> dict[str, Any]:
-    """What a viewer shows of an event that is selected."""
     module = event.kind == MODULE
     known = {
         "External id": event.id,

@@ -1,13 +1,13 @@
-"""The observer of a profile: it writes down the ops, nodes and spans that the engine announces.
-
-Nothing in the library asks whether a profile is on: while nobody watches, watching costs nothing.
-"""
+"""The observer of a profile: it writes down the ops, nodes and spans that the engine announces; and its clocks."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
+import tracemalloc
 from collections.abc import Callable, Set
+from functools import cache
 from math import prod
 from time import perf_counter_ns
 from typing import Any
@@ -16,12 +16,13 @@ from weakref import WeakKeyDictionary
 from .. import cuda
 from ..autograd.graph import name_by_op
 from ..autograd.observer import Observer, attach, detach
-from ..autograd.places import user_frames
 from ..autograd.tape import Node, Variable
+from ..autograd.tracebacks import user_frames
 from .event import MODULE, NODE, OP, STEP, WALK, Event
 from .flops import flops_of
-from .names import ModuleNames
+from .watched import ModuleNames
 
+_FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
 _STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # as PyTorch calls them
 
 
@@ -52,11 +53,12 @@ class Recorder(Observer):
         self._thread = _Thread(self._stacks)
 
     def open(self, name: str, kind: str, op: Any = None, forward: Event | None = None) -> Event:
-        """Begin an event."""
         thread = self._thread
         event = Event(name, kind, thread.events[-1] if thread.events else None, op, forward, thread.number)
         if "stack" in self.parts:
-            event.stack = _program_lines() if forward is None else forward.stack
+            codes = ((frame.f_code, frame.f_lineno) for frame in user_frames()) if forward is None else ()
+            own = [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
+            event.stack = own if forward is None else forward.stack
         thread.events.append(event)
         self.events.append(event)
         if self.memory is not None:
@@ -173,19 +175,41 @@ def _is_view(array: Any, inputs: list[Any]) -> bool:
     return any(a is array or (base is not None and (base is a or base is getattr(a, "base", None))) for a in inputs)
 
 
-def _program_lines() -> list[str]:
-    """Where the program is, innermost first, without the lines of this library."""
-    codes = ((frame.f_code, frame.f_lineno) for frame in user_frames())
-    return [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
-
-
 def gpu_clock() -> int:
     """The time in ns, once the GPU has done its work."""
     cuda.synchronize()
     return perf_counter_ns()
 
 
-# One at a time -------------------------------------------------------------------------------------------
+class _Mallinfo2(ctypes.Structure):  # of malloc.h (glibc 2.33 and later)
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS.split()]
+
+
+@cache
+def malloc_reader() -> Callable[[], int] | None:
+    """A function that returns the bytes that malloc has handed out; None where the C library has none.
+
+    NumPy takes the memory of arrays from the C library, and glibc knows in a microsecond how much it has handed out.
+    Python's small objects are not in that figure. Where there is no glibc ``tracemalloc`` counts, which sees every
+    object of Python, and makes programs of many small ops twice as slow or worse.
+    """
+    try:
+        info = ctypes.CDLL(None).mallinfo2
+    except (OSError, TypeError, AttributeError):  # Windows, macOS, musl
+        return None
+    info.restype, info.argtypes = _Mallinfo2, ()
+
+    def used() -> int:
+        now = info()
+        return int(now.uordblks + now.hblkhd)  # in the heap, and in mappings of their own
+
+    return used
+
+
+def traced() -> int:
+    """The bytes that ``tracemalloc`` knows of."""
+    return tracemalloc.get_traced_memory()[0]
+
 
 _active: Recorder | None = None
 

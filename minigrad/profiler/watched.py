@@ -1,4 +1,4 @@
-"""A model is run to be looked at, and is afterwards as it was."""
+"""Models that are run to be looked at: afterwards they are as they were; and what their modules are called."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 from ..autograd.mode import at_end
 from ..backend.random import default_generator
+from ..backend.storage import owner
 from ..nn import hooks
 from ..nn.module import Module
+from ..utils._pytree import tree_leaves
 
 
 @contextmanager
@@ -51,3 +53,34 @@ def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -
             handles.callback(hooks.register(hooks.ALL_FORWARD_PRE, here(before)).remove)
         handles.callback(hooks.register(hooks.ALL_FORWARD, here(after)).remove)
         yield
+
+
+def memory_of(value: Any) -> list[Any]:
+    """The arrays whose memory a value, and all that it holds, keeps alive."""
+    arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # of a tensor, or of a Function's result
+    return [owner(array) for array in arrays if hasattr(array, "nbytes") and hasattr(array, "strides")]
+
+
+class ModuleNames:
+    """What modules are called, from their first call on: "Net.encoder.layers.0", where the outermost is a Net."""
+
+    def __init__(self) -> None:
+        self._paths: dict[int, str] = {}
+        self._roots: dict[str, Module] = {}  # they stay alive, as an id may be used again otherwise
+
+    def path(self, module: Module, place: str) -> str:
+        """The path of a module that the one at ``place`` calls, "" for none. What no module has registered (a layer
+        in a plain list) is named by that and its class."""
+        path = self._paths.get(id(module))
+        return path if path is not None else self._enter(module, place)
+
+    def _enter(self, module: Module, place: str) -> str:
+        """Name a new root and all below it, but for what has a name."""
+        kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
+        root, count = kind, 2
+        while root in self._roots:
+            root, count = f"{kind}#{count}", count + 1
+        self._roots[root] = module
+        for name, inner in module.named_modules():
+            self._paths.setdefault(id(inner), f"{root}.{name}" if name else root)
+        return self._paths[id(module)]

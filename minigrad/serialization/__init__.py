@@ -22,9 +22,9 @@ from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .archive_writer import save_any, save_plain
 from .checkpoint import How, load_archive, load_legacy
-from .placing import placing
-from .schema import cause, short
-from .source import DAMAGE, Ndarray, Source
+from .errors import DAMAGE, cause, short
+from .memory import placing
+from .source import Ndarray, Source
 from .tree import NoFormat, NotPlain, Reader, Writer
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals"]

@@ -20,8 +20,8 @@ from ..autograd.mode import at_end
 from ..backend.device import Device
 from ..backend.dtype import named
 from ..tensor import Size
-from .keys import dict_of, set_of
-from .schema import short
+from .bounds import dict_of, set_of
+from .errors import short
 from .source import Ndarray, check_shape
 
 Name = tuple[str, str]  # module, name

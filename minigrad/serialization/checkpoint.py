@@ -19,11 +19,11 @@ import numpy as np
 
 from ..backend.device import Device
 from ..tensor import Size
+from .errors import DAMAGE, cause, reason, short
 from .machine import Machine, refusal
-from .placing import Placing
+from .memory import Placing
 from .rebuild import Rebuilder
-from .schema import cause, reason, short
-from .source import DAMAGE, Ndarray, Source
+from .source import Ndarray, Source
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 

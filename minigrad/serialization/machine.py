@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .bounds import DEEPEST, MOST_PARTS, Bounds, dismantle, levels
-from .keys import add, hashed, put
+from .bounds import DEEPEST, MOST_PARTS, Bounds, add, dismantle, hashed, levels, put
+from .errors import reason, short
 from .rebuild import Rebuilder
-from .schema import reason, short
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
 _Stop: Any = vars(pickle)["_Stop"]

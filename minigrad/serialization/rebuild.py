@@ -16,10 +16,9 @@ from ..backend.dtype import DType
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
-from .keys import dict_of
-from .memory import moved, view
-from .placing import Placing, Storage
-from .schema import short
+from .bounds import dict_of
+from .errors import short
+from .memory import Placing, Storage, moved, view
 from .source import Ndarray, Source, aligned, from_halves
 from .tree import check_attributes, check_flag, set_attributes
 

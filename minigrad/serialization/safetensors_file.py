@@ -17,7 +17,7 @@ import numpy as np
 
 from ..backend import dtype as dt
 from . import plain_safetensors
-from .schema import short
+from .errors import short
 from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced
 
 KEY = "minigrad"  # the metadata that describe an object

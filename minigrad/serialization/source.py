@@ -9,7 +9,6 @@ import mmap
 import os
 import secrets
 import stat
-import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import numpy as np
 
 from ..autograd.mode import at_end
 from ..backend import dtype as dt
-from .schema import reason
+from .errors import reason
 from .stream import Stream
 
 Ndarray = np.ndarray[Any, Any]
@@ -29,10 +28,6 @@ _MOST_AXES = 64  # of NumPy's arrays
 _BLOCK = 1 << 20  # bytes to copy at once
 _MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
-
-
-# What data that makes no sense raises, in Python and in NumPy
-DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
 class EmptyFileError(EOFError, RuntimeError):
@@ -136,23 +131,6 @@ def _nameless(path: str | bytes) -> OSError:
 def is_endless(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a device, a pipe or a socket, which may have no end; even to open a pipe may wait for ever."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
-
-
-def content(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a folder, a device or
-    a pipe, or has more than ``most`` bytes."""
-    if is_endless(path) or os.path.isdir(path):
-        raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
-    with opened(path) as file:
-        status = os.fstat(file.fileno())
-        most = most if status.st_size else min(most, _MOST_UNSIZED)
-        try:
-            data = file.read(most + 1) if status.st_size <= most else b""
-        except OSError as error:  # of /proc
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    if max(len(data), status.st_size) > most:
-        raise ValueError(f"{path} is larger than {most >> 20 or 1} MiB")
-    return data
 
 
 def _mapped(path: str) -> io.BytesIO | mmap.mmap:

@@ -27,12 +27,10 @@ from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import FACTORIES, device_of, size_of
-from .bounds import DEEPEST, Bounds, dismantle, levels
-from .keys import add, put
-from .memory import Part, blocks, view
-from .placing import Placing, Storage, on_device
+from .bounds import DEEPEST, Bounds, add, dismantle, levels, put
+from .errors import short
+from .memory import Part, Placing, Storage, blocks, on_device, view
 from .safetensors_file import holds
-from .schema import short
 from .source import Ndarray, check_shape
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}

@@ -8,9 +8,6 @@
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.linked(model, source, target)     attention and graph on one page, each a way to the other
-    viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
-    viz.embedding(weight, words)          words near each other
-    viz.logit_lens(model, tokens)         what a language model would say after each layer
     viz.trace(model, x)                   every intermediate value by its name: to read, replace, cut and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
@@ -18,36 +15,21 @@ Each returns an object that shows itself in a notebook, or prints itself (``expl
 of graphs Graphviz.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
-side by side; ``positional_encoding``, ``embedding`` and ``logit_lens`` stand alone, and ``trace`` gives values in place
-of a picture, and a graph of what was changed. All are made of ``page`` (one HTML file, with scripts and styles from
-assets/), ``view`` (what can be saved and shown), ``show`` (in a notebook or browser), ``vector`` and ``sizes`` (SVG),
-``convert`` (PNG and PDF), ``lines`` and ``axes`` (charts), ``numbers`` (arrays),
-``texts`` (of tokens) and ``palette`` (colours). ``minigrad_models.viz`` draws trainings and music by them.
+side by side; ``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page``
+(one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown), ``vector`` (SVG),
+``convert`` (PNG and PDF), ``numbers`` (arrays) and ``palette`` (colours).
+``minigrad_models.viz`` draws trainings, words, positions and music by them.
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
 from .attention import attention
-from .embedding import embedding
 from .explain import explain
 from .graph import graph, make_dot
 from .linked import linked
-from .logit_lens import logit_lens
 from .playback import playback
-from .positional_encoding import positional_encoding
 from .trace import trace
 
-__all__ = [
-    "attention",
-    "embedding",
-    "explain",
-    "graph",
-    "linked",
-    "logit_lens",
-    "make_dot",
-    "playback",
-    "positional_encoding",
-    "trace",
-]
+__all__ = ["attention", "explain", "graph", "linked", "make_dot", "playback", "trace"]
 
 
 def __dir__() -> list[str]:

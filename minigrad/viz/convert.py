@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ..backend.extras import how_to_install
-from .sizes import POINT, checked_scale, scaled, size
+from .vector import POINT, checked_scale, scaled, size
 
 MOST_PIXELS = 100_000_000  # of a PNG: 400 MB while it is drawn; beyond memory the library ends the whole process
 _NO_SHAPE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Mc", "Me")  # controls, spaces, and marks that join a letter
@@ -61,15 +61,12 @@ def converter() -> Any:
     return vl_convert
 
 
-# Letters that no font has ----------------------------------------------------------------------------------
-
-
 def _tell_missing(svg: str) -> None:
     """One warning about all letters of a picture that would be boxes."""
     elements = ElementTree.fromstring(svg).iter()
     texts = ("".join(element.itertext()) for element in elements if element.tag.rpartition("}")[2] == "text")
     letters = sorted({letter for text in texts for letter in text if ord(letter) > 126})
-    if missing := [c for c in letters if unicodedata.category(c) not in _NO_SHAPE and not _drawn(c)]:
+    if missing := [c for c in letters if unicodedata.category(c) not in _NO_SHAPE and _alone(c) == _alone(_UNASSIGNED)]:
         some = " ".join(missing[:10]) + " …" * (len(missing) > 10)
         warnings.warn(
             f"no font here has {len(missing)} of the picture's letters, which become boxes: {some} (the Noto fonts "
@@ -79,14 +76,7 @@ def _tell_missing(svg: str) -> None:
 
 
 @cache
-def _drawn(letter: str) -> bool:
-    """Whether any installed font has a letter: whether it looks other than one that no font has."""
-    return _alone(letter) != _alone(_UNASSIGNED)
-
-
-@cache
 def _alone(letter: str) -> bytes:
-    """A letter as a small PNG."""
     text = f'<text y="10" font-size="10" font-family="sans-serif">{letter}</text>'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12">{text}</svg>'
     return bytes(converter().svg_to_png(svg, scale=1))

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from ..autograd.places import at
 from ..autograd.tape import Variable
+from ..autograd.tracebacks import at
 from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value
 from .graph.graph_record import graph_of, last_result_of
 from .graph.graph_values import summary, value_of
@@ -74,13 +74,17 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         )
     root = last_result_of(tensor) if of is None else of
     if root is None:
-        return Explanation(_alone(tensor))
+        grad = tensor._grad
+        now = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
+        return Explanation(
+            f"{now}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
+            f"explain(tensor, of=loss)."
+        )
     graph, number = graph_of(root, tensor, run)
     return Explanation(_Chain(graph, depth, most).text(number, tensor))
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
-    """The youngest node of a name."""
     if not isinstance(name, str):
         raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
     numbers = [node.id for node in graph.nodes if node.name == name]
@@ -90,21 +94,9 @@ def _number(graph: Graph, name: Variable | str) -> int:
     return numbers[-1]
 
 
-def _alone(tensor: Variable) -> str:
-    """Of a leaf that no variable of the caller was computed from."""
-    grad = tensor._grad
-    state = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
-    return (
-        f"{state}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
-        f"explain(tensor, of=loss)."
-    )
-
-
 class _Chain:
-    """The text about one graph.
-
-    The rules in it have labels, which are the way to them: (1, 2) is the second that the first leads on to.
-    What follows a rule stands after the first that leads there; others refer to it.
+    """The text about one graph. Rules have labels, which are the way to them: (1, 2) is the second that the first leads
+    on to. What follows a rule stands after the first that leads there; others refer to it.
     """
 
     def __init__(self, graph: Graph, depth: int, most: int) -> None:
@@ -141,7 +133,14 @@ class _Chain:
         lines += [*self._state(node, slot, tensor), "", *self._head(number, first, "")]
         for label in sorted(self.rules):
             lines += [*self._rule(label), *self._after(label)]
-        lines += ["", *self._hints()]
+        if self.released:
+            lines += ["", "backward(retain_graph=True) keeps the numbers in between."]
+        elif self.graph.backward == "none":
+            lines += ["", "With run=True they are computed now; no .grad is touched."]
+        else:
+            lines.append("")
+        if not any(node.place for node in self.graph.nodes):
+            lines.append("Ops note the lines that call them within autograd.detect_anomaly(check_nan=False).")
         return "\n".join(map(_plain, lines)).rstrip()
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
@@ -174,25 +173,12 @@ class _Chain:
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
-    def _hints(self) -> Iterator[str]:
-        if self.released:
-            yield "backward(retain_graph=True) keeps the numbers in between."
-        elif self.graph.backward == "none":
-            yield "With run=True they are computed now; no .grad is touched."
-        if not any(node.place for node in self.graph.nodes):
-            yield "Ops note the lines that call them within autograd.detect_anomaly(check_nan=False)."
-
     # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
 
     def _next(self, number: int) -> list[Edge]:
-        """The edges whose rules stand next to a node."""
         return self.readers[number] if self.up else list(filter(self._has_rule, self.reads[number]))
 
-    def _end(self, edge: Edge) -> int:
-        return edge.target if self.up else edge.source
-
     def _choose(self, number: int, first: list[Edge]) -> None:
-        """Label the rules to show, level by level."""
         self.under[number] = ()
         todo = deque[tuple[Label, list[Edge]]]([((), first)])
         while todo:
@@ -201,7 +187,7 @@ class _Chain:
                 if len(self.rules) >= self.most:
                     return
                 self.rules[*label, i] = edge
-                end = self._end(edge)
+                end = edge.target if self.up else edge.source
                 if end not in self.under:
                     self.under[end] = (*label, i)
                     todo.append(((*label, i), self._next(end)))
@@ -227,7 +213,8 @@ class _Chain:
 
     def _after(self, label: Label) -> Iterator[str]:
         """What follows a rule: what the next ones are next to, or where they stand."""
-        number, indent = self._end(self.rules[label]), "  " * len(label)
+        edge, indent = self.rules[label], "  " * len(label)
+        number = edge.target if self.up else edge.source
         node, edges = self.graph.nodes[number], self._next(number)
         if node is self.output:
             one = "ones" if self.output.value and self.output.value.shape else "1"
@@ -239,7 +226,6 @@ class _Chain:
             yield f"{indent}{'The gradient of' if self.up else 'On from'} {_called(node)}: see {there}."
 
     def _left(self, number: int) -> int:
-        """How many rules there are between a node and the output."""
         seen, todo = {number}, [number]
         for node in todo:  # grows
             targets = {edge.target for edge in self.readers[node]} - seen
@@ -267,7 +253,6 @@ class _Chain:
         yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(label, edge, node, op))
 
     def _rows(self, label: Label, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
-        """The lines below a rule's first, and their headings."""
         key, source = _rule_of(op, edge.input) or ("", None)
         if op.formula:
             yield "formula", op.formula
@@ -305,7 +290,6 @@ class _Chain:
                 yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
     def _argument(self, name: str, edge: Edge) -> str:
-        """The value of one of a rule's arguments."""
         node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
         if name == "out":
             return f"{_called(node)} {summary(node.value)}" if node.value else ""
@@ -326,7 +310,6 @@ class _Chain:
         return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
 
     def _called(self, number: int, slot: int) -> str:
-        """A result's name."""
         which = f"result {slot + 1} of " if number in self.several else ""
         return which + _called(self.graph.nodes[number])
 
@@ -347,7 +330,6 @@ def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
 
 
 def _arguments(source: Source | None) -> list[str]:
-    """The names of a rule's arguments after g."""
     if source is None or not source.text.startswith("lambda"):
         return []
     tree = ast.parse(f"({source.text})", mode="eval").body
@@ -355,7 +337,6 @@ def _arguments(source: Source | None) -> list[str]:
 
 
 def _called(node: Node) -> str:
-    """A node's name; of a result without one the op's."""
     return f"the result of {node.op}" if node.kind == "op" and node.name == node.op else _short(node.name)
 
 

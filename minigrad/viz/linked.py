@@ -11,16 +11,14 @@ from .attention.attention_record import in_evaluation
 from .attention.tokens import Tokens
 from .graph.graph_view import GraphView, graph
 from .page import Page
-from .sizes import beside
+from .vector import beside
 from .view import Picture
 
 
 class Linked(Picture):
     """Attention (of one text, or of each text of a beam) and graphs (one for all texts, or one for each, in the beam's
-    order; else ValueError) on one page. In a notebook it shows itself.
-
-    A layer of attention leads to the op that computed its weights, and an op to the attention of its module:
-    they share the module's path, so both must come from the same model.
+    order; else ValueError) on one page. A layer of attention leads to the op that computed its weights, and back: they
+    share a module's path, so both must come from the same model.
     """
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:

@@ -39,18 +39,10 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
-    """The place of a layer, a head, a sentence, counted from the end if it is negative. Raises ValueError: there is
-    none of that number."""
+    """The place of a layer, a head; negative ones count from the end. Raises ValueError: there is none."""
     if not -count <= number < count:
         raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
     return number % count
-
-
-def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
-    """A list of texts, of whatever it holds. Raises ValueError: it is one text, not a list."""
-    if isinstance(texts, str):
-        raise ValueError(f"{name} is a list of texts, not one text: {texts[:24]!r}")
-    return tuple(map(str, texts))
 
 
 def similar(name: str, known: Iterable[str]) -> str:

@@ -32,24 +32,17 @@ _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 class Page:
     """A page that works without a network.
 
-    Args:
-        title: plain text, of the window.
-        data: what JSON can hold, for `await viz.data()` (assets/base.js); numbers that are not finite become
-            strings: "NaN", "Infinity", "-Infinity" (`viz.number` makes numbers of these).
-        scripts, styles: names of files in assets/, after base.js and base.css.
-        body: the page's own HTML, which holds nothing that comes from a user.
-        height: in a notebook, in pixels.
-        frames: pages that this one shows in frames: its policy lets their scripts run, and ``data["frames"]``
-            has their HTML.
+    ``data`` is what JSON can hold, for `await viz.data()` (assets/base.js); numbers that are not finite become strings:
+    "NaN", "Infinity", "-Infinity" (`viz.number` makes numbers of these).
     """
 
-    title: str
+    title: str  # of the window, plain text
     data: Any
-    scripts: tuple[str, ...] = ()
-    styles: tuple[str, ...] = ()
-    body: str = ""
-    height: int = 640
-    frames: tuple[Page, ...] = ()
+    scripts: tuple[str, ...] = ()  # files in assets/, after base.js
+    styles: tuple[str, ...] = ()  # and after base.css
+    body: str = ""  # the page's own HTML, which holds nothing that comes from a user
+    height: int = 640  # in a notebook, in pixels
+    frames: tuple[Page, ...] = ()  # pages whose scripts may run in it; ``data["frames"]`` has their HTML
 
     @classmethod
     def of(cls, name: str, title: str, data: Any, scripts: tuple[str, ...] = (), **more: Any) -> Page:
@@ -81,12 +74,7 @@ class Page:
         )
 
     def script(self) -> str:
-        """All its scripts, in one."""
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file; see ``written``."""
-        return written(path, self.html())
 
     def framed(self, drawn: str = "") -> str:
         """For a notebook: the page in a frame of its own, light or dark as the notebook is. ``drawn``: an SVG that
@@ -121,13 +109,11 @@ def asset(name: str) -> str:
 
 
 def _text(title: str) -> str:
-    """Plain text as HTML."""
     return html.escape(_HALVES.sub("\ufffd", title))
 
 
 def _packed(data: Any) -> tuple[str, str]:
-    """The type and content of a script element with data as JSON, long JSON compressed. Lone surrogates, which UTF-8
-    cannot hold, are written as escapes, and arrive as they were."""
+    """The type and content of a script element with data as JSON, long JSON compressed."""
     text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"))
     text = _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
     if len(text) < PACK_BYTES:

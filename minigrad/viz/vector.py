@@ -1,27 +1,40 @@
-"""Vector pictures as text, without a library: what a paper or a slide takes.
-
-Whatever a user named is written as text: escaped, and without characters that XML has no place for.
-"""
+"""Vector pictures, without a library. What a user named is text: escaped, without characters that XML has not."""
 
 from __future__ import annotations
 
-import base64
 import html
+import math
 import re
-import struct
-import zlib
+import unicodedata
+from bisect import bisect
 from collections.abc import Iterable
-from typing import Any
+from itertools import accumulate
+from typing import Any, Literal
 
-import numpy as np
-
-from .palette import LIGHT, rgb
-from .texts import clean
+from .palette import LIGHT, Palette
 
 INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
 PLUS, MINUS, SERIES = LIGHT.plus, LIGHT.minus, LIGHT.series
 SANS = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif"
-LONGEST = 24  # characters of a label
+POINT = 4 / 3  # CSS pixels
+GAP = 24.0  # CSS pixels between pictures
+_ROOT = re.compile(r"<svg\b[^>]*>")
+_SIDE = re.compile(r'(?<=\s)(width|height)="([\d.eE+]+)(px|pt|)"')
+Anchor = Literal["start", "middle", "end"]
+SMALL = 7.0  # points: of captions
+# Widths of the characters from space to "~" in Helvetica, and fonts to its measure, in 1/1000 of the size.
+_WIDTHS = (
+    "278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 "
+    "556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778 "
+    "722 667 611 722 667 944 667 667 611 278 278 278 469 556 333 556 556 500 556 556 278 556 556 222 222 "
+    "500 222 833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584 "
+)
+_ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
+Box = tuple[float, float, float, float]
+_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
+# Which XML refuses, too; and what turns the direction of the text around it.
+_NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_MARKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -49,7 +62,6 @@ class Drawing:
         self.parts.append(f"<{element}{text}>")
 
     def close(self, *elements: str) -> None:
-        """The end of elements, the innermost first."""
         self.parts += [f"</{element}>" for element in elements]
 
     def text(
@@ -61,16 +73,9 @@ class Drawing:
     def line(
         self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5, dash: str | None = None
     ) -> None:
-        """Straight lines from point to point."""
         joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
         look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
         self.add("polyline", points=joined, **look, stroke_dasharray=dash)
-
-    def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray[Any, Any]) -> None:
-        """Pixels (rows, columns, 3), uint8, each a sharp rectangle."""
-        href = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
-        look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
-        self.add("image", x=x, y=y, width=width, height=height, **look)
 
     def svg(self) -> str:
         """The text of the file."""
@@ -87,9 +92,18 @@ def escaped(text: Any) -> str:
     return html.escape(_NO_XML.sub("�", str(text)))
 
 
-def label(token: str) -> str:
-    """A token's text as it is shown beside a row: not too long, and with its blanks (``texts.clean``)."""
-    return cut(clean(token), LONGEST)
+def clean(text: str) -> str:
+    """A text as it can be drawn, so that no blank looks like another: spaces at its ends as "·", nothing but spaces as
+    "␣", ends of lines as "↵" and "␍", tabs as "⇥", what else has no shape as "�", an empty text as "∅", and one of
+    nothing but joiners and other spaces by their code points. (``viz.visible`` in base.js does the same.)"""
+    if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
+        return " ".join(f"U+{ord(c):04X}" for c in text)
+    text = text.translate(_MARKS)
+    drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
+    if not (inner := drawn.strip(" ")):
+        return "␣" * len(drawn) or "∅"
+    before = len(drawn) - len(drawn.lstrip(" "))
+    return "·" * before + inner + "·" * (len(drawn) - before - len(inner))
 
 
 def cut(text: str, most: int) -> str:
@@ -97,26 +111,118 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def png(pixels: np.ndarray[Any, Any]) -> bytes:
-    """Pixels (rows, columns, 3), uint8, as a PNG file (W3C 2003)."""
-    height, width, _ = pixels.shape
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], 1)  # 0: no filter
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    packed = zlib.compress(rows.tobytes(), 9)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
-
-
-def diverging(values: np.ndarray[Any, Any], most: float = 1.0) -> np.ndarray[Any, Any]:
-    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
-    amount = np.clip(values / most, -1, 1)[..., None]
-    ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
-    return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
-
-
 def _short(value: Any) -> str:
-    """Numbers to hundredths of a pixel."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def size(svg: str) -> tuple[float, float]:
+    """Width and height in CSS pixels. Raises ValueError: the SVG does not say them in pixels or points."""
+    sides = {name: float(x) * (POINT if unit == "pt" else 1) for name, x, unit in _SIDE.findall(_root(svg)[0])}
+    if set(sides) != {"width", "height"} or 0 in sides.values():
+        raise ValueError("an SVG has to say its width and height, in pixels or points")
+    return sides["width"], sides["height"]
+
+
+def scaled(svg: str, scale: float) -> str:
+    """The same picture with its size times ``scale``. Raises ValueError: that is not positive, or it is no SVG."""
+    root = _root(svg)
+    factor = checked_scale(scale)
+    tag = _SIDE.sub(lambda side: f'{side[1]}="{float(side[2]) * factor:.6g}{side[3]}"', root[0])
+    return svg[: root.start()] + tag + svg[root.end() :]
+
+
+def beside(title: str, *pictures: str) -> str:
+    """Pictures from left to right, as one. Raises ValueError as ``size``."""
+    sizes = [size(svg) for svg in pictures]
+    drawing = Drawing(sum(wide for wide, _ in sizes) + GAP * (len(sizes) - 1), max(high for _, high in sizes), title)
+    left = 0.0
+    for svg, (wide, high) in zip(pictures, sizes, strict=True):
+        root = _root(svg)
+        tag = f'{_SIDE.sub("", root[0])[:-1]} x="{left:.6g}" y="0" width="{wide:.6g}" height="{high:.6g}">'
+        drawing.parts.append(tag + svg[root.end() :].rstrip())
+        left += wide + GAP
+    return drawing.svg()
+
+
+def checked_scale(scale: float) -> float:
+    """A factor that is positive and finite. Raises ValueError: it is not."""
+    if not 0 < scale < math.inf:
+        raise ValueError(f"scale is {scale}; it must be positive")
+    return scale
+
+
+def _root(svg: str) -> re.Match[str]:
+    if (root := _ROOT.search(svg)) is None:
+        raise ValueError("this is no SVG: it has no element svg")
+    return root
+
+
+# Pictures in points, whose texts are measured ------------------------------------------------------------
+
+
+class PointDrawing(Drawing):
+    """A picture in the colours of a palette; units are points, as of fonts."""
+
+    fonts, unit = "Helvetica, Arial, Liberation Sans, Nimbus Sans, Noto Sans, DejaVu Sans, sans-serif", "pt"
+
+    def __init__(self, width: float, height: float, title: str, palette: Palette) -> None:
+        super().__init__(float(width), float(height), title)
+        self.palette, self.paper = palette, palette.paper
+
+    def write(
+        self, x: float, y: float, text: str, size: float, colour: str, anchor: Anchor = "start", turn: float = 0.0
+    ) -> None:
+        """A line of text; ``y`` is its baseline. ``turn`` is in degrees, anticlockwise around (x, y)."""
+        look: dict[str, Any] = {"font_size": size, "fill": colour, "text_anchor": anchor if anchor != "start" else None}
+        turned = f"rotate({-turn:g} {x:.2f} {y:.2f})" if turn else None
+        self.add("text", text, x=float(x), y=float(y), **look, transform=turned, **{"xml:space": "preserve"})
+
+    def caption(self, x: float, y: float, text: str, anchor: Anchor = "start") -> None:
+        self.write(x, y, text, SMALL, self.palette.quiet, anchor)
+
+    def cells(self, boxes: list[Box], colour: str, opacity: float = 1.0) -> None:
+        """Rectangles (x, y, width, height), filled."""
+        path = "".join(_path("M{} {}h{}v{}h{}z", x, y, w, h, -w) for x, y, w, h in boxes)
+        self.add("path", fill=colour, fill_opacity=opacity if opacity < 1 else None, d=path)
+
+    def strokes(self, ends: list[Box], colour: str, width: float, opacity: float = 1.0, curved: bool = False) -> None:
+        """Lines from (x, y) to (x, y); curved ones leave and arrive horizontally."""
+        way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if curved else "M{} {}L{} {}"
+        path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in ends)
+        opaque = opacity if opacity < 1 else None
+        self.add("path", fill="none", stroke=colour, stroke_width=float(width), stroke_opacity=opaque, d=path)
+
+
+def width(text: str, size: float) -> float:
+    """About how wide a text is: other fonts than Helvetica are up to a tenth wider."""
+    return 1.1 * sum(map(_advance, text)) * size / 1000
+
+
+def shortened(text: str, size: float, most: float) -> str:
+    """A text cut to a width, with "…" (as wide as the font's size) at its end where something is missing."""
+    room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
+    return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
+
+
+def wrapped(text: str, size: float, most: float) -> list[str]:
+    """A text in lines of at most that width, as far as its words allow."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(f"{lines[-1]} {word}", size) <= most:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _advance(c: str) -> int:
+    """The width of a character: of Helvetica's where it has one, otherwise of its kind."""
+    if (known := _ASCII.get(c)) is not None:
+        return known
+    if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):
+        return 0
+    return 1000 if unicodedata.east_asian_width(c) in "WF" or c == "…" else 600
+
+
+def _path(way: str, *numbers: float) -> str:
+    return way.format(*(f"{x:.2f}".rstrip("0").rstrip(".") for x in numbers))

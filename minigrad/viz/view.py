@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+import webbrowser
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any, ClassVar
 
+from ..utils.bar import in_notebook
+from ..utils.showing import shower
 from . import convert
 from .page import Page, written
-from .show import show
-from .sizes import scaled
+from .vector import scaled
 
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # one of them is set where Linux can open a window
 MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook keeps beside the page
 
 
@@ -31,9 +37,21 @@ class View(ABC):
         return self.page().html()
 
     def show(self) -> None:
-        """Show it: below the cell in a notebook, elsewhere as a page in the browser. Where there is no browser, it
-        says which file to open."""
-        show(self, self.html)
+        """Show it: below the cell in a notebook, elsewhere as a page in the browser; where there is none, say which
+        file to open. It stays in the folder for temporary files: nobody can say when the browser has read it."""
+        if shown := shower():
+            shown(self)
+            return
+        if in_notebook():
+            import_module("IPython.display").display(self)  # which has types in some versions, and none in others
+            return
+        file = Path(tempfile.mkdtemp(prefix="minigrad-")) / f"{type(self).__name__.lower()}.html"
+        file.write_text(self.html(), encoding="utf-8", newline="\n")
+        # A browser of the terminal would take over the program's.
+        has_display = not sys.platform.startswith(("linux", "freebsd")) or any(map(os.environ.get, DISPLAYS))
+        if not (has_display and webbrowser.open(file.as_uri())):
+            instead = "save('x.html') writes another."
+            print(f"There is no browser here to show it in. The page is {file}; {instead}", flush=True)
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
         """Write a file, whole or not at all. Its ending decides what: .html is the page; a picture's other endings
@@ -61,10 +79,8 @@ class View(ABC):
             convert.converter()
         return ending
 
-    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> str | bytes:
-        """What a file of a kind holds."""
-        content: str | bytes = getattr(self, kind)(*args, **look)
-        return content
+    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> Any:
+        return getattr(self, kind)(*args, **look)
 
     def _drawn(self) -> str:
         """An SVG of it for whatever shows no pages, or nothing."""
@@ -73,8 +89,7 @@ class View(ABC):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What a notebook keeps: a line of text, the page, and for GitHub, a PDF or a mail the drawing."""
         drawn = self._drawn()
-        if len(drawn) > MOST_DRAWN:
-            drawn = ""
+        drawn = drawn if len(drawn) <= MOST_DRAWN else ""
         pictures = {"image/svg+xml": drawn} if drawn else {}
         return {"text/plain": repr(self), "text/html": self.page().framed(drawn), **pictures}
 
@@ -98,11 +113,10 @@ class Picture(View):
         return convert.png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
-        """What ``svg`` draws from the same arguments, as vectors on a page of its size; text stays text. Raises as
-        ``png``."""
+        """What ``svg`` draws from the same arguments, as vectors; text stays text. Raises as ``png``."""
         return convert.pdf(self.svg(*args, **look), scale)
 
-    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> str | bytes:
+    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> Any:
         if kind != "svg" or "scale" not in look:
             return super()._content(kind, args, look)
         other = {name: value for name, value in look.items() if name != "scale"}

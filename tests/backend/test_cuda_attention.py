@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from minigrad.backend import random
-from minigrad.backend.kernels import scaled_dot_product_attention as plain
 from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attention
 from minigrad.backend.registry import address
 from minigrad.ops.attention import scaled_dot_product_attention as op
@@ -75,12 +74,10 @@ def test_every_tile_agrees(shape: tuple[int, ...], tile: int, monkeypatch: pytes
     if cut.shared_bytes(4, 2) > kernel_checks.most_shared_bytes():
         return  # this GPU has too little shared memory for such tiles
     monkeypatch.setattr(attention, "plan", lambda *_: cut)
-    q, k, v, g = inputs(shape)
-    how = (masks(shape)["bias"], None, shape[2] > 20, 0.3, 0.0)
-    fused = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2, 3))
-    needs = (True, True, True, True, *(False for _ in how[1:]))
-    out, saved = plain.forward(needs, q, k, v, *how)
-    for one, other in zip(fused, (out, *plain.backward(needs, saved, g, q, k, v, *how)[:4]), strict=True):
+    args = [*inputs(shape)[:3], masks(shape)["bias"], None, shape[2] > 20, 0.3, 0.0]
+    out, slopes, g = plain_definition(NAME, args, (0, 1, 2, 3))
+    fused = gradients(NAME, g, *args, needs=(0, 1, 2, 3))
+    for one, other in zip(fused, (out, *slopes.values()), strict=True):
         assert_close(one, other)
 
 

@@ -20,7 +20,7 @@ pytestmark = needs_numba
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Gradients of logits come in parts, however few there are; how each was used."""
     used: list[str] = []
-    rows, slopes = kernel.LogitSlope.rows, kernel.LogitSlope.slopes_of_linear
+    rows, slopes = kernel.LogitSlope.rows, kernel.LogitSlope.products
 
     def whole(self: Any) -> Any:
         used.append("whole")
@@ -32,7 +32,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(kernel, "LARGE", 1)
     monkeypatch.setattr(kernel.LogitSlope, "rows", whole)
-    monkeypatch.setattr(kernel.LogitSlope, "slopes_of_linear", parts)
+    monkeypatch.setattr(kernel.LogitSlope, "products", parts)
     yield used
 
 
@@ -185,7 +185,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
     def compute() -> list[Any]:
         saved = kernel.forward((True,), *args)[1]
-        slopes = kernel.LogitSlope(kernel._given(*args), g, *saved).slopes_of_linear(weight, x, True)
+        slopes = kernel.LogitSlope(kernel._given(*args), g, *saved).products(weight, x, True)
         assert slopes is not None
         return [a for a in slopes if a is not None]
 
@@ -198,9 +198,7 @@ def test_the_array_that_it_stands_for() -> None:
             return np.ones((6, 4), np.float32)
 
     ones = Ones((2, 3, 4), np.dtype(np.float32))
-    assert np.asarray(ones).shape == ones.shape == (2, 3, 4)
+    assert ones.array().shape == ones.shape == (2, 3, 4) and ones.products(ones.array(), ones.array(), True) is None
     assert ones.reshape((6, 4)).shape == (6, 4) and isinstance(ones.reshape((6, 4)), InParts)
     assert isinstance(ones.reshape((2, 12)), np.ndarray)
     assert ((ones + np.float32(1)) == 2).all() and ((np.ones((2, 3, 4)) + ones) == 2).all()
-    assert np.array(ones, np.float64).dtype == np.float64
-    assert repr(ones) == "<Ones (2, 3, 4) to be made>"

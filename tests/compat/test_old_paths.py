@@ -22,11 +22,13 @@ for old in PLACES:
     assert all(w.category is FutureWarning and w.filename != importlib.__file__ for w in caught), old
 
 import minigrad_models.viz
-for name in ("training", "piano_roll"):
+for name in ("training", "piano_roll", "embedding", "logit_lens", "positional_encoding"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert getattr(viz, name) is getattr(minigrad_models.viz, name)
     assert len(caught) == 1 and f"minigrad_models.viz.{name}" in str(caught[0].message)
+import minigrad.viz.positional_encoding
+assert viz.positional_encoding(3, 4).wavelength(0) > 6
 
 try:
     import minigrad.models.nonesuch

@@ -9,9 +9,8 @@ import pytest
 import minigrad
 from examples import engine
 from examples.engine import Value
-from minigrad.ops.activation import gelu
+from minigrad.ops.activation import dropout, gelu
 from minigrad.ops.attention import scaled_dot_product_attention
-from minigrad.ops.dropout import dropout
 from minigrad.ops.elementwise import add
 from minigrad.ops.indexing import embedding
 from minigrad.ops.joining import split

@@ -19,7 +19,6 @@ from minigrad.ops import activation as activations
 from minigrad.ops import (
     attention,
     convolution,
-    dropout,
     elementwise,
     indexing,
     joining,
@@ -182,8 +181,10 @@ case("only", lambda t, x, m: elementwise.only(x, m), (3,), _MASK, theirs=lambda 
 case("masked_fill", lambda t, x, m: x.masked_fill(m, -2.5), (2, 3), _MASK)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, float("-inf")), (4, 2, 3), _MASK, numeric=False)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, 0), (3,), _MASK)
-case("dropout", lambda t, x, m: dropout.dropout(x, m.array, 1.25), (2, 3), _MASK, theirs=lambda t, x, m: x * m * 1.25)
-_own = lambda t, x, m: dropout.relu_dropout(x, m.array, 1.25)
+case(
+    "dropout", lambda t, x, m: activations.dropout(x, m.array, 1.25), (2, 3), _MASK, theirs=lambda t, x, m: x * m * 1.25
+)
+_own = lambda t, x, m: activations.relu_dropout(x, m.array, 1.25)
 case("relu_dropout", _own, (2, 3), _MASK, theirs=lambda t, x, m: t.relu(x) * m * 1.25)
 
 # Shapes ----------------------------------------------------------------------------------------------------
@@ -446,6 +447,7 @@ for _back, _shape in ((False, (2, 3, 4)), (True, (2, 1, 3, 4)), (False, (0, 3, 4
     _own = lambda t, x, turns, back=_back: rotary.rotate(x, turns, back)
     case("rotate", _own, _shape, _TURNS, theirs=lambda t, x, turns, back=_back: _rotate(t, x, turns, back))
 _TARGET = np.array([2, 0, -100, 4])
+case("average", lambda t, x: loss.average(x, 5), (4,), theirs=lambda t, x: x.sum() / 5)
 for _smooth in (0.0, 0.1):
     _own = lambda t, x, y, s=_smooth: loss.cross_entropy(x, y, None, -100, s)
     _torch = lambda t, x, y, s=_smooth: t.nn.functional.cross_entropy(x, y, reduction="none", label_smoothing=s)

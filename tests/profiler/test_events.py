@@ -9,8 +9,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.nn import functional as F
-from minigrad.profiler import memory as memory_module
-from minigrad.profiler import profile, record_function
+from minigrad.profiler import profile, record_function, watch
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.utils.data import DataLoader, TensorDataset
 from tests.support.functions import Cube
@@ -119,7 +118,7 @@ def test_bytes_are_those_of_results_that_are_no_views() -> None:
 @pytest.mark.parametrize("reader", ["malloc", "tracemalloc"])
 def test_memory_that_arrays_take_and_give_back(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if reader == "tracemalloc":
-        monkeypatch.setattr(memory_module, "malloc_reader", lambda: None)
+        monkeypatch.setattr(watch, "malloc_reader", lambda: None)
     size = 1 << 23
     with profile(profile_memory=True) as p:
         x = mg.zeros(size // 4)

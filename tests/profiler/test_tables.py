@@ -7,8 +7,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.profiler import profile, record_function
-from minigrad.profiler.averages import SORT_KEYS, EventList
-from minigrad.profiler.breakdown import Breakdown, Row
+from minigrad.profiler.averages import SORT_KEYS, Breakdown, EventList, Row
 from minigrad.profiler.table import format_bytes, format_count, format_share, format_table, format_time
 from tests.support.cases import raises
 

@@ -14,7 +14,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.serialization import load, save, zip_writer
+from minigrad.serialization import archive_writer, load, save
 from minigrad.serialization.checkpoint import _Archive
 from minigrad.serialization.source import Source
 from tests.support.parity import in_torch_words, torch
@@ -175,7 +175,7 @@ def test_memory_is_written_once_and_no_more_of_it_than_is_shown() -> None:
 
 def test_long_archives(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes and places in fields of 64 bits, as if 300 bytes were 4 GiB."""
-    monkeypatch.setattr(zip_writer, "_MOST", 300)
+    monkeypatch.setattr(archive_writer, "_MOST", 300)
     content = saved({"a": minigrad.arange(100.0), "b": minigrad.arange(3), "c": minigrad.zeros(0)})
     assert content.count(b"\xff" * 4) > 4  # in the places of numbers that have a field of 64 bits
     path.write_bytes(content)
@@ -207,7 +207,7 @@ def test_a_failure_while_writing_names_the_file(path: Path, monkeypatch: pytest.
     def full(*args: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(zip_writer.ZipWriter, "add", full)
+    monkeypatch.setattr(archive_writer.ZipWriter, "add", full)
     with pytest.raises(OSError, match=r"No space left on device.*checkpoint\.pt"):
         save({"x": minigrad.zeros(3)}, path)
     assert load(path)["x"].tolist() == [1, 1, 1] and list(path.parent.iterdir()) == [path]

@@ -13,9 +13,10 @@ import pytest
 
 import minigrad
 from minigrad.serialization import load, load_file, safe_globals, save, save_file
-from minigrad.serialization.source import check_shape, content
+from minigrad.serialization.source import check_shape
 from minigrad_models.music import read_chorales, read_midi
 from minigrad_models.text import Lines
+from minigrad_models.text.schema import content
 from minigrad_models.training import read_checkpoint, read_log
 from minigrad_models.translation.translation_settings import Settings
 from tests.fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # compiled loops read them as text
 
+import marshal
 import os
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def compiled() -> Path:
         )
         subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
     library = store.Library()
-    library.add([NAME], store._parsed(path.read_bytes()))
+    library.add([NAME], marshal.loads(path.read_bytes()))
     for each in (mark, add_up, see, work):
         each.address = library.addresses[each.name]
     return path

@@ -17,6 +17,6 @@ IN_THE_DEFAULT_TIER = {
 @pytest.hookimpl(tryfirst=True)  # before pytest's own, which chooses by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        is_in_browser = "tests/viz/" in item.path.as_posix() and "open_file" in getattr(item, "fixturenames", ())
+        is_in_browser = "/viz/" in item.path.as_posix() and "open_file" in getattr(item, "fixturenames", ())
         if is_in_browser and getattr(item, "originalname", item.name) not in IN_THE_DEFAULT_TIER:
             item.add_marker("nightly")

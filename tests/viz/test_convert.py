@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from minigrad.viz import convert
-from minigrad.viz.sizes import beside, scaled, size
-from minigrad.viz.vector import Drawing
+from minigrad.viz.vector import Drawing, beside, scaled, size
+from minigrad_models.viz.positional_encoding import draw_image
 from tests.support.cases import raises
 
 pytest.importorskip("vl_convert", reason="the extra viz brings it")
@@ -20,14 +20,14 @@ def picture(text: str = "", font: str = "sans-serif") -> str:
     """A line of text, and an image of two pixels."""
     drawing = Drawing(80, 40, "t")
     drawing.text(2, 12, text, font_family=font)
-    drawing.image(0, 20, 80, 20, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
+    draw_image(drawing, 0, 20, 80, 20, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
     return drawing.svg()
 
 
 def test_pixels_stay_sharp_and_clips_and_dashes_stay() -> None:
     images = pytest.importorskip("PIL.Image", reason="it reads the PNG: pip install pillow")
     drawing = Drawing(40, 30, "t")
-    drawing.image(0, 0, 40, 10, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
+    draw_image(drawing, 0, 0, 40, 10, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
     drawing.open("clipPath", id="c")
     drawing.add("rect", x=0, y=10, width=20, height=10)
     drawing.close("clipPath")

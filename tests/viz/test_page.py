@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from minigrad.viz import page as page_module
-from minigrad.viz.embedding import embedding
 from minigrad.viz.page import Page, asset, written
 from minigrad.viz.palette import DARK, LIGHT, luminance
-from minigrad.viz.vector import label
+from minigrad_models.viz import embedding
+from minigrad_models.viz.texts import label
 from tests.support.browser import contrast, wait_for
 from tests.support.cases import raises
 
@@ -81,10 +81,10 @@ def test_the_policy_forbids_everything_but_its_own() -> None:
 def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     made = Page("t", {"x": "\ud800"})
-    assert made.save(str(path)) == path and path.read_bytes().decode() == made.html()
-    raises(TypeError, None, lambda: Page("t", object()).save(path))
+    assert written(str(path), made.html()) == path and path.read_bytes().decode() == made.html()
+    raises(TypeError, None, lambda: written(path, Page("t", object()).html()))
     assert path.read_bytes().decode() == made.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
-    raises(FileNotFoundError, r"no such folder.*nowhere", lambda: made.save(tmp_path / "nowhere" / "a.html"))
+    raises(FileNotFoundError, r"no such folder.*nowhere", lambda: written(tmp_path / "nowhere" / "a", "x"))
     raises(OSError, "directory", lambda: written(tmp_path, "x"))
     assert written(tmp_path / "b", "a\r\nb\n").read_bytes() == b"a\r\nb\n"
 
@@ -141,7 +141,7 @@ def test_data_arrives_as_it_was(
     monkeypatch.setattr(page_module, "PACK_BYTES", 0 if compressed else math.inf)
     made = Page("".join(EVIL), {"names": EVIL, "numbers": [math.nan, -math.inf, 0.1, 2**53, -0.0]})
     assert ('json+deflate"' in made.html()) == compressed
-    page = open_file(made.save(tmp_path / "a.html"))
+    page = open_file(written(tmp_path / "a.html", made.html()))
     assert ["".join(map(chr, letters)) for letters in page.evaluate(LETTERS)] == EVIL
     numbers = page.evaluate("async () => (await viz.data()).numbers.map(viz.number).map(String)")
     assert numbers == ["NaN", "-Infinity", "0.1", "9007199254740992", "0"]
@@ -184,7 +184,7 @@ LATER = """addEventListener("load", () => setTimeout(() => {
 
 
 def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(Page("t", {}).save(tmp_path / "a.html"), first=LATER)
+    page = open_file(written(tmp_path / "a.html", Page("t", {}).html()), first=LATER)
     wait_for(page, "window.tried")
     page.evaluate(ATTEMPTS)
     wait_for(page, "rules => rules.every((rule) => seen.has(rule))", FORBIDDEN)
@@ -197,7 +197,7 @@ def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., An
 
 def test_themes_and_paper(open_file: Callable[..., Any], tmp_path: Path) -> None:
     body = '<div class="bar"><h1>Name</h1><button>press</button></div><p class="quiet">a</p><p class="wrong">b</p>'
-    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme="light")
+    page = open_file(written(tmp_path / "a.html", Page("t", {}, body=body).html()), color_scheme="light")
     for scheme, palette in (("light", LIGHT), ("dark", DARK)):  # as the system's
         page.emulate_media(color_scheme=scheme)
         wait_for(page, f"viz.theme.get() === '{scheme}'")
@@ -239,7 +239,7 @@ PIXELS = """node => [...node.getContext("2d").getImageData(0, 0, node.width, nod
 
 
 def test_heat_maps(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(Page("t", {}).save(tmp_path / "a.html"), color_scheme="light")
+    page = open_file(written(tmp_path / "a.html", Page("t", {}).html()), color_scheme="light")
     page.evaluate(HEAT, [[[2.0, -1.0, 0.0], [None, -8.0, 0.5]], 2.0, 10])
 
     def seen() -> Any:

@@ -1,11 +1,11 @@
-"""SVG pictures: well-formed whatever the text, and PNG images inside them that hold the pixels."""
+"""SVG pictures: well-formed whatever the text; texts that can be drawn."""
 
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
-from minigrad.viz.vector import Drawing, diverging, escaped, label
+from minigrad.viz.vector import Drawing, clean, escaped
+from minigrad_models.viz.texts import label
 
 EVIL = ['"><script>alert(1)</script>', "a & b < c", "\x00\x1b[31m\ud800", "👩‍👩‍👧 naïve \u202e", "x" * 10_000]
 
@@ -27,12 +27,16 @@ def test_numbers_are_short_and_names_become_attributes() -> None:
     assert drawing.parts == ['<path d="M0 0" stroke-width="1.23" class="a"></path>']
 
 
-def test_colours_go_from_minus_over_white_to_plus() -> None:
-    colours = diverging(np.array([-1.0, 0.0, 1.0, 7.0]))
-    assert colours.tolist() == [[0xB3, 0x40, 0x2A], [255] * 3, [0x24, 0x58, 0xB3], [0x24, 0x58, 0xB3]]
-
-
 def test_labels_are_short_and_show_what_is_empty() -> None:
     assert [label(text) for text in ("", " ", "\n", "a\nb")] == ["∅", "␣", "↵", "a↵b"]
     assert len(label("y" * 10_000)) == 24 and label("y" * 25).endswith("…")
     assert escaped("<&'\"") == "&lt;&amp;&#x27;&quot;"
+
+
+def test_texts_can_be_drawn() -> None:
+    assert clean(" the") == "·the" and clean("New York  ") == "New York··" and clean("  ") == "␣␣"
+    assert clean("") == "∅" and clean("a\nb\x00\ud800\uffff") == "a↵b���" and clean("\t\n") == "⇥↵"
+    assert clean("می‌خواهم") == "می‌خواهم" and clean("<b>&\"'") == "<b>&\"'"
+    blanks = ["", " ", "  ", "\n", "\r", "\t", "\u00a0", "\u3000", "\u200b", "\x0b", " \n", "\n "]
+    assert len({clean(text) for text in blanks}) == len(blanks) and clean("\r\n") == "␍↵" and clean("\xa0") == "U+00A0"
+    assert clean("\u202eabc\u2069") == "�abc�" and clean("\ufeff\u200b") == "U+FEFF U+200B"

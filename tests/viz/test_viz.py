@@ -21,14 +21,13 @@ import minigrad
 from minigrad import nn, viz
 from minigrad.utils import showing
 from minigrad.utils.bar import in_notebook
-from minigrad.viz import show
 from minigrad.viz import view as view_module
 from minigrad.viz.page import Page
-from minigrad.viz.sizes import size
+from minigrad.viz.vector import size
 from minigrad.viz.view import View
 from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad_models.music.notes import Note
-from minigrad_models.viz import piano_roll, training
+from minigrad_models.viz import embedding, logit_lens, piano_roll, positional_encoding, training
 from tests.support.browser import wait_for
 from tests.support.cases import raises
 from tests.support.graphviz import HAS_DOT
@@ -40,15 +39,15 @@ def product() -> Any:
 
 MADE: dict[str, Callable[[], Any]] = {
     "attention": lambda: viz.attention(np.full((1, 2, 2), 0.5), ["I", "sleep"]),
-    "embedding": lambda: viz.embedding(np.eye(3), ["a", "b", "c"]),
+    "embedding": lambda: embedding(np.eye(3), ["a", "b", "c"]),
     "explain": lambda: viz.explain(product(), run=True),
     "graph": lambda: viz.graph(product()),
     "linked": lambda: viz.linked(nn.TransformerEncoderLayer(4, 2, batch_first=True), minigrad.ones(1, 2, 4)),
-    "logit_lens": lambda: viz.logit_lens(GPT2(Config(5, positions=4, d_model=4, heads=2, layers=1)), [0, 1, 2]),
+    "logit_lens": lambda: logit_lens(GPT2(Config(5, positions=4, d_model=4, heads=2, layers=1)), [0, 1, 2]),
     "make_dot": lambda: viz.make_dot(product()),
     "piano_roll": lambda: piano_roll([Note(60, 80, 0.0, 1.0)]),
     "playback": lambda: viz.playback(product()),
-    "positional_encoding": lambda: viz.positional_encoding(3, 4),
+    "positional_encoding": lambda: positional_encoding(3, 4),
     "trace": lambda: viz.trace(nn.Linear(2, 2), minigrad.ones(1, 2)),
     "training": lambda: training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
@@ -140,7 +139,7 @@ def test_without_a_browser_it_says_where_the_page_is(
     asked: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda uri: bool(asked.append(uri)))
     monkeypatch.setattr(sys, "platform", "linux")
-    for name in show.DISPLAYS:
+    for name in view_module.DISPLAYS:
         monkeypatch.delenv(name, raising=False)
     if display:
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
@@ -174,7 +173,7 @@ def test_a_large_drawing_is_not_kept_beside_the_page(monkeypatch: pytest.MonkeyP
 def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
     """In JupyterLab and in VS Code, when they change, and as the system is where nothing is known."""
     outer = tmp_path / "notebook.html"
-    shown = viz.positional_encoding(3, 4)._repr_mimebundle_()["text/html"]
+    shown = positional_encoding(3, 4)._repr_mimebundle_()["text/html"]
     outer.write_text(f'<!doctype html><body data-jp-theme-light="false">{shown}', encoding="utf-8")
     page = open_file(outer, color_scheme=system)
     root = page.frame_locator("iframe").locator("html")
@@ -198,7 +197,7 @@ def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[...,
 
 def test_another_program_shows_views() -> None:
     seen: list[Any] = []
-    view = viz.positional_encoding(4, 8)
+    view = positional_encoding(4, 8)
     showing.shown_by(seen.append)
     try:
         view.show()

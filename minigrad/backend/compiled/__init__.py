@@ -11,5 +11,10 @@ machine code is kept in the user's cache (``store.py``). Later processes load it
     native.py      what Python cannot say: bits, addresses, BLAS; intrinsics.py is their code, for Numba
     crew.py        how threads share the blocks of a loop: itself compiled
     build.py       compiles; run as a program
-    store.py       finds the compiled code, or has it made, and loads it
+    machine_code.py  the compiled code on disk: found, or compiled; store.py loads it
 """
+
+from __future__ import annotations
+
+CREW = "crew"  # the unit that is no file of kernels
+Code = dict[str, tuple[str, bytes]]  # by a function's name, its symbol and its machine code

@@ -1,12 +1,13 @@
 """Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
 
 A unit is a file of kernels, or "crew". For each it writes machine code for this machine to the folder, as a file of the
-unit's name (``store.py`` tells the form).
+unit's name: a ``Code`` by marshal.
 """
 
 from __future__ import annotations
 
 import importlib
+import marshal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kernels
-from . import crew, loops
-from .store import CREW, Code, packed
+from . import CREW, Code, crew, loops
 
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity as they are
 # Of all functions that are not called from outside: no wrappers, which take longer to compile than the functions.
@@ -26,16 +26,7 @@ _INNER = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-_VIEWS = {  # an argument of a loop from its word
-    "Flat": "row(word(o + {data}), volume(o, 0))",
-    "Rows": "rows(word(o + {data}), volume(o, 1), length(o, -1))",
-    "Cube": "cube(word(o + {data}), volume(o, 2), length(o, -2), length(o, -1))",
-    "Flags": "flags(word(o + {data}), volume(o, 0))",
-    "Indices": "integers(word(o + {data}), volume(o, 0))",
-    "Words": "words(word(o + {data}), volume(o, 0))",
-    "Doubles": "doubles(word(o + {data}), volume(o, 0))",
-    "Strided": "o",
-}
+_LENGTHS = {"Rows": "volume(o, 1), length(o, -1)", "Cube": "volume(o, 2), length(o, -2), length(o, -1)"}
 
 
 def adapter(each: loops.Loop) -> str:
@@ -53,8 +44,8 @@ def adapter(each: loops.Loop) -> str:
         elif kind == "float":
             lines.append(f"    {name} = double(place + {8 * i})")
         else:
-            lines.append(f"    o = word(place + {8 * i})")
-            lines.append(f"    {name} = {_VIEWS[kind].format(data=object.__basicsize__)}")
+            view = "o" if kind == "Strided" else f"{kind}(at(o), {_LENGTHS.get(kind, 'volume(o, 0)')})"
+            lines += [f"    o = word(place + {8 * i})", f"    {name} = {view}"]
     first = ["start", "stop", *(["thread"] if each.takes_thread else [])]
     lines.append(f"    body({', '.join(first + names)})")
     return "\n".join(lines)
@@ -70,13 +61,13 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     from llvmlite import binding
     from numba.extending import register_jitable
 
-    from . import functions, intrinsics, layout
+    from . import intrinsics, layout, native
 
     warnings.simplefilter("ignore", numba.NumbaWarning)
     _leave_out()
     if hasattr(binding, "initialize_native_asmparser"):
         binding.initialize_native_asmparser()
-    intrinsics.register()
+    scope = {**vars(layout), **vars(native), **intrinsics.register()}
     known: set[Any] = set()
     for unit in units:
         if unit != CREW:
@@ -86,7 +77,7 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
             if function not in known:
                 register_jitable(**_INNER)(function)
                 known.add(function)
-        yield unit, _compile_unit(numba, unit, {**vars(layout), **vars(functions)})
+        yield unit, _compile_unit(numba, unit, scope)
 
 
 def _leave_out() -> None:
@@ -143,7 +134,7 @@ def main(arguments: list[str]) -> int:
     """Compile units, and write their files."""
     folder, *units = arguments
     for unit, code in compile_units(units):
-        (Path(folder) / unit).write_bytes(packed(code))
+        (Path(folder) / unit).write_bytes(marshal.dumps(code))
     return 0
 
 

@@ -7,15 +7,7 @@ them with what NumPy says before it loads anything.
 from __future__ import annotations
 
 from .loops import inline
-from .native import cube as cube
-from .native import double as double
-from .native import doubles as doubles
-from .native import flags as flags
-from .native import integers as integers
-from .native import row as row
-from .native import rows as rows
-from .native import word as word
-from .native import words as words
+from .native import word
 
 HEAD = object.__basicsize__
 _AXES, _SHAPE, _STEPS = HEAD + 8, HEAD + 16, HEAD + 24

@@ -157,8 +157,8 @@ def fits(first: Array, *more: Array | None) -> bool:
 
 
 def laid(array: Array) -> Array:
-    """The array, or a copy, as contiguous loops take it."""
-    if array.dtype is FLOAT32 and array.flags.c_contiguous:
+    """The array, or a copy, as contiguous loops take it; None as it is."""
+    if array is None or (array.dtype is FLOAT32 and array.flags.c_contiguous):
         return array
     return array.astype(FLOAT32, order="C")  # np.array keeps the dtype object that an array from a pickle has
 
@@ -179,11 +179,6 @@ def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return call
-
-
-def laid_or_none(array: Array | None) -> Array | None:
-    """``laid``, but for None."""
-    return None if array is None else laid(array)
 
 
 def scratch(count: int) -> Array:

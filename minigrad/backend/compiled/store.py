@@ -1,9 +1,4 @@
-"""The compiled loops on disk: found, or made once for a machine, and loaded.
-
-The files, one for each file of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of
-all that its machine code depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do.
-Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was,
-as its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
+"""The compiled loops in memory: loaded from the cache (``machine_code.py``) when they are first needed.
 
 ``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed.
 """
@@ -12,55 +7,30 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
-import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import threading
-import time
 import warnings
-from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-_PACKAGE = Path(__file__).resolve().parents[2]
-_KERNELS = _PACKAGE / "backend" / "kernels"
-CREW = "crew"  # the unit that is no file of kernels
+from . import CREW, Code
+
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
-_FIRST = "adam clip_grad_norm cross_entropy dropout gelu keep_mask layer_norm linear_cross_entropy many muon products"
-_FIRST += " relu relu_dropout rms_norm scaled_dot_product_attention scatter_add_rows softmax"
+_FIRST = "adam clip_grad_norm cross_entropy dropout elementwise keep_mask layer_norm many muon products relu_dropout"
+_FIRST += " scaled_dot_product_attention scatter_add_rows softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
-MOST_PROCESSES = 4  # that compile side by side
-KEPT = 8  # files of a unit: of several versions, of processors that share a home
-_C_NAMES = (
-    "memset",
-    "memcpy",
-    "memmove",
-    "expf",
-    "logf",
-    "powf",
-    "sqrtf",
-    "exp",
-    "log",
-    "pow",
-    "sqrt",
-    "log1p",
-    "log1pf",
-)
+_C_NAMES: tuple[str, ...] = ("memset", "memcpy", "memmove", "exp", "expf", "log", "logf", "log1p", "log1pf")
+_C_NAMES += ("pow", "powf", "sqrt", "sqrtf")
 # Numba's functions for errors, which loops do not have. While one is missing, memset and memcpy are not found either.
 _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_release", "unpickle"))
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
 _lock = threading.RLock()
 _library: Library | None = None
 _asked: set[str] = set()  # units that have been loaded, or tried
-
-Code = dict[str, tuple[str, bytes]]  # by a function's name, its symbol and its machine code
 
 
 class Library:
@@ -118,11 +88,12 @@ def _leave_to_disk(name: str) -> None:
     if not sys.platform.startswith("linux"):
         return
     advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        place, rights, *about = line.split()
-        if rights == "r-xp" and name in about[-1]:
-            start, end = (int(address, 16) for address in place.split("-"))
-            advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), no_need)
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        for line in maps:
+            place, rights, *about = line.split()
+            if rights == "r-xp" and name in about[-1]:
+                start, end = (int(address, 16) for address in place.split("-"))
+                advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), no_need)
 
 
 def library(unit: str = CREW) -> Library | None:
@@ -146,11 +117,24 @@ def prepare() -> None:
 def _ask(units: tuple[str, ...]) -> None:
     """Load units, unless the first could not be."""
     global _library
-    if CREW in units and is_wanted():
-        _library = _loaded(None, units)
-    elif _library is not None:
-        _loaded(_library, units)
-    _asked.update(units)
+    try:
+        if is_wanted() if CREW in units else _library:
+            from . import machine_code  # here: its imports take as long as a third of minigrad's
+
+            code = machine_code.load(units)
+            library = _library or Library()
+            library.add(units, code)
+            _library = library
+    except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        warnings.warn(
+            f"minigrad's compiled kernels cannot be used here, and NumPy's are: {reason[-1]} "
+            f"(MINIGRAD_FAST=0 in the environment says so without this warning)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    finally:
+        _asked.update(units)  # the last thing: until then others wait
 
 
 def is_wanted() -> bool:
@@ -160,6 +144,8 @@ def is_wanted() -> bool:
         or platform.python_implementation() != "CPython"
     ):
         return False
+    from importlib.util import find_spec
+
     return find_spec("numba") is not None and _has_known_layout()
 
 
@@ -172,225 +158,6 @@ def _has_known_layout() -> bool:
     where = fields[0] == at and fields[1] & 0xFFFF == 2 and tuple(shape) == (3, 3) and tuple(steps) == (20, 8)
     dtype = fields[5] == id(probe.dtype) and (fields[6] & 1) == 0
     return where and dtype and sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
-
-
-def _loaded(library: Library | None, units: tuple[str, ...]) -> Library | None:
-    """The library, or a new one, with these units; None if it could not be made, or not they."""
-    try:
-        code = _code(units)
-        library = library or Library()
-        library.add(units, code)
-        return library
-    except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        warnings.warn(
-            f"minigrad's compiled kernels cannot be used here, and NumPy's are: {reason[-1]} "
-            f"(MINIGRAD_FAST=0 in the environment says so without this warning)",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-
-
-def _code(units: Iterable[str] | None = None) -> Code:
-    """The machine code of units, all by default, from the cache or new."""
-    keys = _keys()
-    names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
-    made: dict[str, Code] = {}
-    for folder in _folders():
-        code, missing = _read_all(folder, names)
-        if missing and _is_ours(folder):
-            with _locked(folder / "lock"):
-                code, missing = _read_all(folder, names)  # somebody may have made them meanwhile
-                made |= _compiled([unit for unit in missing if unit not in made])
-                missing = [unit for unit in missing if not _write(folder, unit, names[unit], made[unit])]
-                code, _ = _read_all(folder, names)
-        if not missing:
-            return code
-    made |= _compiled([unit for unit in names if unit not in made])
-    return {name: function for unit in names for name, function in made[unit].items()}
-
-
-def _read_all(folder: Path, names: dict[str, str]) -> tuple[Code, list[str]]:
-    """What is in a folder, and which units are missing there."""
-    code: Code = {}
-    missing = []
-    for unit, name in names.items():
-        if (found := _read(folder / name)) is None:
-            missing.append(unit)
-        else:
-            code |= found
-    return code, missing
-
-
-def _folders() -> Iterator[Path]:
-    """Where the file may lie."""
-    if given := os.environ.get("MINIGRAD_CACHE"):
-        yield Path(given)
-        return
-    with contextlib.suppress(RuntimeError):  # no home
-        if sys.platform == "win32":
-            yield Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "minigrad"
-        elif sys.platform == "darwin":
-            yield Path.home() / "Library" / "Caches" / "minigrad"
-        else:
-            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minigrad"
-    if hasattr(os, "getuid"):
-        yield Path(tempfile.gettempdir()) / f"minigrad-{os.getuid()}"
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether the folder is there, or can be made, and nobody else may write code into it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        about = folder.stat()
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK) and _is_safe(about)
-
-
-def _is_safe(about: os.stat_result) -> bool:
-    """Whether a file or folder belongs to this user, and no other may write to it."""
-    return not hasattr(os, "getuid") or (about.st_uid in (os.getuid(), 0) and not about.st_mode & 0o022)
-
-
-def _keys() -> dict[str, str]:
-    """For each unit, the crew and the files of kernels, a hash of all that its machine code depends on."""
-    from importlib.metadata import version  # a start without Numba does without: it takes a while
-
-    from llvmlite import binding
-
-    features = binding.get_host_cpu_features().flatten()
-    about = (version("numba"), version("llvmlite"), binding.get_host_cpu_name(), features, object.__basicsize__)
-    shared = hashlib.sha256(repr((*about, platform.machine(), sys.platform)).encode())
-    for path in sorted([*Path(__file__).parent.glob("*.py"), *_KERNELS.glob("_*_numba.py")]):
-        shared.update(path.read_bytes())
-    keys = {}
-    for unit, path in _sources().items():
-        keys[unit] = shared.copy()
-        keys[unit].update(path.read_bytes())
-    return {unit: digest.hexdigest()[:24] for unit, digest in keys.items()}
-
-
-def _sources() -> dict[str, Path]:
-    """The file of each unit. A kernel that has only loops of others is none."""
-    files = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
-    loops = {path.stem: path for path in sorted(files) if "\n@loop\n" in path.read_text(encoding="utf-8")}
-    return {CREW: Path(__file__).with_name("crew.py"), **loops}
-
-
-def _read(path: Path) -> Code | None:
-    """The code in a file; None if it is missing, not ours, or damaged."""
-    try:
-        with path.open("rb") as file:
-            if not _is_safe(os.fstat(file.fileno())):
-                return None
-            data = file.read()
-    except OSError:
-        return None
-    seal, body = data[:32], data[32:]
-    return _parsed(body) if hashlib.sha256(body).digest() == seal else None
-
-
-def _write(folder: Path, unit: str, name: str, code: Code) -> bool:
-    """Put a unit's file in its place at once, and remove its oldest; False where that cannot be done."""
-    body = packed(code)
-    try:
-        handle, new = tempfile.mkstemp(dir=folder, prefix=f"{unit}-", suffix=".bin")
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).digest() + body)
-        os.replace(new, folder / name)
-        for old in sorted(folder.glob(f"{unit}-*.bin"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
-            old.unlink()
-    except OSError:
-        return _read(folder / name) is not None
-    return True
-
-
-def packed(code: Code) -> bytes:
-    """A table of names, symbols and lengths as JSON, behind its length, and then the machine code."""
-    table = json.dumps([(name, symbol, len(machine_code)) for name, (symbol, machine_code) in code.items()]).encode()
-    return len(table).to_bytes(8, "little") + table + b"".join(machine_code for _, machine_code in code.values())
-
-
-def _parsed(body: bytes) -> Code:
-    end = 8 + int.from_bytes(body[:8], "little")
-    code, place = {}, end
-    for name, symbol, length in json.loads(body[8:end]):
-        code[name] = symbol, body[place : place + length]
-        place += length
-    return code
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            _lock_file(stack.enter_context(path.open("a+b")))
-        yield
-
-
-def _lock_file(file: IO[bytes]) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds: then both compile
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def _compiled(units: list[str]) -> dict[str, Code]:
-    """Units that are compiled now, by as many processes as there are CPUs.
-
-    Raises:
-        RuntimeError: a process has failed; its last words.
-    """
-    if not units:
-        return {}
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    shares = _shares(units, min(cpus, MOST_PROCESSES))
-    begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
-    what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
-    _say(f"minigrad: compiling {what} for this machine, once ...", "" if same_line else "\n")
-    with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
-        processes = [_start(folder, share) for share in shares]
-        errors = [process.communicate()[1] for process in processes]
-        for process, error in zip(processes, errors, strict=True):
-            if process.returncode:
-                lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
-                raise RuntimeError(f"compiling them failed: {lines[-1]}")
-        code = {unit: _parsed((Path(folder) / unit).read_bytes()) for unit in units}
-    _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
-    return code
-
-
-def _shares(units: list[str], count: int) -> list[list[str]]:
-    """At most ``count`` parts of the units, of about as many bytes of source."""
-    sizes = {unit: path.stat().st_size for unit, path in _sources().items()}
-    shares: list[list[str]] = [[] for _ in range(count)]
-    for unit in sorted(units, key=sizes.__getitem__, reverse=True):
-        min(shares, key=lambda share: sum(sizes[other] for other in share)).append(unit)
-    return [share for share in shares if share]
-
-
-def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
-    """A process that compiles units: Numba itself is not loaded here."""
-    command = [sys.executable, "-P", "-m", f"{__package__}.build", folder, *units]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    environment |= {
-        "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), *filter(None, sys.path)]),
-        "MINIGRAD_FAST": "0",
-    }
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE)
-
-
-def _say(text: str, end: str) -> None:
-    if sys.stderr is not None and text:
-        print(text, end=end, file=sys.stderr, flush=True)
 
 
 def _forget_lock() -> None:

@@ -1,10 +1,11 @@
-"""Kernels, a file each: ``NAME.py`` for NumPy; ``NAME_numba.py`` in loops that Numba compiles, on NumPy's arrays
-(``backend/compiled``, the extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
+"""Kernels, a file each: ``NAME_numba.py`` in loops that Numba compiles, on NumPy's arrays (``backend/compiled``, the
+extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``NAME.py`` for NumPy, where the op's definition would take
+much more time or memory.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
 fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``muon``, ``sgd``,
 ``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what several kernels
-share.
+share; functions of one array share ``elementwise_numba.py``.
 """
 
 import os
@@ -21,12 +22,14 @@ _STEMS = [
 ]
 COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
 CUDA_FILES = {stem.removesuffix("_cuda"): stem for stem in _STEMS if stem.endswith("_cuda")}
-CUDA_FILES |= {name: name for name in ("group_norm", "gru", "lstm", "rnn")}  # CuPy runs NumPy's steps as they are
+CUDA_FILES |= {name: name for name in ("gru", "lstm", "rnn")}  # CuPy runs NumPy's steps as they are
 CUDA_FILES |= {"relu": "relu_dropout_cuda"}
-COMPILED_NAMES = frozenset(stem.removesuffix("_numba") for stem in COMPILED_FILES if stem[0] != "_")
+COMPILED_OF_EACH = dict.fromkeys(("exp", "gelu", "relu", "sigmoid", "silu", "tanh"), "elementwise_numba")
+COMPILED = {stem.removesuffix("_numba"): stem for stem in COMPILED_FILES if stem[0] != "_"} | COMPILED_OF_EACH
+del COMPILED["elementwise"]
 NUMPY_NAMES = frozenset(stem for stem in _STEMS if not stem.endswith(("_cuda", "_numba")) and stem[0] != "_")
-NAMES = NUMPY_NAMES | COMPILED_NAMES | CUDA_FILES.keys()
-FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
+NAMES = NUMPY_NAMES | COMPILED.keys() | CUDA_FILES.keys()
+FOR_LARGE = COMPILED_OF_EACH.keys() - {"gelu"}  # of few elements NumPy has them as soon
 LEAST = 4096  # elements from which on these are tried
 
 

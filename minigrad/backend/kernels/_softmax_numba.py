@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ..compiled.functions import exp
-from ..compiled.loops import FLOAT32, Loop, fits, grain, inline, laid, scratch
+from ..compiled.loops import Loop, fits, grain, inline, laid
 from ..compiled.native import fma, from_bits, to_bits
 from ..dtype import Array
+from . import Gradients, Needs
 
 F, I = np.float32, np.int32
 INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
-_LONG = 1 << 16  # sums of longer columns, one number after the other, lose digits
-COLUMNS = 256  # worked on at once where rows lie across: as many of each row are in cache
 
 
-def along(dim: int, by_rows: Loop, by_columns: Loop, *inputs: Array) -> Any:
-    """One of the loops on (rows, n) or on (count, n, after), as the axis is the last or not; returns what it wrote.
+def along(by_rows: Loop, slope: Loop) -> tuple[Any, Any]:
+    """A kernel's forward and backward, along any axis: other axes than the last take its place meanwhile.
 
     Args:
-        by_rows: called with the inputs and the result.
-        by_columns: called with the number of pieces of ``COLUMNS`` columns, the inputs, the result, and memory.
+        by_rows: called with the input's rows and the result's. slope: with those of the result's gradient, of the
+            result and of the input's gradient.
     """
-    x = inputs[0]
-    if not x.ndim or not fits(*inputs):
-        return NotImplemented
-    axis = dim % x.ndim
-    length, after = x.shape[axis], math.prod(x.shape[axis + 1 :])
-    if after > 1 and length > _LONG:
-        return NotImplemented
-    out = np.empty(x.shape, FLOAT32)
-    given = [laid(a) for a in inputs]
-    each = (len(given) + 1) * 4 * length
-    if after == 1:
-        rows = x.size // length
-        shaped = [a.reshape(rows, length) for a in (*given, out)]
-        by_rows(rows, grain(rows, each), *shaped)
-    else:
-        shaped = [a.reshape(-1, length, after) for a in (*given, out)]
-        pieces = -(-after // COLUMNS)
-        count = len(shaped[0]) * pieces
-        by_columns(count, grain(count, each * min(after, COLUMNS)), pieces, *shaped, scratch(2 * COLUMNS))
-    return out
+
+    def run(loop: Loop, dim: int, *inputs: Array) -> Any:
+        if not inputs[0].ndim or not fits(*inputs):
+            return NotImplemented
+        turned = [laid(a.swapaxes(dim, -1)) for a in inputs]
+        out, length = np.empty_like(turned[0]), turned[0].shape[-1]
+        loop(out.size // length, grain(out.size // length, (len(inputs) + 1) * 4 * length), *turned, out)
+        return np.ascontiguousarray(out.swapaxes(dim, -1))
+
+    def forward(needs: Needs, x: Array, dim: int) -> Any:
+        out = run(by_rows, dim, x)
+        return NotImplemented if out is NotImplemented else (out, out)
+
+    def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
+        return run(slope, dim, g, out), None
+
+    return forward, backward
 
 
 @inline
@@ -74,30 +69,6 @@ def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.floa
     for j in range(last - first):
         total += exp(part[j] - level)
     return total
-
-
-@inline
-def column_tops(x: Any, i: int, a: int, n: int, memory: Any, thread: int) -> None:
-    """As ``top``, for n columns from a on of x[i], into the thread's memory."""
-    for k in range(n):
-        memory[thread, k] = -INFINITY
-    for j in range(x.shape[1]):
-        for k in range(n):
-            best, value = memory[thread, k], x[i, j, a + k]
-            memory[thread, k] = value if value > best else best
-    for k in range(n):
-        best = memory[thread, k]
-        memory[thread, k] = F(0.0) if best == -INFINITY else best
-
-
-@inline
-def column_totals(x: Any, i: int, a: int, n: int, memory: Any, thread: int) -> None:
-    """The sums of n columns from a on of x[i], into the thread's memory."""
-    for k in range(n):
-        memory[thread, k] = F(0.0)
-    for j in range(x.shape[1]):
-        for k in range(n):
-            memory[thread, k] += x[i, j, a + k]
 
 
 @inline

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import blas, shifted_numba
 from ..compiled.layout import at
-from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, laid_or_none, loop, scratch
+from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, loop, scratch
 from ..compiled.native import row, sgemm
 from ..dtype import Array
 from ..window import Ints, Window
@@ -231,7 +231,7 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
     out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
     tall, size = _cut(shape, weight.shape[1])
     tasks = len(x) * groups * -(-int(shape[4]) // tall)
-    given = (laid(x), laid(weight), laid_or_none(bias))
+    given = (laid(x), laid(weight), laid(bias))
     with blas.one_thread() as one, one:
         convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall)
     return out

@@ -9,19 +9,17 @@ import numpy as np
 
 from .. import blas
 from ..compiled.functions import exp
-from ..compiled.loops import FLOAT32, Cube, Flat, Indices, Rows, fits, grain, inline, laid, laid_or_none, loop, scratch
+from ..compiled.loops import FLOAT32, Cube, Flat, Indices, Rows, fits, grain, inline, laid, loop, scratch
 from ..compiled.native import row, sgemm
 from ..dtype import Array
-from ..in_parts import InParts, Slopes
+from ..in_parts import InParts, Products
 from . import Needs, wanted
-from ._softmax_numba import INFINITY, exp_sum, log, log1p, top
+from ._softmax_numba import exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
 LARGE = 1 << 20  # logits whose gradient is made part by part, if a linear map has given them
 SHARES = 16  # of all classes, for threads; as many whatever their number is
-FEW = 8  # classes that are too few for vector code
-BLOCK = 256  # rows of few classes
 TILE = 256  # rows and classes of a part: it stays in a second-level cache
 SIDES = 1 << 21  # float32 of what the shares add to the inputs' gradients: as many rows at a time, but at least
 ROWS = 1024  # so many, as the gradient of all weights is read and written for each time
@@ -78,61 +76,12 @@ def losses(
         out[i] = loss
 
 
-@loop
-def losses_of_few(
-    start: int,
-    stop: int,
-    x: Rows,
-    target: Indices,
-    weight: Flat,
-    ignored: int,
-    out: Flat,
-    level: Flat,
-    sums: Flat,
-    miss: Flat,
-) -> None:
-    """``losses`` without smoothing, where a row has too few classes for vector code: many rows at a time."""
-    classes = x.shape[1]
-    for a in range(start, stop, BLOCK):
-        n = min(BLOCK, stop - a)
-        part, ts, most = x[a : a + n], target[a : a + n], level[a : a + n]
-        at, own, others = out[a : a + n], sums[a : a + n], miss[a : a + n]
-        for i in range(n):
-            most[i], at[i], own[i], others[i] = -INFINITY, F(0.0), F(0.0), F(0.0)
-        for j in range(classes):
-            for i in range(n):
-                most[i] = part[i, j] if part[i, j] > most[i] else most[i]
-        for i in range(n):
-            most[i] = F(0.0) if most[i] == -INFINITY else most[i]
-        for j in range(classes):
-            for i in range(n):
-                power = exp(part[i, j] - most[i])
-                own[i] = power if ts[i] == j else own[i]
-                at[i] = part[i, j] if ts[i] == j else at[i]
-                others[i] += F(0.0) if ts[i] == j else power
-        for i in range(n):
-            total = own[i] + others[i]
-            depth = most[i] - at[i]
-            depth = F(0.0) if depth <= F(0.0) else depth
-            at[i] = log1p(others[i] / own[i]) if others[i] < own[i] else log(total) + depth
-            others[i] /= total
-            own[i] = total
-        for i in range(n):
-            t = ts[i]
-            if t == ignored:
-                at[i] = most[i] = own[i] = others[i] = F(0.0)
-            elif t < 0 or t >= classes:
-                at[i], most[i], own[i], others[i] = F(np.nan), F(0.0), F(0.0), F(0.0)
-            elif weight.size:
-                at[i] *= weight[t]
-
-
 def _given(
     logits: Array, target: Array, weight: Array | None, ignored: int, smoothing: float
 ) -> tuple[Array, Array, Array | None, float, int, float]:
     """The arguments that both loops begin with, the sum of the weights among them."""
     total = float(logits.shape[1] if weight is None else weight.sum(dtype=np.float64))
-    return laid(logits), np.ascontiguousarray(target, _INT64), laid_or_none(weight), total, ignored, smoothing
+    return laid(logits), np.ascontiguousarray(target, _INT64), laid(weight), total, ignored, smoothing
 
 
 def forward(
@@ -143,11 +92,7 @@ def forward(
     rows, classes = logits.shape
     given = _given(logits, target, weight, ignore_index, label_smoothing)
     loss, *saved = np.empty((4, rows), FLOAT32)
-    if classes <= FEW and not label_smoothing:
-        x, targets, weights, _, ignored, _ = given
-        losses_of_few(rows, grain(rows, 4 * classes), x, targets, weights, ignored, loss, *saved)
-    else:
-        losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
+    losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
     return loss, saved
 
 
@@ -310,7 +255,7 @@ class LogitSlope(InParts):
         slope(len(out), grain(len(out), 8 * out.shape[1]), *self._about, out)
         return out
 
-    def slopes_of_linear(self, weight: Array, x: Array, of_bias: bool) -> Slopes | None:
+    def products(self, weight: Array, x: Array, of_bias: bool) -> Products | None:
         if not (fits(x, weight) and blas.sgemm()):
             return None
         x, weight = laid(x), laid(weight)

@@ -1,6 +1,8 @@
-"""Dropout by a mask that was drawn before, in one pass."""
+"""Dropout by a mask that was drawn before, in one pass; also behind max(x, 0): relu_dropout_numba.py."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -8,34 +10,35 @@ from ..compiled.loops import FLOAT32, Flags, Flat, fits, grain, in_memory_order,
 from ..dtype import Array
 from . import Gradients, Needs
 
+ZERO = np.float32(0.0)
+
 
 @loop
-def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, out: Flat) -> None:
-    """x · scale where it is kept, else 0 with the sign of x"""
+def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, rectify: int, out: Flat) -> None:
+    """x · scale where it is kept, else 0 with the sign of x; or max(x, 0) in the place of x, and NaN where x is."""
     x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):
-        scaled = x[i] * factor
-        out[i] = scaled if keep[i] else np.copysign(np.float32(0.0), x[i])
+        rectified = ZERO if x[i] <= ZERO else x[i]
+        value = rectified if rectify else x[i]
+        scaled = value * factor
+        out[i] = scaled if keep[i] else np.copysign(ZERO, value)
 
 
-def _masked(x: Array, keep: Array, scale: float) -> Array:
+def dropped(x: Array, keep: Array, scale: float, rectify: bool = False) -> Array:
+    """dropout(x) or dropout(max(x, 0)) of what ``forward`` takes."""
     x, out = laid(x), np.empty(x.shape, FLOAT32)
-    masked(x.size, grain(x.size, 9), x, np.ascontiguousarray(keep), scale, out)
+    masked(x.size, grain(x.size, 9), x, np.ascontiguousarray(keep), scale, rectify, out)
     return out
 
 
-def takes(x: Array, keep: Array) -> bool:
-    """Whether the loops take these."""
-    return fits(x) and keep.dtype == np.bool_ and keep.shape == x.shape
-
-
 @in_memory_order
-def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
-    if not takes(x, keep):
+def forward(needs: Needs, x: Array, keep: Array, scale: float, rectify: bool = False) -> Any:
+    if not fits(x) or keep.dtype != np.bool_ or keep.shape != x.shape:
         return NotImplemented
-    return _masked(x, keep, scale), None
+    out = dropped(x, keep, scale, rectify)
+    return out, out if rectify else None
 
 
 def backward(needs: Needs, saved: None, g: Array, x: None, keep: Array, scale: float) -> Gradients:
-    return _masked(g, keep, scale), None, None
+    return dropped(g, keep, scale), None, None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Flat, Rows, fits, grain, laid, laid_or_none, loop
+from ..compiled.loops import FLOAT32, Flat, Rows, fits, grain, laid, loop
 from ..dtype import Array
 from . import Gradients, Needs, wanted
 
@@ -69,7 +69,7 @@ def forward(
     size = channels // groups
     mean, scale = np.empty((2, len(rows) // size), FLOAT32)
     block = grain(len(mean), 8 * size * rows.shape[1])
-    given = (rows, size, laid_or_none(weight), laid_or_none(bias), channels, eps)
+    given = (rows, size, laid(weight), laid(bias), channels, eps)
     normalise(len(mean), block, *given, _rows(out), mean, scale)
     return out, (mean, scale)
 
@@ -132,6 +132,6 @@ def backward(
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((2, *x.shape[:2]), FLOAT32)
     size = len(rows) // len(mean)
-    given = (_rows(g), rows, size, laid_or_none(weight), x.shape[1], mean, scale)
+    given = (_rows(g), rows, size, laid(weight), x.shape[1], mean, scale)
     slope(len(mean), grain(len(mean), 12 * x.size // len(mean)), *given, None if out is None else _rows(out), *sums)
     return wanted(needs, out, *sums.sum(axis=1))

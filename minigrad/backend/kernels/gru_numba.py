@@ -9,7 +9,7 @@ import numpy as np
 from .. import blas
 from ..compiled.functions import tanh
 from ..compiled.layout import at
-from ..compiled.loops import FLOAT32, Flat, Indices, Strided, laid, laid_or_none, loop
+from ..compiled.loops import FLOAT32, Flat, Indices, Strided, laid, loop
 from ..compiled.native import row, sgemm
 from ..dtype import Array
 from ..products import column_sums, matmul
@@ -120,7 +120,7 @@ def forward(
     inner, keep = h.shape[1], any(needs)
     out, last, kept = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
     acts, (before, shares) = np.empty((kept, 3 * inner), FLOAT32), np.empty((2, kept, inner), FLOAT32)
-    steps, given = plan(sizes, reverse), (laid(x), laid(weight.T), laid_or_none(bias))
+    steps, given = plan(sizes, reverse), (laid(x), laid(weight.T), laid(bias))
     with blas.one_thread() as one, one:
         run(len(h), ROWS, blas.sgemm(), steps, *given, out, last, int(keep), acts, before, shares, inner)
     return (out, last), (acts, before, shares) if keep else None

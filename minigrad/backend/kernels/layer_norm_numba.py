@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Cube, Flat, Rows, fits, grain, laid, laid_or_none, loop
+from ..compiled.loops import FLOAT32, Cube, Flat, Rows, fits, grain, laid, loop
 from ..dtype import Array
 from . import Gradients, Needs, wanted
 
@@ -67,7 +67,7 @@ def forward(
     x, out = laid(x), np.empty(x.shape, FLOAT32)
     mean, scale = np.empty((2, x.size // x.shape[-1]), FLOAT32)
     count, block = len(mean), grain(len(mean), 8 * x.shape[-1])
-    normalise(count, block, x, laid_or_none(weight), laid_or_none(bias), eps, centred, out, mean, scale)
+    normalise(count, block, x, laid(weight), laid(bias), eps, centred, out, mean, scale)
     return out, (mean, scale, centred)
 
 
@@ -127,6 +127,6 @@ def backward(
     step = grain(count, 12 * width, _SUMMED)
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((-(-count // step), 2, width), FLOAT32) if needs[1] or needs[2] else None
-    slope(count, step, laid(g), laid(x), laid_or_none(weight), mean, scale, centred, out, sums, step)
+    slope(count, step, laid(g), laid(x), laid(weight), mean, scale, centred, out, sums, step)
     dweight, dbias = (None, None) if sums is None else sums.sum(axis=0)
     return wanted(needs, out, dweight, dbias)

@@ -6,10 +6,10 @@ from math import prod
 
 from ..dtype import Array
 from ..in_parts import InParts
-from ..products import column_sums, matmul, slopes_of_linear
+from ..products import LARGE, column_sums, matmul, slopes_of_linear
 from . import Gradients, Needs, wanted
 
-PARTS = True  # ``backward`` takes a gradient ``InParts``
+takes_parts = True  # ``backward`` takes a gradient ``InParts``
 
 
 def check(x: Array, weight: Array) -> None:
@@ -27,7 +27,8 @@ def check(x: Array, weight: Array) -> None:
 
 
 def forward(needs: Needs, x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
-    check(x, weight)
+    if x.shape[-1:] != weight.shape[1:]:
+        check(x, weight)
     out = matmul(as_rows(x), weight.T, bias)
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
 
@@ -39,13 +40,14 @@ def as_rows(x: Array) -> Array:
 
 def backward(needs: Needs, saved: None, g: Array | InParts, x: Array, weight: Array, bias: Array | None) -> Gradients:
     rows = as_rows(x)
+    made = None
     if isinstance(g, InParts):
-        if needs[0] and needs[1] and (made := g.slopes_of_linear(weight, rows, needs[2])) is not None:
-            return wanted(needs, made[0].reshape(x.shape), *made[1:])
-        g = g.array()
+        made = g.products(weight, rows, needs[2]) if needs[0] and needs[1] else None
+        g = g if made is not None else g.array()
+    elif g.size * weight.shape[1] >= LARGE and needs[0] and needs[1]:
+        made = slopes_of_linear(as_rows(g), weight, rows, needs[2])
+    if made is not None:
+        return wanted(needs, made[0].reshape(x.shape), *made[1:])
     slopes = as_rows(g)
-    if needs[0] and needs[1] and (found := slopes_of_linear(slopes, weight, rows, needs[2])) is not None:
-        return wanted(needs, found[0].reshape(x.shape), *found[1:])
     dx = matmul(slopes, weight).reshape(x.shape) if needs[0] else None
-    dweight = matmul(slopes.T, rows) if needs[1] else None
-    return wanted(needs, dx, dweight, column_sums(slopes) if needs[2] else None)
+    return dx, matmul(slopes.T, rows) if needs[1] else None, column_sums(slopes) if needs[2] else None

@@ -1,4 +1,4 @@
-"""The logarithm of softmax, along rows or columns as in softmax_numba.py, and its gradient from the result."""
+"""The logarithm of softmax a row at a time, and its gradient from the result."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..compiled.functions import exp
-from ..compiled.loops import Cube, Rows, inline, loop
+from ..compiled.loops import Rows, inline, loop
 from ..compiled.native import fma
-from ..dtype import Array
-from . import Gradients, Needs
-from ._softmax_numba import COLUMNS, INFINITY, along, column_tops, column_totals, log, log1p, top
+from ._softmax_numba import INFINITY, along, log, log1p, top
 
 F = np.float32
 
@@ -38,37 +36,6 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 def is_one(total: np.float32) -> Any:
     """Whether a sum of powers is so near 1, which is the largest of them, that the others' digits are lost."""
     return F(0.9) < total < F(1.4)
-
-
-@loop
-def columns(start: int, stop: int, thread: int, pieces: int, x: Cube, out: Cube, memory: Rows) -> None:
-    """The same along the second of three axes."""
-    for piece in range(start, stop):
-        i, a = piece // pieces, piece % pieces * COLUMNS
-        n = min(COLUMNS, x.shape[2] - a)
-        column_tops(x, i, a, n, memory, thread)
-        for j in range(x.shape[1]):
-            for k in range(n):
-                out[i, j, a + k] = x[i, j, a + k] - memory[thread, k]
-        for k in range(n):
-            memory[thread, k] = memory[thread, COLUMNS + k] = F(0.0)
-        for j in range(x.shape[1]):
-            for k in range(n):
-                below = out[i, j, a + k]
-                power = exp(below)
-                memory[thread, k] += power
-                memory[thread, COLUMNS + k] += power if below < F(0.0) else F(0.0)
-        for k in range(n):
-            total = memory[thread, k]
-            memory[thread, k] = log1p(memory[thread, COLUMNS + k]) if is_one(total) else log(total)
-        for j in range(x.shape[1]):
-            for k in range(n):
-                out[i, j, a + k] -= memory[thread, k]
-
-
-def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Any]:
-    out = along(dim, rows, columns, x)
-    return NotImplemented if out is NotImplemented else (out, out)
 
 
 @inline
@@ -106,21 +73,4 @@ def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
                 out[i, j] = infinite_slope(g[i, j], y[i, j], total)
 
 
-@loop
-def column_slope(start: int, stop: int, thread: int, pieces: int, g: Cube, y: Cube, out: Cube, memory: Rows) -> None:
-    """The same along the second of three axes."""
-    for piece in range(start, stop):
-        i, a = piece // pieces, piece % pieces * COLUMNS
-        n = min(COLUMNS, y.shape[2] - a)
-        column_totals(g, i, a, n, memory, thread)
-        for j in range(y.shape[1]):
-            for k in range(n):
-                out[i, j, a + k] = element_slope(g[i, j, a + k], y[i, j, a + k], memory[thread, k])
-        for k in range(n):
-            if not abs(memory[thread, k]) < INFINITY:
-                for j in range(y.shape[1]):
-                    out[i, j, a + k] = infinite_slope(g[i, j, a + k], y[i, j, a + k], memory[thread, k])
-
-
-def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
-    return along(dim, slope, column_slope, g, out), None
+forward, backward = along(rows, slope)

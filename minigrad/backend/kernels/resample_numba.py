@@ -10,7 +10,7 @@ from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, grain, laid, loop
 from ..compiled.native import row
 from ..dtype import Array
-from ..taps import Taps
+from ..window import Taps
 from . import Gradients, Needs, wanted
 
 F = np.float32

@@ -13,8 +13,8 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
+from ._attention import empty_result, factor, laid_like, sum_to
 from ._launch import NULL, address, contiguous, drawn, launch, strided, wide
-from .scaled_dot_product_attention import empty_result, laid_like, sum_to
 
 _SOURCE = "scaled_dot_product_attention"
 _SIDE = 16  # threads along each side of a block
@@ -91,12 +91,7 @@ def _attention_args(q: Array, k: Array, v: Array, *how: Any) -> tuple[Any, ...]:
         else:
             added = contiguous(mask, q.dtype)
     sizes = q.shape[1], q.shape[2], v.shape[2], q.shape[3], v.shape[3]
-    return allowed, added, *strides, *drawn(keep), *sizes, int(is_causal), float(scale), _factor(keep, dropout_p)
-
-
-def _factor(keep: Any, dropout_p: float) -> float:
-    """The factor of the elements that dropout keeps."""
-    return 1.0 if keep is None else 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
+    return allowed, added, *strides, *drawn(keep), *sizes, int(is_causal), float(scale), factor(keep, dropout_p)
 
 
 def forward(needs: Needs, q: Array, k: Array, v: Array, *how: Any) -> tuple[Array, tuple[Array, Array, Plan]]:

@@ -18,8 +18,8 @@ from ..compiled.native import row
 from ..compiled.tiles import product
 from ..dtype import Array
 from . import Gradients, Needs, wanted
+from ._attention import empty_result, factor, laid_like
 from ._attention_numba import FEW, against, exponentials, gather, mask_rows, slope_rows, tiles, transpose, weigh_rows
-from .scaled_dot_product_attention import _additive, _factor, empty_result, laid_like
 
 F = np.float32
 PART = 32  # queries
@@ -157,7 +157,8 @@ def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, 
     """The mask as numbers, and the bytes of its steps along B, H and T."""
     if mask is None:
         return None, 0, 0, 0
-    numbers: Array = _additive(mask, FLOAT32)
+    numbers: Any = np.where(mask, FLOAT32.type(0), FLOAT32.type(-np.inf)) if mask.dtype.kind == "b" else mask
+    numbers = numbers.reshape((1,) * (4 - numbers.ndim) + numbers.shape)
     if numbers.shape[3] != key.shape[2]:
         numbers = np.broadcast_to(numbers, (*numbers.shape[:3], key.shape[2]))
     numbers = np.ascontiguousarray(numbers, FLOAT32)
@@ -180,7 +181,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     keep = None if keep is None else np.ascontiguousarray(keep, np.bool_)
     # its address: the array itself is kept beside it
     drawn = 0 if keep is None else keep.__array_interface__["data"][0]
-    how = *_added(mask, query, key), drawn, bool(is_causal), scale, _factor(keep, dropout_p, FLOAT32)
+    how = *_added(mask, query, key), drawn, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
     keys, depth = value.shape[2:]

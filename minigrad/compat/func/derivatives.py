@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autograd import enable_grad, is_grad_enabled
-from ...autograd.jacobian import filled, pull, push, rows
+from ...autograd.gradients import filled, pull, push, rows
 from ...autograd.tape import Variable
 from ...autograd.tracebacks import border_functions
 from ...autograd.walk import nodes_behind

@@ -6,6 +6,7 @@ shape without them. Inside, everything is rows of classes (N d1 ..., C).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...autograd.graph import as_one
 from ...autograd.tape import wrap
+from ...backend import dtype as dt
 from ...backend import xp
 from ...backend.dtype import kind_of
 from ...functions.arguments import rounded_once
@@ -55,9 +57,11 @@ def cross_entropy(
     >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
     tensor(0.6931)
     """
-    reduction = reduction_of(size_average, reduce, reduction)
-    _check_smoothing(label_smoothing)
-    if kind_of(target.array) == "f":
+    if size_average is not None or reduce is not None or reduction not in ("none", "sum", "mean"):
+        reduction = reduction_of(size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.array.dtype.kind not in "iu" and kind_of(target.array) == "f":
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
@@ -110,6 +114,18 @@ def nll_loss(
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
     """(N, C) rows, (N,) targets, and these without ``ignore_index``, after a check that all of it fits."""
+    shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
+    if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
+        _check_operands(name, input, target, weight)
+    classes = shape[1] if len(shape) > 1 else shape[0]
+    if len(shape) != 2:
+        last = input.movedim(1, -1) if len(shape) > 1 else input
+        input, target = last.reshape(-1, classes), target.reshape(-1)  # (N, d1, ..., C) -> (N d1 ..., C)
+    return input, target, _without_ignored(name, target, ignore_index, classes)
+
+
+def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Refuse a target or class weights that do not fit the input."""
     shape = tuple(input.array.shape)
     batched = len(shape) > 1
     expected = shape[:1] * batched + shape[2:]
@@ -122,16 +138,11 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index
             problem += ": take .argmax(1) of classes that are 1 of 0 and 1, or .float() of probabilities"
         rule = "Expected a target of the input batch_size" if same_rank else f"{len(expected)}D target tensor expected"
         raise kind(f"{name}: {rule}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
-    classes = shape[1] if batched else shape[0]
     if weight is not None:
         same_dtype(name, input, weight=weight)
-        if weight.array.shape != (classes,):
+        if weight.array.shape != (classes := shape[1] if batched else shape[0],):
             problem = f"either for all {classes} classes or no classes, but got weight of shape {weight.shape}"
             raise RuntimeError(f"{name}: weight tensor should be defined {problem}")
-    if len(shape) != 2:
-        last = input.movedim(1, -1) if batched else input
-        input, target = last.reshape(-1, classes), target.reshape(-1)  # (N, d1, ..., C) -> (N d1 ..., C)
-    return input, target, _without_ignored(name, target, ignore_index, classes)
 
 
 def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
@@ -146,22 +157,21 @@ def _reduced(
     losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Weight, ignore_index: int
 ) -> Tensor:
     """Losses (N d1 ...) reduced; the mean divides by the weights of the targets that are not ignored."""
-    if reduction == "sum":
-        total = losses.sum()
-    elif reduction == "none":
-        total = losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+    if reduction == "mean":
+        is_kept = target.array.reshape(-1) != ignore_index
+        count = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()
+        if isinstance(count, np.generic):  # else it stays on the device
+            count = float(count) or math.nan
+        else:
+            count = (
+                xp(count).where(count == 0, math.nan, count).astype(dt.promote_types(losses.dtype, dt.float32).numpy)
+            )
+        total = apply(ops.average, (losses, count))
+        if target.array.ndim < 2:
+            return total
     else:
-        total = _mean(losses, target, classes, weight, ignore_index)
+        total = losses.sum() if reduction == "sum" else losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
     return as_one(total, "NllLossBackward0" if target.array.ndim < 2 else "NllLoss2DBackward0")
-
-
-@rounded_once
-def _mean(losses: Tensor, target: Tensor, classes: Tensor, weight: Weight, ignore_index: int) -> Tensor:
-    is_kept = target.array.reshape(-1) != ignore_index
-    total = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()
-    if isinstance(total, np.generic):  # else it stays on the device
-        return losses.sum() / (float(total) or float("nan"))
-    return losses.sum() / wrap(xp(is_kept).where(total == 0, float("nan"), total).astype(losses.array.dtype))
 
 
 def linear_cross_entropy(

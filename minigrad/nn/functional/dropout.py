@@ -12,8 +12,8 @@ from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
 from ...backend import of, random
-from ...ops.dropout import dropout as op
-from ...ops.dropout import relu_dropout as relu_op
+from ...ops.activation import dropout as op
+from ...ops.activation import relu_dropout as relu_op
 from ...tensor import Tensor
 from ._checks import applied, probability
 

@@ -12,7 +12,7 @@ from ...autograd.calls import apply
 from ...autograd.tracebacks import warn
 from ...backend.dtype import kind_of, uint8
 from ...backend.order import is_channels_last
-from ...backend.taps import Taps
+from ...backend.window import Taps
 from ...functions.arguments import rounded_once
 from ...ops.resampling import resample
 from ...tensor import Tensor

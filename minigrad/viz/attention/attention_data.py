@@ -50,7 +50,17 @@ class Attention:
     def __post_init__(self) -> None:
         """Raises ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities."""
         for number, layer in enumerate(self.layers):
-            self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
+            name, (_, queries, keys) = f"{self.title}, layer {number}", layer.weights.shape
+            if not layer.weights.size:
+                raise ValueError(f"{name} is empty: its weights (H, T, S) have shape {layer.weights.shape}")
+            sides = ("queries", queries, self.queries), ("keys", keys, self.keys), ("queries", queries, self.rows)
+            for side, count, tokens in sides:
+                if count != len(tokens):
+                    raise ValueError(
+                        f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights are "
+                        f"(layers, heads, queries, keys), and each query and key has a token (the end of the "
+                        f"sentence and padding, too)"
+                    )
             self._check_rows(number, layer.weights)
 
     @property
@@ -77,20 +87,7 @@ class Attention:
         """The meaning as one text, for pictures that call rows and columns otherwise."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
-    def _check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-        if 0 in shape:
-            raise ValueError(f"{name} is empty: its weights (H, T, S) have shape {shape}")
-        sides = (("queries", shape[1], self.queries), ("keys", shape[2], self.keys), ("queries", shape[1], self.rows))
-        for side, count, tokens in sides:
-            if count != len(tokens):
-                raise ValueError(
-                    f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights are "
-                    f"(layers, heads, queries, keys), and each query and key has a token (the end of the "
-                    f"sentence and padding, too)"
-                )
-
     def _check_rows(self, number: int, weights: Array) -> None:
-        """Each row must be of probabilities, or be all 0."""
         sums = weights.sum(-1, dtype=np.float64)  # (H, T)
         wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
         wrong |= (np.abs(sums - 1) > SLACK) & (sums != 0)
@@ -133,13 +130,8 @@ def inferred_mask(weights: Array) -> Array | None:
 
 
 def is_causal(blocked: Array | None) -> bool:
-    """Whether a mask (1 or H, T, S) hides all later tokens, of at least two; keys before the first query are earlier
-    ones."""
+    """Whether a mask (1 or H, T, S) hides all later tokens, of at least two."""
     if blocked is None or not 2 <= blocked.shape[-2] <= blocked.shape[-1]:
         return False
-    return bool(blocked[:, later(*blocked.shape[1:])].all())
-
-
-def later(queries: int, keys: int) -> Array:
-    """Which keys come after a query (T, S), if the last ones are those of the queries."""
-    return np.triu(np.ones((queries, keys), bool), 1 + keys - queries)
+    queries, keys = blocked.shape[1:]  # the last keys are those of the queries
+    return bool(blocked[:, np.triu(np.ones((queries, keys), bool), 1 + keys - queries)].all())

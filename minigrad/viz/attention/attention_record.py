@@ -4,8 +4,10 @@ runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the mo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -15,27 +17,28 @@ from ...autograd import enable_grad
 from ...autograd.mode import at_end
 from ...autograd.observer import observed
 from ...autograd.tape import Node, Variable
+from ...backend.host import host
 from ...nn.module import Module
+from ...profiler.watched import untouched
 from ...tensor import Tensor
 from ..numbers import Array, checked_number
-from .attention_data import Kind, Layer, Seen, is_causal
-from .tokens import Ids
+from .attention_data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
+from .tokens import Ids, Sides
 from .trace import PRODUCTS, Trace
 
 
 class Frame(NamedTuple):
-    """A module at work: its path, the floating tensors that it was called with, and the ids, if they came first."""
+    """A module at work."""
 
     path: str
-    inputs: tuple[Variable, ...]
-    ids: Tensor | None = None
+    inputs: tuple[Variable, ...]  # the floating tensors that it was called with
+    ids: Tensor | None = None  # the first one, if that has integers
 
 
 def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attentions of one sentence of ``model(*inputs, **named_inputs)`` in the order in which they ran, and the
-    source's and the target's ids; see ``viz.attention``."""
+    """The attentions of one sentence of a call, in order, and the ids of source and target; see ``viz.attention``."""
     seen, decoded = _recorded(model, inputs, named_inputs, sentence)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
@@ -63,19 +66,20 @@ def _recorded(
         if seen[-1][0] != "encoder":
             decoded.extend(f.ids for f in reversed(frames) if f.path and f.ids is not None)
 
-    values = [*inputs, *named_inputs.values()]
-    copies = {id(v): _wanting(v) for v in values}  # one for each tensor
-    tensors = [v for v in values if isinstance(v, Tensor)]
+    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
+    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
+    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
     batch = next((count for v in tensors if (count := _sentences(v))), 1)
     with ExitStack() as around:
         if isinstance(model, Module):
             around.enter_context(in_evaluation(model))
             around.enter_context(_framed(model, frames))
         else:
-            frames.append(Frame("", _floating(copies.values())))
+            frames.append(_frame("", [copies.get(id(v), v) for v in tensors]))
         around.enter_context(enable_grad())
         around.enter_context(observed(Trace(batch, report)))
-        model(*(copies[id(v)] for v in inputs), **{name: copies[id(v)] for name, v in named_inputs.items()})
+        named = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
+        model(*(copies.get(id(v), v) for v in inputs), **named)
     for count in batches:
         checked_number("sentence", sentence, count, "the batch has")
     return seen, next(iter(decoded), None)
@@ -83,87 +87,67 @@ def _recorded(
 
 def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
     """A recurrent decoder looks once for each token: the looks of a module become one attention, if a sentence has as
-    many tokens."""
+    many tokens. Of mask, queries and bias, what some looks lack, all lack."""
     joined: list[Seen] = []
     for _, group in groupby(seen, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
         kind, first = looks[0]
         if len(looks) > 1 and first.path and first.weights.shape[1] == 1 and len(looks) in lengths:
-            looks = [(kind, _stacked([layer for _, layer in looks]))]
+            joint: dict[str, Any] = {}
+            for name in ("weights", "blocked", "query", "bias"):
+                parts = [getattr(one, name) for _, one in looks]
+                joint[name] = None if any(part is None for part in parts) else np.concatenate(parts, 1)
+            looks = [(kind, replace(first, **joint))]
         joined += looks
     return joined
-
-
-def _stacked(layers: list[Layer]) -> Layer:
-    """Layers of one query each as one of all: what some of them lack, all lack."""
-
-    def rows(name: str) -> Array | None:
-        parts = [getattr(layer, name) for layer in layers]
-        return None if any(p is None for p in parts) else np.concatenate(parts, 1)
-
-    weights = np.concatenate([layer.weights for layer in layers], 1)
-    first = layers[0]
-    return Layer(weights, first.path, rows("blocked"), rows("query"), first.key, first.scale, rows("bias"))
 
 
 # Around the forward -----------------------------------------------------------------------------------------
 
 
-def _wanting(value: Any) -> Any:
-    """A copy of a tensor that requires a gradient, so that the tape records its ops."""
-    if isinstance(value, Tensor) and value.is_floating_point() and not value.requires_grad:
-        return value.detach().requires_grad_()
-    return value
-
-
 @contextmanager
 def in_evaluation(model: Module) -> Iterator[None]:
     """The model in evaluation mode, its floating parameters requiring gradients; afterwards as before."""
-    modes = [(module, module.training) for module in model.modules()]
     frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
 
-    def put_back() -> None:
+    def freeze(yes: bool = True) -> None:
         for p in frozen:
-            p.requires_grad_(False)
-        for module, training in modes:
-            module.training = training
+            p.requires_grad_(not yes)
 
-    with at_end(put_back) as end, end:
+    with untouched(model), at_end(freeze) as end, end:
         model.eval()
-        for p in frozen:
-            p.requires_grad_()
+        freeze(False)
         yield
 
 
 @contextmanager
 def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
     """Keep ``frames`` to the modules at work, the innermost last."""
-    paths = {id(module): path for path, module in model.named_modules()}
-
-    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        tensors = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
-        ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
-        frames.append(Frame(paths[id(module)], _floating(tensors), ids))
 
     def leave(module: Module, args: tuple[Any, ...], result: Any) -> None:
         frames.pop()
 
     with ExitStack() as hooks:
-        for module in model.modules():
+        for path, module in model.named_modules():
+
+            def enter(_: Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str = path) -> None:
+                frames.append(_frame(path, [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]))
+
             hooks.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
             hooks.callback(module.register_forward_hook(leave, always_call=True).remove)
         yield
 
 
-def _floating(values: Iterable[Any]) -> tuple[Variable, ...]:
-    return tuple(v for v in values if isinstance(v, Tensor) and v.is_floating_point())
+def _frame(path: str, tensors: list[Tensor]) -> Frame:
+    ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
+    return Frame(path, tuple(v for v in tensors if v.is_floating_point()), ids)
 
 
 def _sentences(value: Tensor) -> int:
     """How many an input has: (B, T) of integers, (B, C, T) of choices, (B, T, D); 0 if it has no axis for them."""
-    if value.is_floating_point():
-        return len(value) if value.ndim >= 3 else 0
-    return math.prod(value.shape[:-1]) if value.ndim >= 2 else 0
+    if value.ndim < 2 + value.is_floating_point():
+        return 0
+    return len(value) if value.is_floating_point() else math.prod(value.shape[:-1])
 
 
 # What an attention is ---------------------------------------------------------------------------------------
@@ -188,8 +172,8 @@ def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool
     of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
     if of_query and of_query <= of_key:
         return False
-    inputs_themselves = (of_query and not query_mapped) or (of_key and not key_mapped)
-    return True if (of_query or of_key) and not inputs_themselves else None
+    are_inputs = (of_query and not query_mapped) or (of_key and not key_mapped)
+    return True if (of_query or of_key) and not are_inputs else None
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
@@ -212,13 +196,14 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
 def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
     """One sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
 
-    def one(x: Array | None, shared: bool = False) -> Array | None:
-        x = None if x is None else x[sentence]
-        return None if x is None else np.array(x[:1] if shared and (x == x[:1]).all() else x)
+    def one(name: str, shared: bool = False) -> Array | None:
+        if (x := getattr(layer, name)) is None:
+            return None
+        x = x[sentence]
+        return np.array(x[:1] if shared and (x == x[:1]).all() else x)
 
-    weights = np.array(layer.weights[sentence])
-    blocked, bias = one(layer.blocked, True), one(layer.bias, True)
-    return Layer(weights, path, blocked, one(layer.query), one(layer.key), layer.scale, bias)
+    arrays: dict[str, Any] = {name: one(name) for name in ("weights", "query", "key")}
+    return replace(layer, path=path, blocked=one("blocked", True), bias=one("bias", True), **arrays)
 
 
 def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
@@ -236,3 +221,54 @@ def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Id
     if decoder_alone or not ids:
         return first, first
     return ids[0], next((one for one in ids[1:] if one is not None), first)
+
+
+def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
+    """The attentions in some weights; see ``viz.attention``."""
+    named: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
+    if not named:
+        raise ValueError("there are no weights: the dictionary is empty")
+    if unknown := [name for name in named if name is not None and name not in KINDS]:
+        raise ValueError(f"kinds of attention are {', '.join(KINDS)}, and not {unknown[0]!r}")
+    two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
+    seen: list[Seen] = []
+    for name, value in named.items():
+        layers = _layers(value, name or "weights", sentence)
+        blocked = inferred_mask(np.concatenate(layers))  # heads of all layers side by side
+        if name is None:  # cross-attention between two texts, else as the mask says
+            target, source = layers[0].shape[-2:]
+            name = "cross" if two or target != source else "decoder" if is_causal(blocked) else "encoder"
+        seen += [(name, Layer(layer, blocked=blocked)) for layer in layers]
+    return seen
+
+
+def _layers(weights: Any, name: str, sentence: int) -> list[Array]:
+    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
+        arrays = map(_host, weights)
+        place = partial(checked_number, "sentence", sentence, holder="the batch has")
+        layers = [w[place(len(w))] if w.ndim == 4 else w for w in arrays]
+        shapes = [w.shape for w in layers]
+        if any(len(shape) != 3 for shape in shapes):
+            raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
+    else:
+        array = _host(weights)
+        if not 2 <= array.ndim <= 4:
+            raise ValueError(
+                f"{name}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
+                f"take one sentence, as weights[:, :, 0]"
+            )
+        layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
+    if not layers:
+        raise ValueError(f"{name}: there is no layer")
+    if len({w.shape[-2:] for w in layers}) > 1:
+        raise ValueError(f"{name}: layers differ in their tokens: {[w.shape for w in layers]}")
+    return layers
+
+
+def _host(array: Any) -> Array:
+    """Numbers in main memory, float32: a copy, as the caller's may change. Raises TypeError for anything else."""
+    try:
+        return host(array).astype(np.float32, casting="same_kind")
+    except (TypeError, ValueError) as error:
+        kind = type(array).__name__
+        raise TypeError(f"attention wants a module or weights, and cannot use a {kind}: {error}") from error

@@ -3,27 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
-from ..numbers import Array, checked_number
+from ...nn.module import Module
+from ...tensor import Tensor
+from ..numbers import Array, checked_number, coded
 from ..page import Page
 from ..palette import DARK, LIGHT
-from ..texts import clean
+from ..vector import clean
 from ..view import Picture
 from .attention_data import Attention, Candidate, Kind
-from .attention_page import page
+from .attention_record import from_call, from_weights
 from .pictures import chosen, head_picture, matrix_picture, model_picture
+from .tokens import Tokens, grouped, sides
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
+EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
+MOST = 20_000_000  # numbers that a page can hold: some 50 MB
+PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
+SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
+
+
+def attention(
+    subject: Any, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "Attention", **named: Any
+) -> AttentionView:
+    """What each token looks at: every layer and head of encoder, decoder and cross-attention.
+
+        viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
+        viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
+
+    A decoder reads a token and writes the next one. Its rows bear the token that is read, or, with tokens for
+    "written", the one that is written.
+
+    Args:
+        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
+            evaluation mode; every attention that runs is recorded. Or weights: an array or Tensor
+            (L, H, T, S), (H, T, S) or (T, S), a list with one (H, T, S) or (B, H, T, S) for each layer, or
+            {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
+        inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
+        tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
+            "written": …}, of which some may be left out. For a module a function from an id to a text or a
+            tokenizer will do (not for what is written). By default the module's ``tokenizer``, else the ids, or
+            numbers.
+        sentence: which of a batch; of choices (B, C, T), which of B · C. title: of the page.
+        named: the module's inputs by name.
+
+    Raises:
+        TypeError: neither a module nor weights; tokens that are not texts.
+        ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
+    """
+    if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
+        both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
+        return AttentionView(grouped(both, *from_call(subject, inputs, named, sentence)), title)
+    texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
+    if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
+        wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
+        raise TypeError(
+            f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "
+            f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
+        )
+    both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
+    return AttentionView(grouped(both, from_weights(subject, both, sentence)), title)
 
 
 class AttentionView(Picture):
-    """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last.
-
-    Attributes:
-        attentions: one of each kind: see ``data.Attention``. title: of the page.
-        beam: the texts of a search, best first, to be chosen from in the page; else empty.
+    """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
+    each kind, ``beam`` the texts of a search, best first, to be chosen from in the page.
     """
 
     def __init__(self, attentions: Sequence[Attention], title: str = "Attention") -> None:
@@ -33,8 +79,7 @@ class AttentionView(Picture):
 
     @classmethod
     def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
-        """The attention of each text of a beam: pictures are of the first, ``candidate(1)`` is a view of the second.
-        Raises ValueError: there is none."""
+        """A view of a beam, whose pictures are of the first text. Raises ValueError: there is none."""
         if not beam:
             raise ValueError("the beam is empty: there is no attention to show")
         view = cls(beam[0].attentions, title)
@@ -65,7 +110,7 @@ class AttentionView(Picture):
 
     def page(self) -> Page:
         """The interactive page, with all views."""
-        return page(self.beam or (Candidate("", 0.0, self.attentions),), self.title)
+        return _page(self.beam or (Candidate("", 0.0, self.attentions),), self.title)
 
     def svg(
         self,
@@ -102,8 +147,62 @@ class AttentionView(Picture):
         return draw(attention, chosen(attention, layer, head), palette, caption).svg()
 
     def _of(self, kind: Kind | None) -> Attention:
-        for wanted in ("cross", *self.kinds) if kind is None else (kind,):
+        for usual in ("cross", *self.kinds) if kind is None else (kind,):
             for attention in self.attentions:
-                if attention.kind == wanted:
+                if attention.kind == usual:
                     return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
+
+
+def _page(texts: Sequence[Candidate], title: str) -> Page:
+    """All kinds, layers and heads of one text, or of several to choose from. Raises ValueError: too many numbers."""
+    different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
+    arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
+    numbers = sum(array.size for array in arrays if array is not None)
+    if numbers > MOST:
+        raise ValueError(
+            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, as "
+            f"view.candidate(0), one kind, as AttentionView(view.attentions[:1]), fewer layers or tokens; "
+            f"pictures by svg() have no limit"
+        )
+    half = numbers > EXACT
+    places = {id(one): place for place, one in enumerate(different)}
+    data = {
+        "title": title,
+        "digits": 3 if half else 4,
+        "kinds": [_kind(one, half) for one in different],
+        "texts": [
+            {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]} for one in texts
+        ],
+    }
+    return Page.of("attention", title, data, SCRIPTS)
+
+
+def _kind(attention: Attention, half: bool) -> dict[str, Any]:
+    def packed(array: Array | None) -> dict[str, Any] | None:
+        bytes_of = None if array is None else coded(array, "<f2" if half else "<f4")
+        return None if array is None else {"shape": list(array.shape), "half": half, "bytes": bytes_of}
+
+    blocked = [None if layer.blocked is None else coded(layer.blocked, "u1") for layer in attention.layers]
+    masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
+    layers = [
+        {
+            "path": layer.path,
+            "heads": len(layer.weights),
+            "mask": None if mask is None else masks.index(mask),
+            "scale": layer.scale,
+            **{name: packed(getattr(layer, name)) for name in PARTS},
+        }
+        for layer, mask in zip(attention.layers, blocked, strict=True)
+    ]
+    return {
+        "kind": attention.kind,
+        "title": attention.title,
+        "short": f"{attention.kind.title()} {attention.note}".strip(),
+        "meaning": attention.meaning,
+        "reads": attention.kind != "encoder" and not attention.written,
+        "queries": list(attention.rows),
+        "keys": list(attention.keys),
+        "masks": masks,
+        "layers": layers,
+    }

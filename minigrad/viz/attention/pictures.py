@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..numbers import Array, checked_number, equal_parts
 from ..palette import Palette
+from ..vector import SMALL, Box, PointDrawing, shortened, width, wrapped
 from .attention_data import Attention
-from .drawing import SMALL, Box, Drawing, shortened, width, wrapped
 
 LEAST = 0.01  # weights below are not drawn as lines,
 FAINTEST = 0.002  # and these not as cells
@@ -56,19 +56,15 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     return Chosen(weights[list(heads)], heads, f"{attention.title} · {name} · {names}", blocked)
 
 
-# Parts of all pictures -----------------------------------------------------------------------------------
-
-
-def _titled(right: float, bottom: float, title: str, palette: Palette, caption: bool) -> Drawing:
-    """A drawing that ends there and has its title at the top, if there are captions."""
+def _titled(right: float, bottom: float, title: str, palette: Palette, caption: bool) -> PointDrawing:
     right = max(right, MARGIN + width(title, SMALL)) if caption else right
-    drawing = Drawing(right + MARGIN, bottom + MARGIN, title, palette)
+    drawing = PointDrawing(right + MARGIN, bottom + MARGIN, title, palette)
     if caption:
         drawing.caption(MARGIN, MARGIN + SMALL, title)
     return drawing
 
 
-def _note(drawing: Drawing, notes: list[str], caption: bool) -> Drawing:
+def _note(drawing: PointDrawing, notes: list[str], caption: bool) -> PointDrawing:
     """The drawing with notes in lines below it, if there are captions."""
     for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN) if caption else ():
         drawing.height += 1.5 * SMALL
@@ -82,10 +78,7 @@ def _colours(what: Chosen, palette: Palette) -> list[str]:
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
 
-# Lines ----------------------------------------------------------------------------------------------------
-
-
-def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> Drawing:
+def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> PointDrawing:
     """Tokens at both sides and lines between them, the more opaque the larger the weight; for each head a colour."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
@@ -114,7 +107,7 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: 
     return _note(drawing, notes, caption)
 
 
-def _lines(drawing: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]]) -> None:
+def _lines(drawing: PointDrawing, what: Chosen, across: tuple[float, float], middles: list[list[float]]) -> None:
     """A line for each weight; those of several heads beside each other."""
     least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
     pitch = middles[0][1] - middles[0][0] if len(middles[0]) > 1 else 14.0
@@ -127,7 +120,7 @@ def _lines(drawing: Drawing, what: Chosen, across: tuple[float, float], middles:
             drawing.strokes(ends, colour, 1.1, opacity, True)
 
 
-def _key(drawing: Drawing, heads: tuple[int, ...]) -> None:
+def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
     """The colour of each head, in lines at the bottom, in the order in which their lines lie."""
     first, y = MARGIN + width("head", SMALL) + 6, drawing.height - MARGIN + 2 * SMALL
     drawing.caption(MARGIN, y, "head")
@@ -141,10 +134,7 @@ def _key(drawing: Drawing, heads: tuple[int, ...]) -> None:
     drawing.height = y + MARGIN
 
 
-# Cells ----------------------------------------------------------------------------------------------------
-
-
-def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> Drawing:
+def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> PointDrawing:
     """A cell for each pair of tokens: rows look, columns are looked at; several heads give their mean."""
     weights = what.weights.mean(0)
     rows, columns = weights.shape
@@ -171,7 +161,7 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
         drawing.write(x, top - 4, text, size, colour, "start", 45.0 if few else 90.0)
     for (t, s), weight in np.ndenumerate(weights) if few else ():
         if weight >= 0.005:
-            colour = palette.on_accent(opacity_of(float(weight)))
+            colour = palette.on_accent(min(float(weight), 1.0) ** _CURVE)
             x, y = left + cell * (s + 0.5), top + cell * (t + 0.5) + 2.5
             drawing.write(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle")
     notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
@@ -179,7 +169,7 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
     return _note(drawing, notes, caption)
 
 
-def _cells(drawing: Drawing, weights: Array, first: Box) -> None:
+def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
     """Shaded cells from the first on, and a frame around all."""
     left, top, w, h = first
     for opacity, places in _shaded(weights, FAINTEST):
@@ -190,7 +180,7 @@ def _cells(drawing: Drawing, weights: Array, first: Box) -> None:
     drawing.strokes(frame, drawing.palette.line, 0.5)
 
 
-def model_picture(attention: Attention, palette: Palette, caption: bool = True) -> Drawing:
+def model_picture(attention: Attention, palette: Palette, caption: bool = True) -> PointDrawing:
     """Every head of every layer as a small matrix: layers downwards, heads across."""
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
@@ -216,14 +206,9 @@ def pooled(weights: Array, most: int = POOLED) -> Array:
     return weights
 
 
-def opacity_of(weights: Any) -> Any:
-    """How opaque weights are drawn."""
-    return np.clip(weights, 0, 1) ** _CURVE
-
-
 def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[int, int]]]]:
     """Places (row, column) of weights from ``least`` on, by their opacity, the faintest first."""
-    steps = np.clip(np.rint(opacity_of(weights) * _SHADES), 1, _SHADES).astype(int)
+    steps = np.clip(np.rint(np.clip(weights, 0, 1) ** _CURVE * _SHADES), 1, _SHADES).astype(int)
     steps[weights < least] = 0
     shades = [step for step in np.unique(steps).tolist() if step]
     return [(step / _SHADES, [(t, s) for t, s in np.argwhere(steps == step).tolist()]) for step in shades]

@@ -5,12 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..texts import clean, tokenizer_reader
+from ..vector import clean
 from .attention_data import KINDS, Attention, Kind, Layer, Seen
 
+Reader = Callable[[int], str]
 Ids = list[int] | None  # of tokens; None for what is no list of ids
 Side = Sequence[str] | Callable[[int], str] | None
 Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
+
+
+def tokenizer_reader(tokenizer: Any) -> Reader | None:
+    """The texts of a tokenizer's ids; None for what is no tokenizer.
+
+    A tokenizer has ``token``; those of the tokenizers library and of transformers have ``decode``, which gives " cat"
+    where the vocabulary has "Ġcat". A part of a character is named as in the vocabulary.
+    """
+    if callable(token := getattr(tokenizer, "token", None)):
+        return lambda i: str(token(i))
+    decode = getattr(tokenizer, "decode", None)
+    if not callable(decode):
+        return None
+    entry = getattr(tokenizer, "id_to_token", None) or getattr(tokenizer, "convert_ids_to_tokens", None)
+    if entry is None:
+        return lambda i: str(decode([i]))
+
+    def read(i: int) -> str:
+        text = str(decode([i], skip_special_tokens=False))  # "\ufffd" stands for bytes that are no whole character
+        return str(entry(i)) if not text or "\ufffd" in text else text
+
+    return read
 
 
 class Sides(NamedTuple):
@@ -86,8 +109,7 @@ def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_
 
 
 def _with_memory(side: Side, ids: Ids, count: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Texts of ``count`` queries, and of more keys, which end with them: those before count back, −1 being the last of
-    the memory. A side may name all keys."""
+    """Texts of queries and of more keys: those before the queries count back, −1 being the last of the memory."""
     if side is not None and not callable(side) and len(side) == keys:
         named = tuple(map(clean, side))
         return named[keys - count :], named

@@ -77,8 +77,6 @@ class Trace(Observer):
             parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) when attention was called
         self.report(self._layer(0.0, parts, float(scale)), query, key)
 
-    # Softmax and a product ----------------------------------------------------------------------------------
-
     def _scores(self, weights: Call) -> Any:
         """The tensor whose softmax over the last axis an op computed; None where it did no such thing."""
         x = weights.args[0]
@@ -95,7 +93,6 @@ class Trace(Observer):
         return shifted.args[0] if shifted is not None and shifted.op == "sub" else powers.args[0]
 
     def _composed(self, result: Variable, x: Variable) -> None:
-        """From the result of a softmax, and its argument."""
         weights, scores = _floats(result), _floats(x)
         product = self._scaled_product(x)
         factors = None if product is None else self._factors(*product, scores)
@@ -108,8 +105,7 @@ class Trace(Observer):
         self.report(layer, *((None, None) if product is None else product[0].args[:2]))
 
     def _factors(self, call: Call, scale: float, scores: Array) -> tuple[Array, Array, float] | None:
-        """Queries (..., T, Dh), keys (..., S, Dh) with the leading axes of the scores, and the scale of their
-        product; None where they do not fit the scores."""
+        """Queries (..., T, Dh), keys (..., S, Dh), their product's scale; None where they do not fit the scores."""
         (left, more_q), (right, more_k) = (self._unscaled(side) for side in call.args[:2])
         lead = scores.shape[:-2]
         try:
@@ -152,10 +148,7 @@ class Trace(Observer):
                 return _floats(x) / factor, factor
         return x, 1.0
 
-    # The tape -----------------------------------------------------------------------------------------------
-
     def _call(self, x: Any) -> Call | None:
-        """The op that made a tensor."""
         node = x._source()[0] if isinstance(x, Variable) else None
         return None if node is None else self.calls.get(node.order)
 
@@ -169,19 +162,20 @@ class Trace(Observer):
     def _layer(self, noise: float, parts: Iterable[Array | None], scale: float) -> Layer:
         """The layer of weights, what was added to its scores, queries and keys: (T, S), (N, T, S) or more axes, where N
         is the sentences' heads, one after another. What was added blocks, or is a bias where it is more than noise."""
-        weights, added, q, k = (None if p is None else self._apart(p) for p in parts)
+
+        def apart(x: Array) -> Array:
+            *lead, t, s = x.shape
+            if len(lead) == 1 and lead[0] % self.batch == 0:
+                lead = [self.batch, lead[0] // self.batch]
+            lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
+            return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
+
+        weights, added, q, k = (None if p is None else apart(p) for p in parts)
         assert weights is not None and added is not None
         blocked = (weights == 0) & ~(added > FORBIDDEN)
         bias = np.where(blocked, 0, added)
         biased = np.abs(bias).max(initial=0) > noise
         return Layer(weights, "", blocked if blocked.any() else None, q, k, scale, bias if biased else None)
-
-    def _apart(self, x: Array) -> Array:
-        *lead, t, s = x.shape
-        if len(lead) == 1 and lead[0] % self.batch == 0:
-            lead = [self.batch, lead[0] // self.batch]
-        lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
-        return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
 
 
 def _factor(call: Call, position: int) -> float | None:
@@ -194,7 +188,6 @@ def _factor(call: Call, position: int) -> float | None:
 
 
 def _floats(x: Any) -> Array:
-    """A copy in main memory, float32."""
     return np.array(host(x), np.float32)
 
 

@@ -1,6 +1,6 @@
 """Compute graphs: recorded, described, folded and drawn."""
 
+from .dot import make_dot
 from .graph_view import GraphView, graph
-from .torchviz import make_dot
 
 __all__ = ["GraphView", "graph", "make_dot"]

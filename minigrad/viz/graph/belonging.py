@@ -27,21 +27,18 @@ _CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward has no op of
 def modules_of(
     tape: Sequence[Node], names: Mapping[int, Sequence[str]], modules: Mapping[str, Module] | None = None
 ) -> dict[Node, str]:
-    """The path of a module for each op.
+    """The path of a module for each op of a tape, from the names of parameters (by id) and the modules (by path).
 
     An op that reads parameters belongs to their module (but for one with several names). What runs between two such
     ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
     "layers.0". In a Sequential it belongs to the modules that stand between the two; and what adds a module's result
     to what that module has read belongs with it (a residual connection).
-
-    Args:
-        tape: older nodes first. names: of parameters, by their ids. modules: by their paths.
     """
     known: dict[Node, str] = {}
     for node in tape:
         read = (names.get(id(edge[0]), ()) for edge in node.edges)
-        if found := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
-            known[node] = _around(found)
+        if paths := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
+            known[node] = _around(paths)
     before, after = _last(tape, known), _last(tape[::-1], known)
     belongs = {node: known.get(node, _around((before[node], after[node]))) for node in tape}
     if modules:
@@ -51,7 +48,6 @@ def modules_of(
 
 
 def _last(tape: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
-    """For each node the last module known up to there, "" before the first."""
     modules = accumulate(tape, lambda module, node: known.get(node, module), initial="")
     return dict(zip(tape, islice(modules, 1, None), strict=True))
 
@@ -65,10 +61,8 @@ def _around(paths: Iterable[str]) -> str:
 
 
 class _Residuals:
-    """Puts what adds the result of a block's last part to what the block has read into the block.
-
-    Where the next op is in the same block, the block is known by that already; of the last of a block in a ModuleList
-    it is the module of the list; of the last of all it is a module of a class that has such connections elsewhere.
+    """Puts what adds the result of a block's last part to what the block has read into the block: where the next op is
+    not in it already, the module of a ModuleList, or one of a class that has such connections elsewhere.
     """
 
     def __init__(
@@ -79,9 +73,9 @@ class _Residuals:
         for node in tape:
             for source in _sources(node):
                 self.readers.setdefault(_key(source), []).append(node)
-        found = [(node, *pair) for node in tape if node not in known and (pair := self._branch(node))]
-        classes = {type(self.modules[block]) for node, _, blocks in found for block in self._certain(node, blocks)}
-        for node, branch, blocks in found:
+        sums = [(node, *pair) for node in tape if node not in known and (pair := self._branch(node))]
+        classes = {type(self.modules[block]) for node, _, blocks in sums for block in self._certain(node, blocks)}
+        for node, branch, blocks in sums:
             chosen = self._certain(node, blocks) or [path for path in blocks if type(self.modules[path]) in classes]
             if chosen:
                 self._assign(node, branch, chosen[0])
@@ -102,8 +96,9 @@ class _Residuals:
         first, second = sources
         for branch, skipped in ((second, first), (first, second)):
             if isinstance(branch, Node) and branch is not skipped and (path := self._within(branch, skipped)):
-                paths = [way for way in ways(path) if len(way) >= len(self.belongs[node])]
-                if blocks := [way for way in paths if _has_own_ops(self.modules.get(way))]:
+                paths = [way for way in ways(path) if len(way) >= len(self.belongs[node]) and way in self.modules]
+                modules = [(way, self.modules[way]) for way in paths if not isinstance(self.modules[way], _CONTAINERS)]
+                if blocks := [way for way, module in modules if any(True for _ in module.children())]:
                     return branch, blocks
         return None
 
@@ -129,11 +124,6 @@ class _Residuals:
             if len(branch.edges) != 1:
                 break
             node, branch = branch, branch.edges[0][0]
-
-
-def _has_own_ops(module: Module | None) -> bool:
-    """Whether a module's forward may have a residual connection: it is no container, and holds others."""
-    return module is not None and not isinstance(module, _CONTAINERS) and next(module.children(), None) is not None
 
 
 def _sources(node: Node) -> list[Node | Any]:
@@ -165,10 +155,10 @@ def _add_between(
             children = chains[path][0 if begin is None else begin + 1 : end]
             inner = [".".join(filter(None, (path, child))) for child in children]
             free = [(p, modules[p]) for p in inner if p in modules and not any(True for _ in modules[p].parameters())]
-            given = _matched([node.op.name for node in nodes], free, begin is not None and end is not None)
-            if begin is None and len(given) < len(nodes):  # some ran before the Sequential
+            matched = _matched([node.op.name for node in nodes], free, begin is not None and end is not None)
+            if begin is None and len(matched) < len(nodes):  # some ran before the Sequential
                 continue
-            for node, module in zip(nodes, given, strict=False):
+            for node, module in zip(nodes, matched, strict=False):
                 if len(module) > len(belongs[node]):
                     belongs[node] = module
 
@@ -185,7 +175,7 @@ def _matched(ops: Sequence[str], modules: Sequence[tuple[str, Module]], between:
     """The module of each op, in their order, as far as its class tells: a ReLU is a relu. ``between``: they are all of
     these modules, so that what is left is of those whose ops are not known."""
     kinds = [_op_of(module) for _, module in modules]
-    found: list[str] = []
+    matched: list[str] = []
     place, used = 0, False
     for op in map(_plain, ops):
         later = [i for i in range(place + used, len(kinds)) if kinds[i] == op]
@@ -196,15 +186,15 @@ def _matched(ops: Sequence[str], modules: Sequence[tuple[str, Module]], between:
         if not chosen:
             break
         place, used = chosen[0], True
-        found.append(modules[place][0])
-    return found
+        matched.append(modules[place][0])
+    return matched
 
 
 def _op_of(module: Module) -> str | None:
     """The op that a module without parameters is, by its class: "logsoftmax" of LogSoftmax; None if it is no one op."""
     name = re.sub(r"\dd$", "", type(module).__name__).lower()
     name = _OPS.get(name, name)
-    return name if name in {_plain(op) for op in REGISTRY} else None
+    return name if name in map(_plain, REGISTRY) else None
 
 
 def _plain(op: str) -> str:

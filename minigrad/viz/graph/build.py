@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import linecache
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.places import at
 from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.tracebacks import at
 from ...autograd.walk import nodes_behind
-from ...backend.storage import owner
-from ...utils._pytree import tree_leaves
+from ...nn.parameter import Parameter
+from ...profiler.watched import memory_of
 from . import graph_data as data
-from .again import computed_again, kept_arguments
 from .belonging import modules_of
 from .graph_data import Edge, Graph, Kind, Saved
-from .graph_names import Modules, Named, argument_text, function_text, input_name, is_array, readable
+from .graph_names import Modules, Named, expression, function_text, input_name, readable
 from .graph_values import outline, value_of
-from .leaves import Names, distinct
-from .observe import Arrays, Observation, Shown
+from .observe import Arrays, Observation, Shown, by_kind, place_in
+from .replay import Replay, computed_again, kept_arguments, other_arguments
 from .rules import op_info
 
+MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
 _GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."
+_OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # where there is no name at all
 _NOW = "in place, since it was read: these are its numbers now"
 
 
 class Builder:
-    """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads; with what
-    was observed of the call, if somebody watched."""
+    """All nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
 
     def __init__(
         self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
@@ -39,8 +41,8 @@ class Builder:
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self.leaf_of_seen = (seen.ops, seen.leaves) if seen else ({}, {})
-        self._names = Names(modules, named, seen)
-        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path())
+        self._names = _Names(modules, named, seen)
+        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path)
         self._graph = Graph(title, [], [], {}, {}, 0)
         self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
         self._op_keys: dict[int, str] = {}  # by the op's id
@@ -50,7 +52,7 @@ class Builder:
         for node in self.tape:
             self._add(node)
         self._known = {}  # they need not live on
-        distinct(node for node in self._graph.nodes if node.kind != "op")
+        _number_same(node for node in self._graph.nodes if node.kind != "op")
         self._add_memory()
 
     def leaves(self) -> list[Variable]:
@@ -59,8 +61,15 @@ class Builder:
         return [leaf for i, leaf in self.leaf_of.items() if nodes[i].kind in ("input", "parameter")]
 
     def is_released(self) -> bool:
-        """Whether a backward has freed what nodes kept."""
         return any(node.saved is None for node in self.tape)
+
+    def replay(self, graph: Graph) -> Replay | None:
+        """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
+        shapes = [edge[2] for node in self.tape for edge in node.edges]
+        shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
+        if sum(map(math.prod, shapes)) > MOST:
+            return None
+        return Replay(graph, self.tape, self.root, self.number, self.leaf_of, self.edges)
 
     def graph(self, gradients: Shown) -> Graph:
         """The whole, with the gradients of a backward pass, if one has run."""
@@ -80,7 +89,6 @@ class Builder:
         return graph
 
     def _add(self, node: Node) -> None:
-        """A node of the tape, after the leaves that it reads."""
         added, others = self._ops_seen.get(node) or self._unseen(node)
         names = [input_name(node, i) for i in node.plan.inputs]
         added.op = node.op.name  # which leaves of it may be called after
@@ -101,9 +109,7 @@ class Builder:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
         file, _, line = (node.place or "").rpartition(":")
         place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
-        kept = dict(kept_arguments(node))
-        read = [(i, kept.get(i, there(value))) for i, value in zip(node.plan.others, node.others, strict=True)]
-        attributes, others = _sorted((input_name(node, i), value) for i, value in read)
+        attributes, others = by_kind((input_name(node, i), there(value)) for i, value in other_arguments(node))
         added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
         if (node, 0) in self._known:
             added.value = value_of(self._known[node, 0])
@@ -125,18 +131,13 @@ class Builder:
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
         """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
-        number = self.place(value)
-        if number is None:
-            number = self.number[id(value)] = len(self._graph.nodes)
-            self.leaf_of[number] = value
-            leaf = self._names.leaf(number, value, kind, reader, name)
-            leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
-            self._tell_value(leaf, value, since)
-            self._graph.nodes.append(leaf)
-        return number
-
-    def _tell_value(self, leaf: data.Node, value: Any, since: int) -> None:
-        """Note the numbers of a tensor as an op of that order has read it, or that they are not known."""
+        if (known := place_in(self.number, value)) is not None:
+            return known
+        number = self.number[id(value)] = len(self._graph.nodes)
+        self.leaf_of[number] = value
+        leaf = self._names.leaf(number, value, kind, reader, name)
+        leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
+        self._graph.nodes.append(leaf)
         if seen := self.leaf_of_seen.get(id(value)):
             leaf.value = seen[0]
         elif isinstance(value, Faint):
@@ -146,16 +147,13 @@ class Builder:
             leaf.value = value_of(value.array if isinstance(value, Variable) else value)
             if isinstance(value, Variable) and is_changed(value._changes, since):
                 leaf.attributes["changed"] = _NOW
-
-    def place(self, value: Any) -> int | None:
-        """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
-        return place_in(self.number, value)
+        return number
 
     def _add_memory(self) -> None:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
         Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
-        paid = {id(memory) for leaf in parameters for memory in _owners(leaf)}
+        paid = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
             added = self._graph.nodes[self.number[node]]
             added.released = node.saved is None
@@ -163,33 +161,14 @@ class Builder:
                 added.attributes["checkpoint"] = "computed again in backward"
                 continue
             for name, value, whose in _kept(node):
-                if owners := _owners(value):
+                if owners := memory_of(value):
                     new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
                     paid |= set(new)
-                    added.saved.append(Saved(name, sum(new.values()), self.place(whose)))
-
-
-def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
-    """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
-    node = value if isinstance(value, Node) else getattr(value, "_node", None)
-    number = None if node is None else numbers.get(node)
-    return numbers.get(id(value)) if number is None else number
-
-
-def _sorted(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
-    """The arguments of an op that are no arrays, as text, and those that are, by name; without those that are None."""
-    attributes, others = dict[str, str](), Arrays()
-    for name, value in arguments:
-        if is_array(value) or isinstance(value, Faint):
-            others.append((name, value))
-        elif value is not None:
-            attributes[name] = argument_text(value)
-    return attributes, others
+                    added.saved.append(Saved(name, sum(new.values()), place_in(self.number, whose)))
 
 
 def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
-    """The arrays of results that are still alive and that nobody has changed since, by node and slot: of the tensors
-    that the program has, and of what nodes keep."""
+    """The arrays of results that are still alive and that nobody has changed since, by node and slot."""
     alive: dict[Any, Any] = {}
     for tensor in tensors:
         source = tensor._source()
@@ -208,13 +187,77 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
 
 
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
-    """An attribute that names the program's functions through which a gradient goes: what arrives is then not
-    the sum of what was passed. (``retain_grad`` only looks.)"""
+    """The program's functions through which a gradient goes, as an attribute. (``retain_grad`` only looks.)"""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
     return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
 
 
-# What nodes keep ------------------------------------------------------------------------------------------
+class _Names:
+    """What leaves and results are called: by modules, by the program's variables, or by the lines that made them."""
+
+    def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
+        self._seen = seen
+        self.parameters = modules.parameters()
+        self.arguments: dict[int, str] = {}
+        self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
+        self.results = dict(seen.variables.names) if seen else {}
+        for name, tensor in named:
+            self.arguments.setdefault(id(tensor), name)
+            source, slot = tensor._source()
+            if source is not None:
+                self.results.setdefault((source, slot), name)
+
+    def result(self, node: Node) -> str:
+        """The names of those of a node's results that have one, or ""."""
+        slots = range(len(node.results or (None,)))
+        return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
+
+    def called(self, tensor: Any) -> str:
+        """What the program calls a tensor: as a parameter, as an argument, as a variable; "" if it has no name."""
+        parameter = next(iter(self.parameters.get(id(tensor), ())), "")
+        return parameter or self.arguments.get(id(tensor), "") or self.variables.get(id(tensor), "")
+
+    def leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
+        """A leaf's node: named by its module, by a variable, as a view of what has such a name, or by the line that
+        made it; an array that the library made, by the op that reads it."""
+        names = self.parameters.get(id(leaf), [])
+        if kind == "input" and (names or isinstance(leaf, Parameter)):
+            kind = "parameter"
+        if names:
+            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
+            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
+        made_of = self._seen.made_of(leaf) if self._seen else ""
+        name = self.called(leaf) or self._viewed(leaf) or _made_by(leaf) or made_of
+        if not name and not isinstance(leaf, Variable | Faint):
+            name = f"{read_as} of {reader.op}"
+        module = "" if id(leaf) in self.arguments else reader.module
+        return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
+
+    def _viewed(self, leaf: Any) -> str:
+        base = getattr(leaf, "_parent", None)
+        name = "" if base is None else self.called(base) or self._viewed(base) or _made_by(base)
+        return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
+
+
+def _made_by(leaf: Any) -> str:
+    """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
+    origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
+    return "" if origin is None else expression(*origin)
+
+
+def _number_same(leaves: Iterable[data.Node]) -> None:
+    leaves = list(leaves)
+    taken = {leaf.name for leaf in leaves}
+    count = Counter[str]()
+    for leaf in leaves:
+        name = leaf.name
+        count[name] += 1
+        if count[name] == 1:
+            continue
+        while (numbered := f"{name} ({count[name]})") in taken:
+            count[name] += 1
+        leaf.name = numbered
+        taken.add(numbered)
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
@@ -231,13 +274,3 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
     for name, value in vars(node.residual).items() if node.residual else ():  # what its forward noted on ctx
         if not name.startswith("_"):
             yield f"ctx.{name}", value, value
-
-
-def _owners(value: Any) -> list[Any]:
-    """The arrays whose memory a value, and all that it holds, keeps alive."""
-    owners = []
-    for leaf in tree_leaves(value):
-        array: Any = getattr(leaf, "array", None) if isinstance(leaf, Variable) else leaf
-        if hasattr(array, "nbytes") and hasattr(array, "strides"):
-            owners.append(owner(array))
-    return owners

@@ -6,15 +6,18 @@ All that a program named is text: escaped, in one line, and without its middle w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from ...autograd.tape import Variable
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
-from .fold import Child, Tree, total, wires
+from .fold import Child, Tree, total, tree, wires
 from .graph_data import Edge, Graph
-from .labels import Direction, count, key_of, labels, number, shortened
+from .graph_record import recorded
+from .labels import DIRECTIONS, Direction, count, key_of, labels, number, shortened
+from .observe import place_in
 
 Colour = Literal["none", "time", "bytes", "gradient"]
 SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
@@ -26,8 +29,8 @@ _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backwa
 class Dot:
     """Writes what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it.
 
-    Another picture of a graph is another subclass: ``wire`` says how a line looks, ``legend`` what that means,
-    ``below`` what boxes tell, and ``marked`` which of them stands out in the colour of gradients.
+    Another picture of a graph is another subclass: ``wire`` has the attributes of a line, ``legend`` lines of markup
+    that tell what these mean, ``below`` what boxes tell below their first line; ``marked`` is the box that stands out.
     """
 
     marked = ""
@@ -46,7 +49,6 @@ class Dot:
         self.ends = [end(self.measures.values(), default=0.0) for end in (min, max)]
 
     def source(self) -> str:
-        """The text of the file."""
         ink = self.palette
         font = f'fontname="Noto Sans,DejaVu Sans,Arial,sans-serif", fontsize={SIZE}, fontcolor="{ink.ink}"'
         rows = "".join(f'<tr><td align="left">{row}</td></tr>' for row in self.legend())
@@ -71,10 +73,7 @@ class Dot:
         drawn: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
         return drawn[drawn.index("<svg") :]
 
-    # Boxes
-
     def _boxes(self, boxes: Iterable[Child], indent: str) -> Iterator[str]:
-        """Boxes, and what is visible in those that are open."""
         for box in boxes:
             kind, child = box
             if kind == "group" and child in self.tree.opened:
@@ -105,7 +104,6 @@ class Dot:
             yield f"{indent}s{op} -> n{op} [{look}];"
 
     def _box(self, box: Child) -> str:
-        """The attributes of a box."""
         (kind, child), key, ink = box, key_of(box), self.palette
         tint = self._opacity(box)
         quiet = ink.quiet if tint is None else ink.ink
@@ -122,25 +120,19 @@ class Dot:
         return f"label=<{text}>, {look}"
 
     def below(self, key: str) -> list[str]:
-        """The lines below the first one."""
-        said = self.labels[key].said(self.direction)
+        said = self.labels[key].below[DIRECTIONS.index(self.direction)]
         return [said] if said else []
 
     def _line(self, key: str, quiet: str) -> str:
-        """A first line, in its parts."""
-        parts = self.labels[key].line
-        looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in parts)
+        looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in self.labels[key].line)
         return "".join(span("  " * bool(i) + text, colour) for i, (text, colour) in enumerate(looks))
 
-    # Colours
-
     def _measure(self, box: Child) -> float | None:
-        """What the colour of a box stands for."""
         kind, child = box
         each = total(self.graph, [child] if kind == "node" else [*self.tree.nodes(child)])
         if self.colour == "time":
-            forward = None if self.direction == "backward" else each.forward_seconds
-            return (forward or 0) + ((None if self.direction == "forward" else each.backward_seconds) or 0)
+            forward = 0 if self.direction == "backward" else each.forward_seconds or 0
+            return forward + (0 if self.direction == "forward" else each.backward_seconds or 0)
         return float(each.bytes) if self.colour == "bytes" else each.gradient
 
     def _opacity(self, box: Child) -> float | None:
@@ -151,14 +143,10 @@ class Dot:
         return 0.05 + 0.4 * (math.log(self.measures[box] / low) / math.log(high / low) if high > low else 1.0)
 
     def _mixed(self, opacity: float) -> str:
-        """The colour of boxes on paper, in six digits."""
         pairs = zip(rgb(getattr(self.palette, _INKS.get(self.colour, "paper"))), rgb(self.palette.paper), strict=True)
         return "#" + "".join(f"{round(paper + (ink - paper) * opacity):02x}" for ink, paper in pairs)
 
-    # Lines and what they mean
-
     def wire(self, edges: Sequence[Edge]) -> str:
-        """The attributes of the line between two boxes."""
         forward, backward = self.palette.forward, self.palette.backward
         back = self.direction != "forward" and any(edge.gradient is not None for edge in edges)
         if self.direction == "backward":
@@ -166,7 +154,6 @@ class Dot:
         return f'color="{forward}:{backward}", dir=both' if back else f'color="{forward}"'
 
     def legend(self) -> Iterator[str]:
-        """Lines of markup below the picture."""
         ink, parts = self.palette, []
         if self.direction != "backward":
             parts.append(span("↓ results", ink.forward, SMALL))
@@ -208,3 +195,47 @@ def library() -> Any:
             f"itself, and saves what it shows as SVG"
         ) from error
     return graphviz
+
+
+def make_dot(
+    var: Variable, params: Mapping[str, Variable] | None = None, show_attrs: bool = False, show_saved: bool = False
+) -> Any:
+    """The whole graph of a tensor as a ``graphviz.Digraph``, by the arguments of torchviz's function.
+
+        viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
+
+    Args:
+        var: a result of recorded ops. params: names of tensors; others are called as the program calls them.
+        show_attrs: whether boxes tell the arguments of ops that are no tensors. show_saved: whether they tell what is
+            kept for backward.
+
+    Raises:
+        TypeError: no tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
+    """
+    graphviz = library()
+    if not isinstance(var, Variable):
+        raise TypeError(f"make_dot takes a tensor, not {type(var).__name__}: viz.graph(function, inputs) draws a call")
+    graph, nodes = recorded(var, (), {}, False, None)
+    for name, tensor in (params or {}).items():
+        if (number := place_in(nodes.number, tensor)) is not None:
+            graph.nodes[number].name = name
+    whole = tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes))
+    dot = _Details(graph, whole, "forward")
+    dot.attributes, dot.saved = show_attrs, show_saved
+    lines = dot.source().splitlines(keepends=True)
+    return graphviz.Digraph(graph.title, body=lines[1:-1])
+
+
+class _Details(Dot):
+    """Boxes that tell more of their node."""
+
+    attributes = saved = False
+
+    def below(self, key: str) -> list[str]:
+        node = self.graph.nodes[int(key[1:])]
+        lines = super().below(key)
+        if self.attributes:
+            lines += [shortened(f"{name} = {value}", 50) for name, value in node.attributes.items()]
+        if self.saved and node.saved:
+            lines.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
+        return lines

@@ -49,11 +49,9 @@ class Tree:
         return [(kind, number) for kind, number in children if kind == "group" or number not in self.docks]
 
     def size(self, group: int) -> int:
-        """How many boxes are seen when it is open."""
         return len(self.seen(self.groups[group].children))
 
     def inner(self, group: int) -> list[int]:
-        """The groups directly inside."""
         return [child for kind, child in self.groups[group].children if kind == "group"]
 
     def around(self, group: int | None) -> Iterator[int]:
@@ -63,7 +61,6 @@ class Tree:
             group = self.groups[group].parent
 
     def nodes(self, group: int) -> Iterator[int]:
-        """All nodes inside, in the program's order."""
         for kind, number in self.groups[group].children:
             if kind == "node":
                 yield number
@@ -76,8 +73,7 @@ class Tree:
         return ("group", closed[-1]) if closed else ("node", node)
 
     def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
-        """What is visible in a group: nodes (``docked``: leaves at the side of one, too) and closed groups, in the
-        program's order."""
+        """What is visible in a group: nodes (``docked``: at the side of one, too) and closed groups, in order."""
         if group not in opened:
             return [("group", group)]
         children = self.groups[group].children
@@ -162,14 +158,9 @@ def total(graph: Graph, nodes: list[int]) -> Total:
 
 def norm(value: Value | None) -> float | None:
     """The Euclidean norm of a value, None where it is not known."""
-    if value is None:
-        return None
-    if value.table is not None:
-        return math.hypot(*(number for row in value.table for number in row))
-    return (value.statistics or {}).get("norm")
-
-
-# How the groups come about ---------------------------------------------------------------------------------
+    if value is None or value.table is None:
+        return None if value is None else (value.statistics or {}).get("norm")
+    return math.hypot(*(number for row in value.table for number in row))
 
 
 def _by_time(graph: Graph) -> Tree:
@@ -278,8 +269,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
         if len(tree.seen(run)) < 2:
             kept += run
             continue
-        number = len(tree.groups)
-        group = Group(kind, "", tree.groups[parent].path, parent, run)
+        number, group = len(tree.groups), Group(kind, "", tree.groups[parent].path, parent, run)
         if kind == "repeat":
             first, last = (tree.groups[child] for _, child in (run[0], run[-1]))
             group.label, group.path, group.times = f"{first.label} … {last.label}", first.path, len(run)
@@ -291,9 +281,6 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
                 tree.group_of[child] = number
         kept.append(("group", number))
     tree.groups[parent].children = kept
-
-
-# What is open ----------------------------------------------------------------------------------------------
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:

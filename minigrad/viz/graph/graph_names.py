@@ -8,7 +8,7 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from traceback import walk_stack
 from types import CodeType, FrameType
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.places import at, cell
 from ...autograd.tape import Node, Variable
+from ...autograd.tracebacks import at, cell
 from ...nn.module import Module
-from ...profiler.names import ModuleNames
+from ...profiler.watched import ModuleNames
 from ..vector import cut
 from .graph_data import ModuleInfo, ways
 
@@ -39,8 +39,7 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 
 
 def readable(file: str) -> str:
-    """A path as short as it can be understood: within the library, among what is installed, in the working folder, or
-    the user's home; of a notebook's cell "cell 5"."""
+    """A path as short as it can be understood: "minigrad/ops/linear.py", "~/a.py"; of a notebook's cell "cell 5"."""
     if number := cell(file):
         return number
     if (parts := Path(file).parts).count(_INSTALLED):
@@ -56,15 +55,22 @@ def readable(file: str) -> str:
 def variables(frame: FrameType) -> dict[str, Any]:
     """A function's variables, as they are now.
 
-    Before Python 3.13 the dictionary that is read here stays with the call, and keeps all that is in it alive
-    until the call returns. So it is emptied, unless the program holds it (it has called ``locals()``), or it
-    is where a module or class has its names.
+    Before Python 3.13 the dictionary that is read stays with the call, and keeps all in it alive until that returns. So
+    it is emptied, unless the program holds it (by ``locals()``), or a module or class has its names there.
     """
     read = frame.f_locals
     copied = dict(read)
     if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
         read.clear()
     return copied
+
+
+def bindings(frame: FrameType) -> Iterator[tuple[str, Any, bool]]:
+    """The variables of a function that are tensors, and whether each is one of its arguments."""
+    code = frame.f_code
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    tensors = ((name, value) for name, value in variables(frame).items() if isinstance(value, Variable))
+    yield from ((name, value, name in arguments) for name, value in tensors if name.isidentifier())
 
 
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
@@ -90,8 +96,7 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Module):  # its parameters have their paths
-        own = ((key, inner) for key, inner in vars(value).items() if isinstance(inner, Variable))
-        yield from ((f"{name}.{key}", inner) for key, inner in own)
+        yield from ((f"{name}.{key}", inner) for key, inner in vars(value).items() if isinstance(inner, Variable))
     elif depth and type(value) is dict:
         for key, inner in islice(value.items(), _MOST):
             yield from held_in(inner, f"{name}[{key!r}]", depth - 1)
@@ -105,16 +110,12 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
 
 def name_in(frame: FrameType, tensor: Any) -> str:
     """What a function calls a tensor: a variable, or a part of one; "" if it has none for it."""
-    known = {name: value for name, value in variables(frame).items() if name.isidentifier()}
-    direct = (name for name, value in known.items() if value is tensor)
-    parts = (
-        name for key, value in known.items() for name, inner in islice(held_in(value, key), _MOST) if inner is tensor
-    )
-    return next(direct, "") or next(parts, "")
+    known = [(name, value) for name, value in variables(frame).items() if name.isidentifier()]
+    parts = (pair for name, value in known for pair in islice(held_in(value, name), _MOST))
+    return next((name for name, value in chain(known, parts) if value is tensor), "")
 
 
 def _is_of_program(kind: type) -> bool:
-    """Whether a class is the program's own, and no library's."""
     package = kind.__module__.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None) or ""
     return package not in sys.stdlib_module_names and package != PACKAGE and _INSTALLED not in file
@@ -144,9 +145,8 @@ def function_text(function: Callable[..., Any]) -> str:
 class Variables:
     """The names that the program binds results to, as they are bound.
 
-    Whenever an op is recorded, ``look`` reads the variables of the functions that recorded earlier ones: those
-    whose value is such a result give it their name. The first name stays. A function's arguments name nothing
-    that was there before.
+    Whenever an op is recorded, ``look`` reads the variables of the functions that recorded earlier ones. The first name
+    of a result stays. A function's arguments name nothing that was there before.
     """
 
     def __init__(self) -> None:
@@ -154,22 +154,15 @@ class Variables:
         self._frames: dict[FrameType, int] = {}  # and the age of the first node that each recorded
 
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
-        """Read the variables of all these functions, the innermost first, and forget those that have returned; then
-        note the function that has recorded an op (at the end there is none, and all are forgotten)."""
+        """Read the variables of these functions, forget those that have returned, and note the one that ran an op."""
         for recorder, first in reversed(self._frames.items()):
-            code = recorder.f_code
-            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            for name, value in variables(recorder).items():
-                source = value._node if isinstance(value, Variable) else None
-                if source is not None and name.isidentifier() and (source.order >= first or name not in arguments):
-                    self.names.setdefault((source, value._slot), name)
+            for name, tensor, is_argument in bindings(recorder):
+                if (source := tensor._node) is not None and (source.order >= first or not is_argument):
+                    self.names.setdefault((source, tensor._slot), name)
         running = {frame for frame, _ in walk_stack(frame)} if frame else set()
         self._frames = {frame: first for frame, first in self._frames.items() if frame in running}
         if frame and node:
             self._frames.setdefault(frame, node.order)
-
-
-# Leaves ---------------------------------------------------------------------------------------------------
 
 
 def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
@@ -204,16 +197,13 @@ def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: M
     return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
 
-# Modules --------------------------------------------------------------------------------------------------
-
-
 class Modules:
     """The modules that were called, by their paths, and their parameters' names. The path of ``root`` is ""; without
     one, the outermost modules are called by their classes: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._names = ModuleNames()
-        self._by_path: dict[str, Module] = {}
+        self.by_path: dict[str, Module] = {}
         self._root = "" if root is None else self._names.path(root, "")
         if root is not None:
             self.add("", root)
@@ -222,33 +212,26 @@ class Modules:
         """The path of a module that the one at the path ``caller`` calls ("" for none)."""
         path = self._names.path(module, ".".join(filter(None, (self._root, caller))))
         path = f"{path}.".removeprefix(f"{self._root}.").removesuffix(".")
-        if path not in self._by_path:
+        if path not in self.by_path:
             self.add(path, module)
         return path
 
     def add(self, path: str, module: Module) -> None:
-        """Make a module known, with all that it holds."""
         for name, inner in module.named_modules(remove_duplicate=False):
-            self._by_path.setdefault(".".join(part for part in (path, name) if part), inner)
+            self.by_path.setdefault(".".join(part for part in (path, name) if part), inner)
 
     def parameters(self) -> dict[int, list[str]]:
         """All names of each parameter and buffer, by its id."""
         names: dict[int, list[str]] = {}
-        for path, module in self._by_path.items():
+        for path, module in self.by_path.items():
             own = ((name, held) for name, held in vars(module).items() if isinstance(held, Variable))
             for name, held in (*module._parameters.items(), *module._buffers.items(), *own):
                 if held is not None:
                     names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
         return names
 
-    def by_path(self) -> dict[str, Module]:
-        """All that are known."""
-        return self._by_path
-
     def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
-        """What is known of the modules at these paths, and of those around them."""
-        wanted = {""}.union(*map(ways, paths))
-        return {path: _info(path, self._by_path.get(path)) for path in sorted(wanted)}
+        return {path: _info(path, self.by_path.get(path)) for path in sorted({""}.union(*map(ways, paths)))}
 
 
 def _info(path: str, module: Module | None) -> ModuleInfo:
@@ -263,12 +246,8 @@ def _info(path: str, module: Module | None) -> ModuleInfo:
     return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
 
 
-# Arguments of ops -----------------------------------------------------------------------------------------
-
-
 def input_name(node: Node, i: int) -> str:
-    """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a user's Function as its
-    ``forward`` does."""
+    """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a Function as its ``forward`` does."""
     op = node.op
     function = getattr(op, "function", None)
     if function is not None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.places import user_frame, user_frames
 from ...autograd.tape import Variable
+from ...autograd.tracebacks import user_frame, user_frames
 from ...autograd.walk import nodes_behind
 from ...backend import of
 from ...nn.module import Module
@@ -33,29 +33,22 @@ def record(
 
     The backward pass of a call starts from its result; of several that want a gradient, from the one that is called
     "loss"; else from the sum of the scalars (losses) if the first is one, or of those that are none (logits of several
-    heads); of one that is no scalar, from its sum. Where a backward has freed the graph,
-    as in a training step, the gradients are those that it has left: the leaves' ``.grad``, as it has added up.
+    heads); of one that is no scalar, from its sum. Where a backward has freed the graph, the gradients are those that
+    it has left: the leaves' ``.grad``.
 
     Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
     """
     return recorded(what, inputs, named or {}, backward, modules)[0]
 
 
-def recorded(
-    what: Variable | Callable[..., Any],
-    inputs: Sequence[Any],
-    named: Mapping[str, Any],
-    backward: bool,
-    modules: Mapping[str, Module] | None,
-) -> tuple[Graph, Builder]:
+def recorded(what: Any, inputs: Any, named: Any, backward: bool, modules: Any) -> tuple[Graph, Builder]:
     """The graph, see ``record``, and the nodes that it was made of."""
     nodes = built("graph", what, inputs, named, modules)
     return _with_gradients(nodes, backward or not isinstance(what, Variable)), nodes
 
 
 def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
-    """The graph that leads to ``root``, and the number of a tensor in it; ``run``: go back for the gradients also
-    where no backward has run (no leaf has a ``.grad``)."""
+    """The graph that leads to ``root``, and a tensor's number in it; ``run``: with gradients in any case."""
     nodes = _of_tensor(root)
     source = tensor._source()[0]
     number = nodes.number.get(id(tensor) if source is None else source)
@@ -106,7 +99,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
 
 def _start(result: Any) -> Variable | None:
     """Where the backward pass of a call starts; None if nothing in the result wants a gradient."""
-    results = [(name, tensor) for name, tensor in tensors_within(result) if _is_result(tensor)]
+    results = [(name, tensor) for name, tensor in tensors_within(result) if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
     chosen: list[Any] = losses or like_first  # Tensors
@@ -114,7 +107,7 @@ def _start(result: Any) -> Variable | None:
 
 
 def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> Builder:
-    if not _is_result(tensor):
+    if not tensor._wanted() or tensor._source()[0] is None:
         raise RuntimeError(
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
             "require a gradient, outside no_grad()"
@@ -125,10 +118,6 @@ def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) ->
         known.add(name, module)
     title = next((name for name, variable in variables if variable is tensor), "tensor")
     return Builder(title, tensor, known, variables)
-
-
-def _is_result(tensor: Variable) -> bool:
-    return tensor._wanted() and tensor._source()[0] is not None
 
 
 def last_result_of(tensor: Variable) -> Variable | None:

@@ -1,12 +1,10 @@
-"""An array as it can be shown: all numbers of a small one, statistics and a coarse heat map of a large one.
-
-``Stored`` is how such values travel in a page: equal ones once, a byte for each cell of a heat map.
-"""
+"""An array as it can be shown: all numbers of a small one, statistics and a coarse heat map of a large one."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,18 +25,15 @@ _UNKNOWN = 255  # the cell of a number that is not finite
 def value_of(array: Array) -> Value:
     """What is shown of an array of any dtype and shape.
 
-    A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn. Statistics
-    and heat maps of complex numbers are those of their moduli. Statistics are of the finite elements.
+    A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn; their statistics and
+    heat maps are those of the moduli. Statistics are of the finite elements.
     """
-    table = numbers = cells = None
+    shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
+    value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
-        table = _table(array)
-    else:
-        real = xp(array).absolute(array) if array.dtype.kind == "c" else array
-        numbers, cells = statistics(real), _heat(real)
-    shape = tuple(int(n) for n in array.shape)
-    device = str(of(array).device_of(array))
-    return Value(shape, dt.of(array).name, device, int(array.nbytes), table, numbers, cells)
+        return value(_table(array))
+    real = xp(array).absolute(array) if array.dtype.kind == "c" else array
+    return value(None, statistics(real), _heat(real))
 
 
 def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
@@ -48,7 +43,6 @@ def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
 
 
 def _table(array: Array) -> list[list[float]]:
-    """Its elements as Python numbers, row by row of the last axis."""
     host = np.ascontiguousarray(_matrix(of(array).to_numpy(array)))
     if host.dtype.kind in "bc":
         host = host.view(np.uint8 if host.dtype.kind == "b" else host.real.dtype)
@@ -57,7 +51,6 @@ def _table(array: Array) -> list[list[float]]:
 
 
 def _matrix(array: Array) -> Array:
-    """As a matrix whose columns are the last axis."""
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1] if array.shape else 1)
 
 
@@ -73,8 +66,7 @@ def _heat(array: Array) -> list[list[float]]:
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many matrices of an array of more than two axes, such as heads, stand apart in its heat map: all of them, as
-    far as there is a row of cells for each."""
+    """How many matrices of an array, such as heads, stand apart in its heat map: all, if each has a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 
@@ -88,9 +80,6 @@ def _merged(array: Array, axis: int, most: int) -> Array:
     parts = [first.reshape(shape).mean(axis=axis + 1, dtype=np.float64)]
     parts += [rest.mean(axis=axis, keepdims=True, dtype=np.float64)] if n % run else []
     return m.concatenate(parts, axis=axis)
-
-
-# In a line of text -----------------------------------------------------------------------------------------
 
 
 def summary(value: Value) -> str:
@@ -114,12 +103,8 @@ def _nested(array: Any) -> str:
     return f"[{', '.join(map(_nested, array))}]" if array.ndim else f"{array.item() + 0.0:.4g}"
 
 
-# In a page -------------------------------------------------------------------------------------------------
-
-
 class Stored:
-    """All values of a page, equal ones once: most gradients on an edge are those that arrive, as nothing else is
-    added. Heat maps get coarser where they are many (HEAT_BYTES)."""
+    """All values of a page, equal ones once. Heat maps get coarser where they are many (HEAT_BYTES)."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []
@@ -141,7 +126,6 @@ class Stored:
         return self.encoded(vars(data)) if is_dataclass(data) else data
 
     def packed(self) -> list[dict[str, Any]]:
-        """All of them, for JSON."""
         cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
         step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
         return [{**vars(value), "heat": heat(value.heat, step, blocks(value.shape))} for value in self.values]

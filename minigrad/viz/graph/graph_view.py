@@ -11,13 +11,14 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
+from .build import MOST
 from .dot import Colour, Dot, library
 from .fold import BUDGET, Tree, total, tree
 from .graph_data import Graph
 from .graph_record import recorded
 from .graph_values import Stored
 from .labels import Direction, key_of, label_of, labels
-from .replay import MOST, Change, Replay, replay_of
+from .replay import Change, Replay
 
 _SCRIPTS = tuple(
     f"graph{part}.js"
@@ -66,7 +67,7 @@ def graph(
         drawn, replay = what, None
     else:
         drawn, nodes = recorded(what, inputs, named, backward, modules)
-        replay = replay_of(nodes, drawn)
+        replay = nodes.replay(drawn)
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
         if value not in known:
@@ -113,18 +114,15 @@ class GraphView(Picture):
             raise RuntimeError(
                 f"this graph cannot be computed again: it is plain data, or its ops read over {MOST:,} numbers"
             )
-        number = self._number(node)
+        number = self.graph.nodes[node].id if isinstance(node, int) else self._number(node)
         changes = {**self.changes, number: [*self.changes.get(number, ()), (at, value)]}
         return replace(self, graph=self.replay.changed(changes), changes=changes)
 
-    def _number(self, node: int | str) -> int:
-        nodes = self.graph.nodes
-        if isinstance(node, int):
-            return nodes[node].id
-        found = [each.id for each in nodes if each.name == node]
-        if len(found) != 1:
-            raise KeyError(f"{len(found) or 'no'} nodes are called {node!r}: give its number")
-        return found[0]
+    def _number(self, name: str) -> int:
+        numbers = [node.id for node in self.graph.nodes if node.name == name]
+        if len(numbers) != 1:
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {name!r}: give its number")
+        return numbers[0]
 
     @cached_property
     def tree(self) -> Tree:
@@ -144,8 +142,7 @@ class GraphView(Picture):
         return self._dot(dark).source()
 
     def graphviz(self, dark: bool = False) -> Any:
-        """The same as a ``graphviz.Source``, which renders itself in all of Graphviz's formats. Raises ImportError:
-        Graphviz's package or its program ``dot`` is missing."""
+        """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
         return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
@@ -154,9 +151,6 @@ class GraphView(Picture):
 
     def _dot(self, dark: bool) -> Dot:
         return Dot(self.graph, self.tree, self.direction, self.colour, dark)
-
-
-# What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
@@ -179,11 +173,5 @@ def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
     ]
     said = {key: vars(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
-    return {
-        "groups": groups,
-        "groupOf": tree.group_of,
-        "opened": sorted(tree.opened),
-        "docks": docks,
-        "names": names,
-        "labels": said,
-    }
+    boxes = {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened)}
+    return {**boxes, "docks": docks, "names": names, "labels": said}

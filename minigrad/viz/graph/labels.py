@@ -21,15 +21,11 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, 
 
 @dataclass(frozen=True)
 class Label:
-    """A box."""
+    """What a box says."""
 
     line: tuple[tuple[str, Look], ...]  # its first line, in parts
     below: tuple[str, str, str]  # the second one, for each of DIRECTIONS; "" for none
     docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: node, and what it says
-
-    def said(self, direction: Direction) -> str:
-        """The second line."""
-        return self.below[DIRECTIONS.index(direction)]
 
 
 def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
@@ -39,8 +35,7 @@ def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
         docks.setdefault(op, []).append(leaf)
     nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, [])) for node in graph.nodes}
     totals = (total(graph, list(tree.nodes(number))) for number in range(len(tree.groups)))
-    groups = (Label(_title(graph, tree, i), _by_direction(*_summary(each))) for i, each in enumerate(totals))
-    return nodes | {key_of(("group", number)): label for number, label in enumerate(groups)}
+    return nodes | {key_of(("group", i)): _group(graph, tree, i, each) for i, each in enumerate(totals)}
 
 
 def key_of(box: Child) -> str:
@@ -55,17 +50,16 @@ def shortened(words: str, longest: int = LONGEST) -> str:
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
 
 
-# Nodes -----------------------------------------------------------------------------------------------------
-
-
 def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
-    line = _line(graph, tree, node)
-    docks = tuple(_dock(graph, tree, graph.nodes[leaf]) for leaf in leaves)
-    return Label(line, _by_direction("", shown(node.value), shown(node.gradient, "∇")), docks)
+    docks = []
+    for leaf in (graph.nodes[number] for number in leaves):
+        name, one = shortened(name_of(graph, tree, leaf), BESIDE), leaf.value and _single(leaf.value)
+        docks.append((leaf.id, f"{name} = {one}" if one else name))
+    said = _by_direction("", shown(node.value), shown(node.gradient, "∇"))
+    return Label(_line(graph, tree, node), said, tuple(docks))
 
 
 def _line(graph: Graph, tree: Tree, node: Node) -> tuple[tuple[str, Look], ...]:
-    """A name, and what kind of op it is; of an op that is all there is in a module, the module's name and class."""
     op = graph.ops[node.op].name if node.kind == "op" else ""
     if node.id in tree.names:
         module = graph.modules.get(node.module)
@@ -82,12 +76,6 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
     return shortened((node.name.removeprefix(f"{path}.") if path else node.name) or node.op or node.kind)
 
 
-def _dock(graph: Graph, tree: Tree, leaf: Node) -> tuple[int, str]:
-    """A leaf at the side of an op: its name, and of a single number which one."""
-    name, one = shortened(name_of(graph, tree, leaf), BESIDE), leaf.value and _single(leaf.value)
-    return leaf.id, f"{name} = {one}" if one else name
-
-
 def shown(value: Value | None, sign: str = "") -> str:
     """A single number as a value, of more numbers the shape; of a gradient (``sign``) their norm."""
     if value is None:
@@ -95,7 +83,7 @@ def shown(value: Value | None, sign: str = "") -> str:
     if (text := _single(value)) is not None:
         return f"{sign} {text}".strip()
     if not sign:
-        return shape(value.shape)
+        return str(value.shape)
     size = norm(value)
     return "" if size is None else f"‖{sign}‖ {number(size)}"
 
@@ -107,19 +95,19 @@ def _single(value: Value) -> str | None:
     return "[" * len(value.shape) + number(value.table[0][0]) + "]" * len(value.shape)
 
 
-# Groups ----------------------------------------------------------------------------------------------------
-
-
-def _title(graph: Graph, tree: Tree, number: int) -> tuple[tuple[str, Look], ...]:
-    """A group's name, how many modules it stands for, and their class."""
-    group, label = tree.groups[number], label_of(graph, tree, number)
+def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
+    """A group's name, how many modules it stands for, and their class; what it holds when it is closed."""
+    group, label = tree.groups[place], label_of(graph, tree, place)
     module = graph.modules.get(group.path) if group.kind != "section" else None
     parts: list[tuple[str, Look]] = [(shortened(label), "name")]
     if group.times:
         parts.append((f" × {group.times}", "times"))
     if module and module.kind and module.kind != label:
         parts.append((shortened(module.kind), "kind"))
-    return tuple(parts)
+    nodes = f"{each.nodes:,} node{'s' * (each.nodes != 1)}"
+    parameters = f"{count(each.parameters)} parameter{'s' * (each.parameters != 1)}" if each.parameters else ""
+    gradient = "" if each.gradient is None else f"‖∇‖ {number(each.gradient)}"
+    return Label(tuple(parts), _by_direction(nodes, parameters, gradient))
 
 
 def label_of(graph: Graph, tree: Tree, number: int) -> str:
@@ -137,16 +125,6 @@ def _at_end(graph: Graph, tree: Tree, section: int, end: Literal[0, -1]) -> str:
         node = graph.nodes[number]
         return tree.names.get(number, node.name or node.op)
     return tree.groups[number].label or _at_end(graph, tree, number, end)
-
-
-def _summary(each: Total) -> tuple[str, str, str]:
-    """What a closed group holds: in both directions, in forward, in backward."""
-    nodes = f"{each.nodes:,} node{'s' * (each.nodes != 1)}"
-    parameters = f"{count(each.parameters)} parameter{'s' * (each.parameters != 1)}" if each.parameters else ""
-    return nodes, parameters, "" if each.gradient is None else f"‖∇‖ {number(each.gradient)}"
-
-
-# Text ------------------------------------------------------------------------------------------------------
 
 
 def _by_direction(always: str, forward: str, backward: str) -> tuple[str, str, str]:
@@ -169,12 +147,6 @@ def number(value: float) -> str:
     else:
         text = f"{float(f'{value:.4g}'):.10g}"
     return text.replace("-", "−")
-
-
-def shape(sizes: Iterable[int]) -> str:
-    """A shape as Python writes it: "()", "(3,)", "(2, 3)"."""
-    parts = [str(size) for size in sizes]
-    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
 def count(amount: float, unit: str = "") -> str:

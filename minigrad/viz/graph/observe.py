@@ -1,13 +1,13 @@
 """What is observed: of a call each op with its line, module and time, of a backward pass the gradients.
 
-Values are looked at when they are made, as the program may change them later, and nothing is kept of results but
-what is shown. The walk back is the engine's own, so each gradient is the one that ``backward()`` would have added up.
+Values are looked at when they are made, as the program may change them later; of results, what is shown is kept. The
+walk back is the engine's own: gradients are those that ``backward()`` would have added up.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
@@ -16,8 +16,9 @@ from weakref import ref
 from ... import cuda
 from ...autograd.mode import at_end
 from ...autograd.observer import Observer, attach, detach, observed
-from ...autograd.places import user_frame
+from ...autograd.origin import Faint
 from ...autograd.tape import RETAINED, Node, Variable, wrap
+from ...autograd.tracebacks import user_frame
 from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...nn.parameter import Parameter
@@ -101,24 +102,28 @@ class Observation(Observer):
 
     def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
         """The arguments that are no arrays, and those that are and want no gradient; looks at leaves."""
-        attributes, others = dict[str, str](), Arrays()
-        for i, argument in enumerate(args):
-            if is_array(argument):
-                wanted = i in node.plan.inputs
-                if not wanted:
-                    others.append((input_name(node, i), argument))
-                if id(argument) not in self.leaves and not (wanted and argument._node):
-                    name = "" if isinstance(argument, Parameter) else name_in(frame, argument)
-                    array = argument.array if isinstance(argument, Variable) else argument
-                    self.leaves[id(argument)] = value_of(array), name, argument
-            elif argument is not None:
-                attributes[input_name(node, i)] = argument_text(argument)
-        return attributes, others
+        others = [(i, argument) for i, argument in enumerate(args) if i not in node.plan.inputs]
+        leaves = [args[i] for i in node.plan.inputs if not args[i]._node] + [a for _, a in others if is_array(a)]
+        for leaf in leaves:
+            if id(leaf) not in self.leaves:
+                name = "" if isinstance(leaf, Parameter) else name_in(frame, leaf)
+                self.leaves[id(leaf)] = value_of(leaf.array if isinstance(leaf, Variable) else leaf), name, leaf
+        return by_kind((input_name(node, i), argument) for i, argument in others)
+
+
+def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
+    """The arguments of an op that are no arrays, as text, and those that are, by name; without those that are None."""
+    attributes, others = dict[str, str](), Arrays()
+    for name, value in arguments:
+        if is_array(value) or isinstance(value, Faint):
+            others.append((name, value))
+        elif value is not None:
+            attributes[name] = argument_text(value)
+    return attributes, others
 
 
 class Shown(Observer):
-    """Keeps what is shown of the gradients of all nodes on a tape. Where one edge alone leads to a result, its
-    gradient and the result's are one Value."""
+    """Keeps what is shown of all gradients. Where one edge leads to a result, its gradient and the result's are one."""
 
     def __init__(self, tape: list[Node]) -> None:
         self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
@@ -183,6 +188,13 @@ def clock() -> Callable[[], int]:
 def target_of(target: Node | Variable, slot: int) -> Target:
     """The key of a node's result, or of a leaf."""
     return target if isinstance(target, Node) else id(target), slot
+
+
+def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
+    """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
+    node = value if isinstance(value, Node) else getattr(value, "_node", None)
+    number = None if node is None else numbers.get(node)
+    return numbers.get(id(value)) if number is None else number
 
 
 def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:

@@ -1,55 +1,153 @@
-"""A graph with other numbers: what follows a change is computed again, and backward from there.
+"""Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers.
 
-The ops of the tape run once more on copies of what they read, so the program's own tensors stay as they are. Leaves
-have the numbers that they have now. A change of a result adds the difference to it: what it was computed from stays,
-and its gradient goes back by the same rules.
+The library's ops draw no random numbers, as a dropout's mask is an argument of them; a program's own might, and do not
+run. For lost results nothing is used that a program has changed since, and what comes out has to agree with the results
+that are still known. For other numbers ops run on copies; a change of a result adds the difference to it: what it was
+computed from stays, and its gradient goes back by the same rules.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...autograd.mode import enable_grad
-from ...autograd.origin import Faint, there
+from ...autograd.origin import Faint, is_changed, there
 from ...autograd.tape import Node, Variable, apply, wrap
 from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
-from .again import GONE, UnknownError, kept_arguments
-from .build import Builder, place_in
-from .graph_data import Graph
+from ...ops.op import Op
+from .graph_data import Edge, Graph
 from .graph_values import value_of
-from .observe import Shown, watch_backward
+from .observe import Shown, place_in, watch_backward
 
-_run = np.errstate(all="ignore")(apply)
-MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
+BUDGET = 4_000_000  # numbers that are read and written for it at most: no large model is computed a second time
+CHANGED = "what it was computed from has changed since"
+GONE = "what it was computed from is gone"
+_APART = 100  # times the dtype's rounding, by which two computations may differ, as a part of the largest number
+Results = dict[Any, Array]  # by node and slot
 Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
 Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
 
 
-def replay_of(nodes: Builder, graph: Graph) -> Replay | None:
-    """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
-    shapes = [edge[2] for node in nodes.tape for edge in node.edges]
-    shapes += [getattr(leaf, "array", leaf).shape for leaf in nodes.leaf_of.values()]
-    return Replay(nodes, graph) if sum(map(math.prod, shapes)) <= MOST else None
+class UnknownError(RuntimeError):
+    """An argument is not known any more; says why."""
 
 
+def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
+    """The results of a tape (older nodes first) that are not among those ``alive``, and why others are not known."""
+    known, reasons = dict(alive), dict[Node, str]()
+    new: set[Node] = set()
+    left = BUDGET
+    for node in tape:
+        is_missing = (node, 0) not in alive
+        if not is_missing and not any(edge[0] in new for edge in node.edges if isinstance(edge[0], Node)):
+            continue
+        try:
+            args = _arrays(node, known, reasons)
+            left -= sum(a.size for a in args if hasattr(a, "strides"))
+            results = _results(node.op, args, left)
+        except UnknownError as error:
+            reasons[node] = str(error)
+            continue
+        left -= sum(result.size for result in results)
+        if is_missing:
+            new.add(node)
+            known |= {(node, slot): result for slot, result in enumerate(results)}
+        elif not _is_close(results[0], alive[node, 0]):
+            return dict(alive), {node: CHANGED for node in tape if (node, 0) not in alive}
+    return known, reasons
+
+
+def _array_of(value: Any, since: int) -> Any:
+    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since, or is gone."""
+    if type(value) in (tuple, list):
+        return type(value)(_array_of(inner, since) for inner in value)
+    value = there(value)
+    if isinstance(value, Faint):
+        raise UnknownError(GONE)
+    if not isinstance(value, Variable):
+        return value
+    if is_changed(value._changes, since):
+        raise UnknownError(CHANGED)
+    return value.array
+
+
+def _arrays(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
+
+    def read(source: Any, slot: int) -> Any:
+        if isinstance(source, Node) and (source, slot) not in known:
+            raise UnknownError(reasons.get(source, GONE))
+        return known[source, slot] if isinstance(source, Node) else _array_of(source, node.order)
+
+    args = arguments(node, read, lambda value: _array_of(value, node.order))
+    if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
+        raise UnknownError(CHANGED)
+    return args
+
+
+def arguments(node: Node, read: Callable[[Any, int], Any], other: Callable[[Any], Any]) -> list[Any]:
+    """A node's arguments: ``read(source, slot)`` for those that want a gradient, ``other(value)`` for the rest."""
+    args = {i: read(*edge[:2]) for i, edge in zip(node.plan.inputs, node.edges, strict=True)}
+    args |= {i: other(value) for i, value in other_arguments(node)}
+    return [args[i] for i in range(len(node.plan.needs))]
+
+
+def other_arguments(node: Node) -> list[tuple[int, Any]]:
+    """The arguments that want no gradient, by position, as they are remembered (``autograd.origin``)."""
+    kept = dict(kept_arguments(node))
+    return [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
+
+
+def kept_arguments(node: Node) -> list[tuple[int, Any]]:
+    """The arguments that a node of an op keeps, by position."""
+    is_kept = isinstance(node.saved, list) and node.op.backward is None
+    return list(zip(node.plan.keep, node.saved, strict=True)) if is_kept else []  # type: ignore[arg-type]
+
+
+@np.errstate(all="ignore")
+def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
+    if op.backward is not None or not op.builtin:
+        raise UnknownError(f"{op.name} is the program's own, and does not run a second time unasked")
+    if left < 0:
+        raise UnknownError("the graph is too large to compute it again")
+    try:
+        out = op.compute(args)[0]
+    except Exception as error:  # of what a program has replaced
+        raise UnknownError(f"to compute it again failed: {error}") from error
+    results = out if isinstance(out, tuple) else (out,)
+    return tuple(array if type(array) in ARRAY_TYPES else np.asarray(array) for array in results)
+
+
+def _is_close(a: Array, b: Array) -> bool:
+    """Whether two arrays are the same but for rounding."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    one, two = of(a).to_numpy(a), of(b).to_numpy(b)
+    if one.dtype.kind not in "fc":
+        return one.tobytes() == two.tobytes()
+    finite = np.abs(two[np.isfinite(two)])
+    apart = _APART * float(np.finfo(one.dtype).eps)
+    return bool(np.allclose(one, two, rtol=apart, atol=apart * float(finite.max(initial=0)), equal_nan=True))
+
+
+# A graph with other numbers --------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, repr=False)
 class Replay:
-    """A tape that can run again, and the graph that was drawn of it.
+    """A tape that can run again, and the graph that was drawn of it, with the program's own numbers."""
 
-    Attributes:
-        graph: with the program's own numbers.
-    """
-
-    def __init__(self, nodes: Builder, graph: Graph) -> None:
-        self.graph = graph
-        self._tape, self._root = nodes.tape, nodes.root  # what else the nodes were made from need not live on
-        self._number, self._leaf_of, self._edges = nodes.number, nodes.leaf_of, nodes.edges
+    graph: Graph
+    tape: list[Node]
+    root: Variable
+    number: Mapping[Node | int, int]  # in the graph, by node or by a leaf's id
+    leaf_of: Mapping[int, Any]  # by number: what no recorded op made
+    edges: Mapping[tuple[Node, int], Edge]  # those that a gradient goes back on, by node and position
 
     def changed(self, changes: Changes) -> Graph:
         """The same graph with other numbers of some nodes.
@@ -57,101 +155,82 @@ class Replay:
         Raises:
             UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
         """
-        leaves = {number: self._copy(number, changes) for number in self._leaf_of}
-        made: dict[Node, Any] = {}
+        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self.leaf_of.items()}
+        results: dict[Node, tuple[Any, ...]] = {}
+
+        def read(source: Any, slot: int = 0) -> Any:
+            if isinstance(source, Node):
+                return results[source][slot]
+            number = place_in(self.number, source)
+            if number not in leaves:  # it is a result itself
+                node, slot = source._source()
+                return wrap(results[node][slot].array)
+            if leaves[number] is None:
+                raise UnknownError(GONE)
+            return leaves[number]
+
+        def other(value: Any) -> Any:
+            if type(value) in (tuple, list):
+                return type(value)(each.array if isinstance(each, Variable) else each for each in map(other, value))
+            value = there(value)
+            if isinstance(value, Faint):
+                raise UnknownError(GONE)
+            known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
+            return read(value) if known and place_in(self.number, value) is not None else value
+
         with enable_grad():
-            for node in self._tape:
-                made[node] = self._run(node, made, leaves, changes)
-        gradients = Shown([self._again(made[node]) for node in self._tape])
+            for node in self.tape:
+                results[node] = _run(node, arguments(node, read, other), changes.get(self.number[node], ()))
+        gradients = Shown([_recorded(results[node]) for node in self.tape])
         if self.graph.backward == "done":
-            root, slot = self._root._source()
-            watch_backward(_several(made[root])[slot], gradients)  # type: ignore[index]
-        return self._drawn(made, leaves, gradients)
+            watch_backward(read(*self.root._source()), gradients)
+        return self._drawn(results, leaves, gradients)
 
-    def _copy(self, number: int, changes: Changes) -> Variable | None:
-        """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
-        value = self._leaf_of[number]
-        if isinstance(value, Faint):
-            return None
-        array = value.array if isinstance(value, Variable) else value
-        copy: Variable = wrap(with_changes(array.copy(), changes.get(number, ())))
-        copy._needs = isinstance(value, Variable) and value._needs
-        return copy
-
-    def _run(self, node: Node, made: dict[Node, Any], leaves: dict[int, Any], changes: Changes) -> Any:
-        """An op's results, on what it reads now."""
-        if node.op.backward is not None:
-            raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
-        args: dict[int, Any] = {}
-        for i, (source, slot, *_) in zip(node.plan.inputs, node.edges, strict=True):
-            args[i] = _several(made[source])[slot] if isinstance(source, Node) else self._leaf(source, made, leaves)
-        kept = dict(kept_arguments(node))
-        for i, value in zip(node.plan.others, node.others, strict=True):
-            args[i] = self._other(kept.get(i, value), made, leaves)
-        try:
-            result = _run(node.op, tuple(args[i] for i in range(len(node.plan.needs))))
-        except Exception as error:  # of numbers that an op does not take, such as an index
-            raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
-        if own := changes.get(self._number[node]):
-            first = _several(result)[0]
-            first.array = with_changes(first.array, own)  # the node keeps what it has computed, for its rules
-        return result
-
-    def _leaf(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
-        """The copy of what an op has read and no recorded op made, or that of the result that it is."""
-        number = place_in(self._number, value)
-        if number not in leaves:
-            source, slot = value._source()
-            return wrap(_several(made[source])[slot].array)
-        if leaves[number] is None:
-            raise UnknownError(GONE)
-        return leaves[number]
-
-    def _other(self, value: Any, made: dict[Node, Any], leaves: dict[int, Any]) -> Any:
-        """An argument that wants no gradient."""
-        if type(value) in (tuple, list):
-            inner = (self._other(each, made, leaves) for each in value)
-            return type(value)(each.array if isinstance(each, Variable) else each for each in inner)
-        value = there(value)
-        if isinstance(value, Faint):
-            raise UnknownError(GONE)
-        known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
-        return self._leaf(value, made, leaves) if known and place_in(self._number, value) is not None else value
-
-    def _again(self, result: Any) -> Node:
-        node: Node | None = next((r._node for r in _several(result) if r._node is not None), None)
-        if node is None:
-            raise UnknownError("nothing was recorded of an op that runs again")
-        return node
-
-    def _drawn(self, made: dict[Node, Any], leaves: dict[int, Any], gradients: Shown) -> Graph:
-        """The graph with the numbers of this run."""
-        numbers = self._number
-        values = {numbers[node]: value_of(_several(result)[0].array) for node, result in made.items()}
+    def _drawn(self, results: dict[Node, tuple[Any, ...]], leaves: dict[int, Any], gradients: Shown) -> Graph:
+        numbers = self.number
+        values = {numbers[node]: value_of(result[0].array) for node, result in results.items()}
         values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
-        arrived = {numbers[node]: gradients.first(self._again(result)) for node, result in made.items()}
+        arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in results.items()}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
         nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
         nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {
-            id(edge): gradients.edges.get((self._again(made[node]), position))
-            for (node, position), edge in self._edges.items()
-        }
+        back = {id(edge): gradients.edges.get((_recorded(results[node]), i)) for (node, i), edge in self.edges.items()}
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)
 
 
-def _several(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
+@np.errstate(all="ignore")
+def _run(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
+    if node.op.backward is not None:
+        raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
+    try:
+        result = apply(node.op, tuple(args))
+    except Exception as error:  # of numbers that an op does not take, such as an index
+        raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
+    results = result if isinstance(result, tuple) else (result,)
+    results[0].array = _with_changes(results[0].array, changes)  # the node keeps what it has computed, for its rules
+    return results
 
 
-def with_changes(array: Array, changes: Sequence[Change]) -> Array:
-    """The array, or a copy with other numbers.
+def _recorded(results: tuple[Any, ...]) -> Node:
+    node: Node | None = next((result._node for result in results if result._node is not None), None)
+    if node is None:
+        raise UnknownError("nothing was recorded of an op that runs again")
+    return node
 
-    Raises:
-        IndexError: there is no such place.
-        ValueError: the dtype has no such number.
-    """
+
+def _copy(leaf: Any, changes: Sequence[Change]) -> Variable | None:
+    """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
+    if isinstance(leaf, Faint):
+        return None
+    array = leaf.array if isinstance(leaf, Variable) else leaf
+    copy: Variable = wrap(_with_changes(array.copy(), changes))
+    copy._needs = isinstance(leaf, Variable) and leaf._needs
+    return copy
+
+
+def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
+    """The array, or a copy with other numbers. Raises IndexError: no such place; ValueError: no such number."""
     if not changes:
         return array
     backend = of(array)

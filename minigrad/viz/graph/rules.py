@@ -1,7 +1,6 @@
 """An op's formulas, its definition and its gradient rules, as they stand in the source.
 
-A rule is a lambda in a decorator such as ``@op("dx = ...", x=lambda g, out: ...)``. The compiled code has the lines
-and columns of its expressions, which say which lambda of its file it is.
+A rule is a lambda in a decorator. The lines and columns of its compiled code say which lambda of its file it is.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
 
 
 def _helpers(op: Op) -> dict[str, Source]:
-    """The functions that the rules leave work to: of a rule's file, or of another file of ops. Those that
-    helpers call are helpers as well."""
+    """The functions of ops that the rules call, and those that these call."""
     helpers: dict[str, Source] = {}
     todo = [rule for rule, _ in op.rules.values() if isinstance(rule, FunctionType)]
     for rule in todo:  # grows
@@ -64,13 +62,11 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _first_line(thing: Any) -> str:
-    """Of a docstring; "" for none."""
     return next(iter((thing.__doc__ or "").strip().splitlines()), "").strip()
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The text of a function or lambda, exactly, without the indentation that its first line has; None where there is
-    none, of built-in functions and of code that was typed in."""
+    """The text of a function or lambda, dedented by its first line; None where there is none."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:
@@ -93,8 +89,7 @@ def _text(lines: list[str], node: Definition) -> str:
 
 
 def _node_of(code: CodeType, text: str) -> Definition | None:
-    """The definition that was compiled to some code: of several lambdas that begin in one line, the one whose
-    expression begins where the code's first expression does."""
+    """The definition of some code: of lambdas of one line, the one whose expression begins where the code's does."""
     is_lambda = code.co_name == "<lambda>"
     begun = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
     if len(begun) > 1 and is_lambda:

@@ -41,10 +41,7 @@ class Step:
 
 
 class Recorder(Shown):
-    """Watches a walk, and keeps what is shown of each of its steps.
-
-    Sums are added up here as the engine does it: in its order, in place, in its dtype.
-    """
+    """Keeps what is shown of each step of a walk. Sums are added up as the engine does it: in its order and dtype."""
 
     def __init__(self, tape: list[Node]) -> None:
         super().__init__(tape)
@@ -76,9 +73,8 @@ class Recorder(Shown):
             slots = range(len(node.results or (None,)))
             arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
             deliveries = []
-            for position, target in enumerate(node.edges):
-                if (node, position) in self._totals:
-                    edge, gradient = nodes.edges[node, position], self.edges[node, position]
-                    sums = *self._totals[node, position], self._counts[target_of(*target[:2])]
-                    deliveries.append(Delivery(edge.input, edge.source, edge.slot, gradient, *sums))
+            for place in ((node, position) for position in range(len(node.edges)) if (node, position) in self._totals):
+                edge, target = nodes.edges[place], target_of(*node.edges[place[1]][:2])
+                sums = *self._totals[place], self._counts[target]
+                deliveries.append(Delivery(edge.input, edge.source, edge.slot, self.edges[place], *sums))
             yield Step(nodes.number[node], arrived, tuple(deliveries), seconds)

@@ -1,17 +1,59 @@
-"""A backward pass that can be looked at: the page that plays it, and a picture of each of its steps."""
+"""``viz.playback``: a backward pass as it goes, as a page that plays it and as pictures of its steps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ...autograd.tape import Variable
 from ..graph import fold
-from ..graph.graph_data import Graph
+from ..graph.dot import SIZE, SMALL, Dot, span
+from ..graph.fold import Tree
+from ..graph.graph_data import Edge, Graph, Node
+from ..graph.graph_record import built
+from ..graph.graph_values import summary
 from ..graph.graph_view import packed
+from ..graph.labels import key_of, labels
+from ..graph.observe import watch_backward
 from ..numbers import checked_number
 from ..page import Page
+from ..vector import cut
 from ..view import Picture
-from .picture import StepDot
-from .playback_record import Step
+from .playback_record import Delivery, Recorder, Step
+
+MOST = 6  # gradients that are told one by one
+_LONGEST = 120  # characters of a line
+_INDENT = "    "
+
+
+def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
+    """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
+    out on each edge, and the running sum at each target.
+
+        viz.playback(loss).save("backward.html")
+        viz.playback(model, tokens)
+        viz.playback(loss).save("third.svg", step=3)
+
+    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
+
+    Args:
+        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
+            ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
+
+    Raises:
+        RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
+    """
+    nodes = built("playback", loss_or_module, inputs, named)
+    if nodes.is_released():
+        raise RuntimeError(
+            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
+            "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
+            "not go back itself)"
+        )
+    recorder = Recorder(nodes.tape)
+    watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
+    return Playback(nodes.graph(recorder), tuple(recorder.steps(nodes)))
 
 
 @dataclass(eq=False)
@@ -44,3 +86,79 @@ class Playback(Picture):
         """
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
+
+
+class StepDot(Dot):
+    """Draws the graph as step ``number`` (0: none has run) leaves it. The groups around its node are open."""
+
+    def __init__(self, graph: Graph, tree: Tree, steps: Sequence[Step], number: int, dark: bool) -> None:
+        self.steps, self.number = steps, number
+        # The step in which each edge, by source, target and input, carries its gradient.
+        self.arrival = {(d.target, step.node, d.input): i for i, step in enumerate(steps, 1) for d in step.deliveries}
+        node = steps[number - 1].node if number else graph.output
+        tree = replace(tree, opened=tree.opened.union(tree.around(tree.group_of[node])))
+        super().__init__(graph, tree, "backward", "none", dark)
+        self.marked = key_of(("node", node))
+        ran = {graph.output, *(step.node for step in steps[:number])}
+        ran |= {d.target for step in steps[:number] for d in step.deliveries if d.count == d.of}
+        nodes = [node if node.id in ran else replace(node, gradient=None) for node in graph.nodes]
+        self.labels = labels(replace(graph, nodes=nodes), tree)  # of gradients that are not complete, nothing
+
+    def wire(self, edges: Sequence[Edge]) -> str:
+        when = [self.arrival.get((edge.source, edge.target, edge.input)) for edge in edges]
+        known = [step for step in when if step is not None]
+        if not known:
+            return "style=invis"
+        if min(known) > self.number:
+            return f'color="{self.palette.quiet}", style=dashed, dir=back'
+        return f'color="{self.palette.backward}", dir=back' + ", penwidth=2.2" * (self.number in known)
+
+    def legend(self) -> Iterator[str]:
+        number, count, backward = self.number, len(self.steps), self.palette.backward
+        parts = [span(f"━ step {number} of {count}", backward, SMALL)] * (number > 0)
+        parts += [span("─ gradients of earlier steps", backward, SMALL)] * (number > 1)
+        parts += [span("┄ gradients to come", self.palette.quiet, SMALL)] * (number < count)
+        yield _INDENT.join(parts)
+        if not number:
+            yield span("No backward yet", self.palette.ink, SIZE + 2)
+            begin = _called(self.graph, self.graph.output)
+            yield self._row(f"Nothing has a gradient, which is not zero. Backward will begin at {begin}.")
+            return
+        step = self.steps[number - 1]
+        node = self.graph.nodes[step.node]
+        op = self.graph.ops[node.op]
+        makes = f" makes {node.name}" if node.name not in ("", op.name) else ""
+        yield span(cut(f"{op.name}{makes}", 60), self.palette.ink, SIZE + 2)
+        facts = (f"step {self.number} of {len(self.steps)}", node.module and f"in {node.module}", node.place)
+        yield self._row(" · ".join(filter(None, facts)), quiet=True)
+        if node.code:
+            yield self._row(" ".join(node.code.split()), face="monospace")
+        for slot, value in step.arrived.items():
+            which = f" of result {slot + 1}" if len(step.arrived) > 1 or slot else ""
+            yield self._row(f"arrives: g{which} {summary(value)}")
+        if hooks := node.attributes.get("hooks"):
+            yield self._row(f"hooks of the program have seen it, and may have changed it: {hooks}", quiet=True)
+        for delivery in step.deliveries[:MOST]:
+            yield from self._goes_out(node, delivery)
+        if (left := len(step.deliveries) - MOST) > 0:
+            yield self._row(f"and {left} more", quiet=True)
+        if not step.deliveries:
+            yield self._row("nothing goes out")
+
+    def _goes_out(self, node: Node, delivery: Delivery) -> Iterator[str]:
+        known = self.graph.ops[node.op].gradients
+        formula = known.get(delivery.input) or known.get(delivery.input.partition(" ")[0], "")
+        target = f"{delivery.input} → {_called(self.graph, delivery.target)}{_INDENT}{formula}"
+        yield span(cut(target, _LONGEST), self.palette.ink)
+        yield self._row(_INDENT + summary(delivery.gradient))
+        if delivery.of > 1:
+            running = "" if delivery.count == 1 else f": their sum is {summary(delivery.total)}"
+            yield self._row(f"{_INDENT}{delivery.count} of {delivery.of} have arrived{running}", quiet=True)
+
+    def _row(self, text: str, quiet: bool = False, face: str = "") -> str:
+        return span(cut(text, _LONGEST), self.palette.quiet if quiet else self.palette.ink, SMALL, face)
+
+
+def _called(graph: Graph, number: int) -> str:
+    node = graph.nodes[number]
+    return cut(node.name or (graph.ops[node.op].name if node.kind == "op" else node.kind), 60)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from ...autograd.observer import Observer, observed
@@ -22,14 +23,54 @@ from ...ops.op import Op
 from ...ops.softmax import softmax
 from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
-from ..graph.graph_names import Modules
-from .change import Change
-from .scope import Scope
-from .trace_values import Kept, mapped, parts
+from ..graph.graph_names import Modules, bindings
+from .trace_values import Change, Kept, mapped, parts
 
 _IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
 _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
 _PRODUCTS = ("matmul", "einsum_pair")
+_BORDERS = ("minigrad.nn.module", "minigrad.nn.hooks", __name__)  # what calls a module's forward
+_SILENT: tuple[str, ...] = ("minigrad.autograd", "minigrad.backend", "minigrad.functions")
+_SILENT += ("minigrad.nn", "minigrad.ops", "minigrad.tensor", "minigrad.viz", "numpy")
+_SPEAKING = ("minigrad.nn.functional.multihead", "minigrad.nn.recurrent", "minigrad.nn.transformer")
+
+
+def _functions(frame: FrameType | None) -> Iterator[FrameType]:
+    """The functions that are running since the innermost module was called, and that name what they compute."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module in _BORDERS:
+            return
+        if module in _SPEAKING or not any(f"{module}.".startswith(f"{silent}.") for silent in _SILENT):
+            yield frame
+        frame = frame.f_back
+
+
+class _Scope:
+    """A call of a module: its name, and the functions that have run in it."""
+
+    def __init__(self, name: str, path: str, start: int) -> None:
+        self.name, self.path = name, path
+        self.start = start  # the number of values before it
+        self._frames: dict[FrameType, int] = {}  # each with the number of values before it was seen
+        self._told: set[tuple[str, int]] = set()
+
+    def within(self, name: str) -> str:
+        return f"{self.name}.{name}" if self.name else name
+
+    def bound(self, frame: FrameType | None, count: int) -> Iterator[tuple[str, Tensor, int]]:
+        """The variables that have been bound to tensors since it was last asked, and how old these may be: an argument
+        names nothing that was there before. Functions that do not run any more at ``frame`` (with none, all) are asked
+        for the last time. ``count``: how many values there are now.
+        """
+        running = dict.fromkeys(_functions(frame), count)
+        self._frames = {**running, **self._frames}  # the innermost first
+        for asked, first in list(self._frames.items()):
+            for name, tensor, is_argument in bindings(asked):
+                if (name, id(tensor)) not in self._told and not name.startswith("_"):
+                    self._told.add((name, id(tensor)))
+                    yield name, tensor, first if is_argument else self.start
+        self._frames = {asked: self._frames[asked] for asked in running}
 
 
 class Recorder(Observer):
@@ -44,7 +85,7 @@ class Recorder(Observer):
         self._changes, self._modules = changes, Modules(owner)
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
-        self._scopes = [Scope("", "", 0)]
+        self._scopes = [_Scope("", "", 0)]
         self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
         self._running: list[Op] = []
         self._quiet = 0  # within a replacement's own ops, or a walk back
@@ -54,7 +95,6 @@ class Recorder(Observer):
         self._alive: list[Any] = []  # so that ids stay in use
 
     def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """The result of the call, watched."""
         try:
             with observed(self), around_calls(self._before, self._after):
                 if isinstance(function, Module):
@@ -69,15 +109,13 @@ class Recorder(Observer):
                 raise self.error from None
             raise
 
-    # Modules ------------------------------------------------------------------------------------------------
-
     def entered(self, name: str, kind: str, subject: Any) -> None:
         if kind == "module" and not self._quiet:
             self._look(sys._getframe(1))
             path = self._modules.name(subject, self._scopes[-1].path)
             first = not path and len(self._scopes) == 1 and not self.values
             called = "" if first else self._free(path or "forward", op=False)
-            self._scopes.append(Scope(called, path, len(self.values)))
+            self._scopes.append(_Scope(called, path, len(self.values)))
         elif kind == "walk":
             self._quiet += 1
         self._spans.append((kind, name))
@@ -102,27 +140,25 @@ class Recorder(Observer):
         scope = self._scopes[-1]
         return self._passed(scope.name or "output", result)
 
-    def _inputs(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope) -> Any:
+    def _inputs(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: _Scope) -> Any:
         """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
         try:
             bound = signature.bind(*args, **kwargs)
         except (TypeError, AttributeError):  # the call will fail and say why
             return args, kwargs
-        found: list[str] = []  # the parts that are tensors
+        tensors: list[str] = []  # the names of the parts that are tensors
 
         def passed(tensor: Tensor, part: str) -> Tensor:
-            found.append(part)
-            return self._tensor(scope.within(f"input.{part}" if len(found) > 1 else "input"), tensor)
+            tensors.append(part)
+            return self._tensor(scope.within(f"input.{part}" if len(tensors) > 1 else "input"), tensor)
 
         for parameter, value in bound.arguments.items():
             bound.arguments[parameter] = mapped(value, parameter, passed)
         scope.start = len(self.values)
-        if len(found) > 1:
-            self.other_names[scope.within(f"input.{found[0]}")] = scope.within("input")
-        names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in found))]
+        if len(tensors) > 1:
+            self.other_names[scope.within(f"input.{tensors[0]}")] = scope.within("input")
+        names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
         return (bound.args, bound.kwargs) if not self.changed.isdisjoint(names) else (args, kwargs)
-
-    # Ops ----------------------------------------------------------------------------------------------------
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
         self._running.append(op)
@@ -133,13 +169,16 @@ class Recorder(Observer):
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
         self._running.pop()
-        if self._running or self._quiet or not _is_of_tensors(result):
+        first = result[0] if isinstance(result, tuple) and result else result
+        if self._running or self._quiet or not isinstance(first, Tensor):
             return None
         self._look(sys._getframe(1))
         self.ops += 1
         within, called = self._spans[-1] if self._spans else ("", "")
         if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
-            self._save(args[0])
+            for value in self.values.values():  # whose memory is about to be overwritten
+                if isinstance(value, Kept) and isinstance(args[0], Tensor) and value.shares(args[0].array):
+                    value.save()
         name = self._free(self._scopes[-1].within(op.name))
         if op is attention.scaled_dot_product_attention:
             result = self._attention(args, result)
@@ -151,17 +190,10 @@ class Recorder(Observer):
         self._made_by[id(given)] = op, args[0] if args else None
         return given
 
-    def _save(self, target: Any) -> None:
-        """Copy the values that a change in place is about to overwrite."""
-        for value in self.values.values():
-            if isinstance(value, Kept) and isinstance(target, Tensor) and value.shares(target.array):
-                value.save()
-
     # Attention ----------------------------------------------------------------------------------------------
 
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
-        """The fused op keeps no weights: they are computed by its definition, when somebody asks; and where scores or
-        weights are changed, so is the result."""
+        """The fused op keeps no weights: they are computed by its definition when somebody asks or changes them."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
         scope = self._scopes[-1]
         for letter, tensor in zip("qkv", (query, key, value), strict=True):
@@ -177,26 +209,29 @@ class Recorder(Observer):
 
             self.values |= {names[0]: scores, names[1]: lambda: softmax(scores(), -1)}
             return result
-        with _Quietly(self):
-            seen = attention.attention_scores(*inputs)
-        seen = self._tensor(names[0], seen)
-        with _Quietly(self):
-            weights = softmax(seen, -1)
-        weights = self._tensor(names[1], weights)
-        with _Quietly(self):
+        with self._quietly():
+            changed = self._tensor(names[0], attention.attention_scores(*inputs))
+            weights = self._tensor(names[1], softmax(changed, -1))
             composed: Tensor = matmul(attention.dropped(weights, keep, dropout_p), value)
         return composed
 
     def _note_weights(self, args: tuple[Any, ...]) -> None:
         """Call a softmax "weights" where its result multiplies values."""
         for factor in args[:2]:
-            x = factor
-            op, before = self._made_by.get(id(x), (None, None))
+            op, before = self._made_by.get(id(factor), (None, None))
             while op is not None and op.name in _THROUGH:
-                x = before
-                op, before = self._made_by.get(id(x), (None, None))
+                factor = before
+                op, before = self._made_by.get(id(factor), (None, None))
             if op is not None and op.name == "softmax":
-                self._also("weights", x)
+                self._also("weights", factor)
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        self._quiet += 1
+        try:
+            yield
+        finally:
+            self._quiet -= 1
 
     # Names and values ---------------------------------------------------------------------------------------
 
@@ -206,13 +241,10 @@ class Recorder(Observer):
             return self._tensor(name, value, fixed)
         for change in self._changes.get(name, ()):
             value = self._structure(name, value, change)
-        value = mapped(value, name, self._part)
+        value = mapped(value, name, lambda tensor, part: self._tensor(part, tensor))
         self.values[name] = mapped(value, name, lambda tensor, _: Kept(tensor))
         self._alive.append(value)
         return value
-
-    def _part(self, tensor: Tensor, name: str) -> Tensor:
-        return self._tensor(name, tensor)
 
     def _structure(self, name: str, value: Any, change: Change) -> Any:
         """What a change makes of several tensors at once."""
@@ -222,7 +254,7 @@ class Recorder(Observer):
             raise RuntimeError(
                 f"the replacement of {name!r} must have the same parts: {', '.join(n for n, _ in before)}"
             )
-        with _Quietly(self):
+        with self._quietly():
             old = dict(before)
             given = mapped(new, name, lambda x, n: x if x is old[n] else change.passed(old[n], x, n))
         self.changed.add(name)
@@ -236,7 +268,7 @@ class Recorder(Observer):
                     f"assigned, or what reads it"
                 )
             new = self._made(change, tensor, name)
-            with _Quietly(self):
+            with self._quietly():
                 tensor = change.passed(tensor, new, name)
             self.changed.add(name)
         self._names[id(tensor)] = name, len(self.values)
@@ -245,7 +277,7 @@ class Recorder(Observer):
         return tensor
 
     def _made(self, change: Change, value: Any, name: str) -> Any:
-        with _Quietly(self):
+        with self._quietly():
             try:
                 return change.of(value, name)
             except Exception as error:
@@ -254,7 +286,6 @@ class Recorder(Observer):
                 raise
 
     def _look(self, frame: Any) -> None:
-        """Note what variables of the running module are called."""
         scope = self._scopes[-1]
         for variable, tensor, since in scope.bound(frame, len(self.values)):
             if self._names.get(id(tensor), ("", -1))[1] >= since:
@@ -279,24 +310,6 @@ class Recorder(Observer):
                 return free
 
 
-class _Quietly:
-    """What runs within it is no part of the call."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def __enter__(self) -> None:
-        self.recorder._quiet += 1
-
-    def __exit__(self, *raised: object) -> None:
-        self.recorder._quiet -= 1
-
-
-def _is_of_tensors(result: Any) -> bool:
-    first = result[0] if isinstance(result, tuple) and result else result
-    return isinstance(first, Tensor)
-
-
 def _signature(function: Callable[..., Any]) -> Any:
     try:
         return inspect.signature(function)
@@ -304,19 +317,15 @@ def _signature(function: Callable[..., Any]) -> Any:
         return None
 
 
-def record(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
-    named: Mapping[str, Any],
-    changes: Mapping[str, list[Change]],
-    random: Any,
-) -> tuple[Recorder, Any]:
+Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # what, with which inputs; random numbers
+
+
+def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
     """A call, from a state of the random numbers; the model and these are afterwards as before."""
+    function, inputs, named, random = call
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     owner = owner if isinstance(owner, Module) else None
     recorder = Recorder(owner, changes)
-    with ExitStack() as around:
-        around.enter_context(untouched(owner))
+    with untouched(owner):
         default_generator.set_state(random)
-        result = recorder.call(function, inputs, named)
-    return recorder, result
+        return recorder, recorder.call(function, inputs, named)

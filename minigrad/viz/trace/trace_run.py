@@ -11,13 +11,11 @@ from typing import Any
 
 from ...backend.random import default_generator
 from ...nn.module import Module
-from ...tensor import Tensor
 from ..graph import GraphView
 from ..graph import graph as graph_view
 from ..graph.graph_record import record as recorded_graph
-from .change import CUTS, Change, Cut, Replacement, changes, cutting, patching
-from .trace_record import Recorder, record
-from .trace_values import Kept
+from .trace_record import Call, record
+from .trace_values import CUTS, Change, Cut, Kept, Replacement, cutting, mapped, patching
 
 _SHOWN = 12  # names in a message
 
@@ -56,27 +54,16 @@ def trace(
             raise TypeError(
                 f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
             )
-    run = Run(model, inputs, named, {}, default_generator.get_state())
+    run = Run((model, inputs, named, default_generator.get_state()), {})
     return run.edited(replace) if replace else run
 
 
 class Run(Mapping[str, Any]):
-    """A call of a model: a mapping from names to values, in the order in which they were computed.
+    """A call of a model: names and values, in the order of their computation; ``output`` is what the model returned."""
 
-    Attributes:
-        output: what the model returned.
-    """
-
-    def __init__(
-        self,
-        model: Callable[..., Any],
-        inputs: tuple[Any, ...],
-        named: Mapping[str, Any],
-        changes: Mapping[str, list[Change]],
-        random: Any,
-    ) -> None:
-        self._call, self._changes, self._random = (model, inputs, dict(named)), dict(changes), random
-        recorder, self.output = self._again()
+    def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
+        self._call, self._changes, model = call, dict(changes), call[0]
+        recorder, self.output = record(call, self._changes)
         title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
         self.title: str = title
         if inspect.isgenerator(self.output) or inspect.isawaitable(self.output) or isinstance(self.output, Iterator):
@@ -91,11 +78,10 @@ class Run(Mapping[str, Any]):
         if missed:
             raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was not computed any more")
 
-    # Reading ------------------------------------------------------------------------------------------------
-
     def __getitem__(self, name: str) -> Any:
         """The value of a name: a tensor, or what a module returned. Raises KeyError with names that are close."""
-        return _read(self._values[self._known(name)], name)
+        value = self._values[self._known(name)]
+        return value() if inspect.isfunction(value) else mapped(value, name, lambda kept, _: kept.get(name), Kept)
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._values, *self._others])
@@ -115,8 +101,6 @@ class Run(Mapping[str, Any]):
         changed = f", {', '.join(map(repr, self._changes))} changed" if self._changes else ""
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
-    # Changing -----------------------------------------------------------------------------------------------
-
     def edited(self, replace: Mapping[str, Replacement]) -> Run:
         """A run of the same call in which other values go on.
 
@@ -129,10 +113,9 @@ class Run(Mapping[str, Any]):
         """
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
-            for name in self._found(pattern):
-                places.setdefault(name, []).append(changes(what))
-        model, inputs, named = self._call
-        return Run(model, inputs, named, places, self._random)
+            for name in self._matching(pattern):
+                places.setdefault(name, []).append(what if isinstance(what, Change) else Change("replaced", what))
+        return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
         """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
@@ -142,7 +125,7 @@ class Run(Mapping[str, Any]):
             value: the other run, whose value of that name is taken; or a tensor, an array or a number.
             at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
         """
-        names = self._found(name)
+        names = self._matching(name)
         return self.edited({n: patching(value[n] if isinstance(value, Run) else value, at) for n in names})
 
     def cut(self, name: str, to: Cut = "zeros", at: Any = None) -> Run:
@@ -157,8 +140,6 @@ class Run(Mapping[str, Any]):
             raise ValueError(f"to is {to!r}; it must be one of {', '.join(CUTS)}")
         return self.edited({name: cutting(to, at)})
 
-    # Drawing ------------------------------------------------------------------------------------------------
-
     def graph(self, **look: Any) -> GraphView:
         """The graph of the call, in which each change is a node "replaced" or "cut" with the name of its place. The
         model runs once more. ``look`` is what ``viz.graph`` takes.
@@ -166,13 +147,17 @@ class Run(Mapping[str, Any]):
         Raises:
             RuntimeError: nothing in the result wants a gradient.
         """
-        _, inputs, named = self._call
-        return graph_view(recorded_graph(_Again(self), inputs, named), **look)
+        model, inputs, named, random = self._call
 
-    # Names --------------------------------------------------------------------------------------------------
+        def again(*inputs: Any, **named: Any) -> Any:
+            return record((model, inputs, named, random), self._changes)[1]
 
-    def _again(self) -> tuple[Recorder, Any]:
-        return record(*self._call, self._changes, self._random)
+        # As a method of the model: so the graph knows the names of its modules.
+        owner = model if isinstance(model, Module) else getattr(model, "__self__", None)
+        signature = inspect.signature(model.forward if isinstance(model, Module) else model)
+        vars(again).update(__self__=owner, __signature__=signature)
+        again.__name__ = self.title
+        return graph_view(recorded_graph(again, inputs, named), **look)
 
     def _known(self, name: str) -> str:
         """What a value is called in every run."""
@@ -184,32 +169,7 @@ class Run(Mapping[str, Any]):
             raise KeyError(f"no value is called {name!r}{like}. run.names('*') has all {len(self)}")
         return name
 
-    def _found(self, pattern: str) -> list[str]:
+    def _matching(self, pattern: str) -> list[str]:
         """The values of a name or a pattern, each once."""
         names = self.names(pattern) if pattern not in self and ("*" in pattern or "?" in pattern) else []
         return list(dict.fromkeys(map(self._known, names or [pattern])))
-
-
-class _Again:
-    """A run's call once more, as a method of the model: so the graph knows the names of its modules."""
-
-    def __init__(self, run: Run) -> None:
-        model = run._call[0]
-        self.run, self.__name__ = run, run.title
-        self.__self__ = model if isinstance(model, Module) else getattr(model, "__self__", None)
-        called = model.forward if isinstance(model, Module) else model
-        self.__signature__ = inspect.signature(called)
-
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
-        return record(self.run._call[0], inputs, named, self.run._changes, self.run._random)[1]
-
-
-def _read(value: Any, name: str) -> Any:
-    if isinstance(value, Kept):
-        return value.get(name)
-    if isinstance(value, Mapping):
-        return type(value)({key: _read(held, name) for key, held in value.items()})  # type: ignore[call-arg]
-    if isinstance(value, list | tuple):
-        items = [_read(held, name) for held in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return value() if callable(value) and not isinstance(value, Tensor) else value

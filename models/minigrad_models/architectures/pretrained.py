@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.functions.random import undrawn
-from minigrad.serialization.schema import check, check_size, short
-from minigrad.serialization.source import content, replaced
+from minigrad.serialization.source import replaced
 
 from ..text.pretrained import read_tokenizer, write_tokenizer
+from ..text.schema import check, check_size, content, short
 from .layers import ACTIVATIONS
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

@@ -22,7 +22,6 @@ from minigrad import Tensor, nn
 from minigrad.autograd.mode import at_end
 from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
-from minigrad.serialization.schema import check, short
 
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import (
@@ -37,6 +36,7 @@ from ..architectures.pretrained import (
     to_theirs,
 )
 from ..generation.continuation import Cached, Plain, positions_of
+from ..text.schema import check, short
 
 IGNORED = -100  # a target that does not count
 ENCODER = (

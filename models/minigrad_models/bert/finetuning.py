@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import minigrad as mg
-from minigrad.serialization.schema import check
 from minigrad.serialization.source import replaced
 from minigrad.utils.bar import watched
 
 from ..architectures.pretrained import Pretrained
+from ..text.schema import check
 from ..training import Settings
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
 from .start import Size, begin, length, pretrained

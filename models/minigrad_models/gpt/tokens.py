@@ -12,9 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minigrad.serialization.schema import check, check_size, short
-
 from ..programs.validation import Ids
+from ..text.schema import check, check_size, short
 from ..text.subwords import check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large

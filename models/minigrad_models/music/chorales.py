@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.serialization.source import content
-
+from ..text.schema import content
 from .midi import TEMPOS, Song
 from .notes import PITCHES, Note, checked, ordered
 

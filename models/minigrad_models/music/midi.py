@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.backend.extras import how_to_install
-from minigrad.serialization.source import content, replaced
+from minigrad.serialization.source import replaced
 
+from ..text.schema import content
 from .notes import MOST_SECONDS, Note, checked, ordered
 
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from minigrad import Tensor
-from minigrad.serialization.schema import check, short
 from minigrad.serialization.source import replaced
 
+from ..text.schema import check, short
 from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same
 from ..training.lock import locked

@@ -6,7 +6,8 @@ import os
 from typing import Any, get_type_hints
 
 from minigrad import Tensor, empty, nn
-from minigrad.serialization.schema import check, short
+
+from ..text.schema import check, short
 
 Shapes = dict[str, tuple[int, ...]]
 

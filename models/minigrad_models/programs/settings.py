@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from minigrad.serialization.schema import reason, short
-from minigrad.serialization.source import content
+from ..text.schema import content, reason, short
 
 MANY = 1e9
 ALMOST_ONE = 0.999999

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from minigrad.serialization.schema import check, short
-
+from .schema import check, short
 from .subwords import SubwordTokenizer
 from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer
 

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from minigrad.serialization.schema import check
-from minigrad.serialization.source import content, replaced
+from minigrad.serialization.source import replaced
 
+from .schema import check, content
 from .subwords import calmly, load_library
 from .word_pieces import word_pieces
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minigrad.backend.extras import how_to_install
-from minigrad.serialization.schema import check, check_size, short
 
+from .schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
 MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that

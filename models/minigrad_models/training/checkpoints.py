@@ -44,8 +44,8 @@ from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save
-from minigrad.serialization.schema import check, check_like, check_size, short
 
+from ..text.schema import check, check_like, check_size, short
 from .lock import locked
 from .trainer_settings import FORMER, Settings, State
 

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from minigrad.serialization.source import content
+from ..text.schema import content
 
 _MOST_BYTES = 1 << 30
 

@@ -13,7 +13,8 @@ from minigrad.autograd import no_grad
 from minigrad.autograd.mode import at_end, kept
 from minigrad.backend.random import default_generator, manual_seed
 from minigrad.nn.module import Module
-from minigrad.serialization.schema import check_like
+
+from ..text.schema import check_like
 
 
 def seed(number: int) -> None:

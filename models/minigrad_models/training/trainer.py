@@ -17,8 +17,8 @@ from minigrad.nn.module import Module
 from minigrad.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from minigrad.optim.optimizer import Optimizer
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
-from minigrad.serialization.schema import check_like
 
+from ..text.schema import check_like
 from . import randomness
 from .averaging import moving_average
 from .batches import Batches, Stream

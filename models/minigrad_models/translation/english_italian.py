@@ -1,12 +1,14 @@
-"""An English-Italian corpus that needs no download: 52,000 pairs, which a grammar wrote (examples/english_italian).
+"""An English-Italian corpus that needs no download: 16,000 pairs, which a grammar wrote (examples/english_italian).
 
-from minigrad_models.translation import english_italian
+For example:
 
-pairs = english_italian.load("train")              # 50,000 pairs
-pairs[0].source, pairs[0].target
-english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
-english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
-english_italian.normalize("i don't like cats")     # "I do not like cats."
+    from minigrad_models.translation import english_italian
+
+    pairs = english_italian.load("train")              # 14,000 pairs
+    pairs[0].source, pairs[0].target
+    english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
+    english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
+    english_italian.normalize("i don't like cats")     # "I do not like cats."
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ def load(split: str = "train", size: int | None = None) -> list[Pair]:
     masculine.
 
     Args:
-        split: "train" (50,000 pairs), "validation" or "test" (1,000 each).
+        split: "train" (14,000 pairs), "validation" or "test" (1,000 each).
 
     Raises:
         ValueError: for an unknown split, or a size below 0 or above that of the split.

@@ -1,6 +1,7 @@
 """The cache of compiled loops: found, made once, made anew where it is damaged, and done without where it cannot be."""
 
 import importlib.metadata
+import marshal
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from minigrad.backend import blas
-from minigrad.backend.compiled import store
+from minigrad.backend.compiled import CREW, Code, machine_code, store
 from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba
 
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 pytest.importorskip("llvmlite")
 
 
-def code_of(unit: str) -> store.Code:
+def code_of(unit: str) -> Code:
     """What stands for machine code."""
     return {f"{unit}.first": ("symbol", unit.encode() * 40), f"{unit}.second": ("other", b"\0\xff")}
 
@@ -35,7 +36,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     found = {name: tmp_path / f"{name}.py" for name in ("crew", "a_numba", "ab_numba")}
     for name, path in found.items():
         path.write_text(name)
-    monkeypatch.setattr(store, "_sources", lambda: found)
+    monkeypatch.setattr(machine_code, "_sources", lambda: found)
     monkeypatch.setattr(store, "FIRST", ("crew", "a_numba"))
     return found
 
@@ -45,11 +46,11 @@ def made(sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[str]
     """The units that have been compiled, in order: nothing is."""
     units: list[str] = []
 
-    def compiled(wanted: list[str]) -> dict[str, store.Code]:
+    def compiled(wanted: list[str]) -> dict[str, Code]:
         units.extend(wanted)
         return {unit: code_of(unit) for unit in wanted}
 
-    monkeypatch.setattr(store, "_compiled", compiled)
+    monkeypatch.setattr(machine_code, "_compiled", compiled)
     return units
 
 
@@ -68,30 +69,30 @@ def files(cache: Path, unit: str) -> list[Path]:
 
 
 def test_it_is_made_once(made: list[str], cache: Path) -> None:
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert sorted(made) == ["a_numba", "ab_numba", "crew"]
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert len(made) == 3
     assert len(list(cache.glob("*.bin"))) == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
 def test_others_may_not_write_to_it_and_a_file_that_they_may_is_made_anew(made: list[str], cache: Path) -> None:
-    store._code()
+    machine_code.load()
     assert all(not path.stat().st_mode & 0o077 for path in (cache, *cache.glob("*.bin")))
     made.clear()
     (path,) = files(cache, "a_numba")
     path.chmod(0o666)
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert made == ["a_numba"]
     assert not path.stat().st_mode & 0o077
 
 
 def test_a_change_of_one_file_makes_its_unit_anew(made: list[str], cache: Path, sources: dict[str, Path]) -> None:
-    store._code()
+    machine_code.load()
     made.clear()
     sources["a_numba"].write_text("changed")
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert made == ["a_numba"]
 
 
@@ -101,10 +102,10 @@ def test_another_processor_or_numba_makes_all_anew(
 ) -> None:
     from llvmlite import binding
 
-    store._code()
+    machine_code.load()
     other = {"get_host_cpu_features": SimpleNamespace(flatten=lambda: "+none")}.get(what, "0.0")
     monkeypatch.setattr(importlib.metadata if what == "version" else binding, what, lambda *_: other)
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert len(made) == 6
 
 
@@ -120,13 +121,13 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_made_anew(made: list[str], cache: Path, damage: str) -> None:
-    store._code()
+    machine_code.load()
     made.clear()
     (path,) = files(cache, "a_numba")
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert made == ["a_numba"]
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert made == ["a_numba"], "it has not been mended"
 
 
@@ -138,14 +139,14 @@ def test_a_damaged_file_is_made_anew(made: list[str], cache: Path, damage: str) 
 def test_whose_files_are_loaded(monkeypatch: pytest.MonkeyPatch, owner: int, mode: int, safe: bool) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 1000)
     about: Any = SimpleNamespace(st_uid=owner, st_mode=mode)
-    assert store._is_safe(about) == safe
+    assert machine_code._is_safe(about) == safe
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
 def test_a_folder_that_others_may_write_to_is_left_alone(made: list[str], cache: Path) -> None:
     cache.mkdir()
     cache.chmod(0o777)
-    assert store._code() == ALL
+    assert machine_code.load() == ALL
     assert list(cache.iterdir()) == []
 
 
@@ -156,13 +157,13 @@ def test_without_a_home_to_write_to_it_lies_in_a_temporary_folder(
     (tmp_path / "file").write_text("no folder")
     monkeypatch.delenv("MINIGRAD_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # which even root cannot make a folder in
-    monkeypatch.setattr(store.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
-    assert store._code() == ALL
-    assert store._code() == ALL
+    monkeypatch.setattr(machine_code.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    assert machine_code.load() == ALL
+    assert machine_code.load() == ALL
     assert len(made) == 3
     assert len(list((tmp_path / "tmp" / f"minigrad-{os.getuid()}").glob("*.bin"))) == 3
-    monkeypatch.setattr(store.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
-    assert store._code() == ALL, "for this process alone"
+    monkeypatch.setattr(machine_code.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    assert machine_code.load() == ALL, "for this process alone"
     assert len(made) == 6
 
 
@@ -172,25 +173,25 @@ def test_a_full_disk_costs_one_compilation(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store, "_folders", lambda: iter([cache, tmp_path / "second"]))
-    monkeypatch.setattr(store.os, "replace", full)
-    assert store._code() == ALL
+    monkeypatch.setattr(machine_code, "_folders", lambda: iter([cache, tmp_path / "second"]))
+    monkeypatch.setattr(machine_code.os, "replace", full)
+    assert machine_code.load() == ALL
     assert len(made) == 3
 
 
 def test_old_files_go(made: list[str], cache: Path) -> None:
     cache.mkdir(mode=0o700)
-    for i in range(2 * store.KEPT):
+    for i in range(2 * machine_code.KEPT):
         for unit in ("a_numba", "ab_numba"):
             path = cache / f"{unit}-{i}.bin"
             path.write_bytes(b"old")
             os.utime(path, (1000 + i, 1000 + i))
-    store._code()
+    machine_code.load()
     left = files(cache, "a_numba")
-    assert len(left) == len(files(cache, "ab_numba")) == store.KEPT
-    assert cache / f"a_numba-{2 * store.KEPT - 1}.bin" in left
+    assert len(left) == len(files(cache, "ab_numba")) == machine_code.KEPT
+    assert cache / f"a_numba-{2 * machine_code.KEPT - 1}.bin" in left
     assert cache / "a_numba-0.bin" not in left
-    assert store._code() == ALL and len(made) == 3
+    assert machine_code.load() == ALL and len(made) == 3
 
 
 def test_of_several_processes_one_compiles(tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ def test_of_several_processes_one_compiles(tmp_path: Path) -> None:
         """
         import os, time
         from pathlib import Path
-        from minigrad.backend.compiled import store
+        from minigrad.backend.compiled import machine_code, store
 
         def compiled(units):
             if units:
@@ -207,24 +208,24 @@ def test_of_several_processes_one_compiles(tmp_path: Path) -> None:
                 time.sleep(0.1)
             return {unit: {f"{unit}.f": ("symbol", b"code")} for unit in units}
 
-        store._compiled = compiled
+        machine_code._compiled = compiled
         Path(f"ready-{os.getpid()}").touch()
         while len(list(Path(".").glob("ready-*"))) < 2:
             time.sleep(0.01)
-        assert set(store._code()) == {f"{unit}.f" for unit in store._sources()}
+        assert set(machine_code.load()) == {f"{unit}.f" for unit in machine_code._sources()}
         """
     )
     environment = {**os.environ, "MINIGRAD_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     running = [subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment) for _ in range(2)]
     assert [process.wait(60) for process in running] == [0, 0]
-    assert (tmp_path / "made").read_text().splitlines() == [str(len(store._sources()))]
+    assert (tmp_path / "made").read_text().splitlines() == [str(len(machine_code._sources()))]
 
 
 # How it is compiled --------------------------------------------------------------------------------------
 
 
 def stands_in(program: str) -> Callable[[str, list[str]], Any]:
-    """For ``store._start``: a program in the place of the compiler."""
+    """For ``machine_code._start``: a program in the place of the compiler."""
 
     def start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, "-c", program, folder, *units], stderr=subprocess.PIPE)
@@ -236,12 +237,12 @@ def test_a_line_says_that_it_takes_time(
     sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write = (
-        f"import sys, pathlib\nfor u in sys.argv[2:]: pathlib.Path(sys.argv[1], u).write_bytes({store.packed({})!r})"
+        f"import sys, pathlib\nfor u in sys.argv[2:]: pathlib.Path(sys.argv[1], u).write_bytes({marshal.dumps({})!r})"
     )
-    monkeypatch.setattr(store, "_start", stands_in(write))
-    assert store._compiled(list(sources)) == {unit: {} for unit in sources}
+    monkeypatch.setattr(machine_code, "_start", stands_in(write))
+    assert machine_code._compiled(list(sources)) == {unit: {} for unit in sources}
     assert capsys.readouterr().err == "minigrad: compiling its kernels for this machine, once ...\n"
-    assert store._compiled([]) == {}
+    assert machine_code._compiled([]) == {}
     assert capsys.readouterr().err == ""
 
 
@@ -256,7 +257,7 @@ def test_a_compiler_that_fails_is_said_once(
     sources: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "_start", stands_in("raise SystemExit('first words\\nLLVM is out of order')"))
+    monkeypatch.setattr(machine_code, "_start", stands_in("raise SystemExit('first words\\nLLVM is out of order')"))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert store.library() is None
@@ -286,17 +287,23 @@ def test_a_unit_that_few_programs_need_waits_until_it_is_asked_for(
 
 
 def test_a_kernel_of_others_loops_is_no_unit(cache: Path) -> None:
-    units = store._sources()
-    assert "convolve_numba" in units and "shifted_numba" in units and store.CREW in units
+    units = machine_code._sources()
+    assert "convolve_numba" in units and "shifted_numba" in units and CREW in units
     assert "convolve_back_numba" not in units
     assert store.library("convolve_back_numba") is store.library()
+
+
+def empty_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded."""
+    monkeypatch.setattr(store, "is_wanted", lambda: True)
+    monkeypatch.setattr(store, "Library", lambda: SimpleNamespace(units=(), add=lambda units, code: None))
 
 
 def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "is_wanted", lambda: True)
-    monkeypatch.setattr(store, "_loaded", lambda library, units: names.append(current_thread().name))
+    empty_library(monkeypatch)
+    monkeypatch.setattr(machine_code, "load", lambda units: names.append(current_thread().name))
     store.prepare()
     assert store.library() is None  # waits
     store.prepare()
@@ -306,8 +313,8 @@ def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> No
 def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[None] = []
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "is_wanted", lambda: True)
-    monkeypatch.setattr(store, "_loaded", lambda library, units: asked.append(None))
+    empty_library(monkeypatch)
+    monkeypatch.setattr(machine_code, "load", lambda units: asked.append(None))
     threads = [Thread(target=store.library) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -321,7 +328,7 @@ def test_without_numba_or_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MINIGRAD_FAST", word)
         assert not store.is_wanted()
     fresh(monkeypatch)
-    monkeypatch.setattr(store, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert not store.is_wanted()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -374,5 +381,5 @@ def test_numba_is_never_imported() -> None:
 @pytest.mark.nightly
 def test_numpy_kernels_where_numba_is_missing_or_switched_off() -> None:
     assert ran(MINIGRAD_FAST="0") == ["0", "False"]
-    before = "from minigrad.backend.compiled import store; store.find_spec = lambda name: None"
+    before = "import importlib.util; importlib.util.find_spec = lambda name: None"
     assert ran(before) == ["0", "False"]

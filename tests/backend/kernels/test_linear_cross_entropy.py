@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import parallel
-from minigrad.backend.kernels import linear_cross_entropy, linear_cross_entropy_numba
+from minigrad.backend.kernels import linear_cross_entropy
 from minigrad.nn import functional as F
 from tests.support import compiled_checks
 from tests.support.cases import cases, each
@@ -129,7 +129,7 @@ def test_a_class_that_there_is_not_is_told_from_any_thread() -> None:
     target = np.zeros(60, int)
     target[-1] = 5
     args: list[Any] = [normal(60, 4), normal(5, 4), None, target, -100, 0.0, "sum"]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="there are 5"):
         linear_cross_entropy.forward((True, True) + (False,) * 5, *args)
 
 
@@ -191,19 +191,19 @@ def test_a_leaf_that_another_path_leads_to_as_well(factor: float) -> None:
             np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-11, atol=1e-14)
 
 
-# The compiled kernel --------------------------------------------------------------------------------------
+# By compiled kernels --------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=[(16, 8), (512, 512)], ids=str)
-def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several chunks and blocks, and one."""
-    monkeypatch.setattr(linear_cross_entropy_numba, "CHUNK", request.param[0])
-    monkeypatch.setattr(linear_cross_entropy_numba, "BLOCK", request.param[1])
+@pytest.fixture(params=[8, 512])
+def chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several chunks, and one."""
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
+    monkeypatch.setattr(linear_cross_entropy, "LEAST_ROWS", request.param)
 
 
 @needs_numba
-@pytest.mark.usefixtures("blocks")
-def test_the_compiled_kernel() -> None:
+@pytest.mark.usefixtures("chunks")
+def test_by_compiled_kernels() -> None:
     def compare(use: tuple[tuple[int, int, int], tuple[bool, float, str]]) -> None:
         (rows, width, classes), (biased, *how) = use
         bias = normal(classes, seed=3) if biased else None
@@ -217,7 +217,7 @@ def test_the_compiled_kernel() -> None:
 
 
 @needs_numba
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("chunks")
 def test_logits_that_overflow_and_classes_that_are_excluded() -> None:
     x, weight, bias = 30 * normal(20, 9), 30 * normal(40, 9, seed=2), normal(40, seed=3)
     bias[7:20] = -np.inf
@@ -228,22 +228,3 @@ def test_logits_that_overflow_and_classes_that_are_excluded() -> None:
     compiled_checks.close(np.asarray(out), np.asarray(expected), "loss", 1e-4)
     for i in (0, 1):
         compiled_checks.close(found[i], slopes[i], f"gradient {i}", 1e-4)
-
-
-@needs_numba
-@pytest.mark.usefixtures("blocks")
-def test_any_number_of_threads_gives_the_same_bits() -> None:
-    args = [normal(300, 16), normal(700, 16, seed=2), normal(700, seed=3), targets(300, 700), -100, 0.1, "mean"]
-    compiled_checks.same_bits(NAME, *args, differentiable=[0, 1, 2])
-
-
-@needs_numba
-def test_what_the_compiled_kernel_refuses_and_leaves_to_numpy() -> None:
-    x, weight, forward = normal(4, 3).astype("f"), normal(5, 3).astype("f"), compiled_checks.kernel(NAME).forward
-    with pytest.raises(IndexError, match="there are 5"):
-        forward((False,) * 7, x, weight, None, np.array([0, 1, 5, 2]), -100, 0.0, "sum")
-    out, slopes = forward((True, True, *(False,) * 5), x, weight, None, np.full(4, -100), -100, 0.0, "sum")
-    assert out == 0 and not slopes[0].any() and not slopes[1].any()
-    for a, b in ((normal(4, 3), normal(5, 3)), (x[:0], weight)):
-        rest = None, np.zeros(len(a), np.int64), -100, 0.0, "mean"
-        assert forward((False,) * 7, a, b, *rest) is NotImplemented

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.backend.taps import Taps
+from minigrad.backend.window import Taps
 from minigrad.compat.ops.registry import REGISTRY
 from tests.support.cases import cases
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits

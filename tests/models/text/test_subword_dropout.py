@@ -28,9 +28,9 @@ def test_a_draw_is_a_function_of_seed_text_and_number(tokenizer: SubwordTokenize
     for (text, draw), ids in reversed(draws.items()):
         assert again.encode(text, draw) == ids and tokenizer.decode(ids) == tokenizer.prepare(text)
     different = sum(draws[text, 0] != draws[text, 1] for text in TEXTS[:100])
-    assert different > 95
+    assert different > 90
     other = SubwordSampler(tokenizer, 0.3, seed=6)
-    assert sum(other.encode(text, 0) != draws[text, 0] for text in TEXTS[:100]) > 95
+    assert sum(other.encode(text, 0) != draws[text, 0] for text in TEXTS[:100]) > 90
 
 
 def test_pools_change_no_result(tokenizer: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:

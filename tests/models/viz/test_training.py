@@ -18,9 +18,9 @@ import pytest
 import minigrad as torch
 from minigrad import nn, viz
 from minigrad.viz.attention import attention
-from minigrad.viz.axes import bounds, log_ticks, on_axis, ticks
 from minigrad.viz.palette import LIGHT
 from minigrad_models.training.checkpoints import RunFolder
+from minigrad_models.viz.axes import bounds, log_ticks, on_axis, ticks
 from minigrad_models.viz.training import training
 from minigrad_models.viz.training.curves import smooth, thin
 from minigrad_models.viz.training.runs import read_runs

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention
-from minigrad.viz.attention import attention_page as page
-from minigrad.viz.attention.drawing import shortened, width, wrapped
+from minigrad.viz.attention import attention_view as page
 from minigrad.viz.attention.pictures import chosen, pooled
+from minigrad.viz.vector import shortened, width, wrapped
 from tests.support.cases import raises
 
 SVG = "{http://www.w3.org/2000/svg}"

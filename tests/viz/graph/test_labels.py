@@ -4,12 +4,11 @@ import math
 
 from minigrad.viz.graph.fold import tree
 from minigrad.viz.graph.graph_data import Value
-from minigrad.viz.graph.labels import count, labels, number, shape, shortened, shown
+from minigrad.viz.graph.labels import count, labels, number, shortened, shown
 from tests.support import graphs
 
 
 def test_shapes_are_tuples_and_numbers_are_numbers() -> None:
-    assert [shape(sizes) for sizes in ((), (3,), (2, 3))] == ["()", "(3,)", "(2, 3)"]
     scalar, one = graphs.value(table=[[12.0]]), graphs.value(1, 1, table=[[12.0]])
     assert (shown(scalar), shown(one), shown(graphs.value(12))) == ("12", "[[12]]", "(12,)")
     assert shown(graphs.value()) == "()" and shown(None) == ""
@@ -38,5 +37,5 @@ def test_repeats_tell_how_many_and_groups_what_they_hold() -> None:
     said = labels(graph, tree(graph))
     (blocks,) = [label for label in said.values() if label.line[1:] and label.line[1][1] == "times"]
     assert [text for text, _ in blocks.line] == ["blocks", " × 12", "Block"]
-    assert blocks.said("both") == "385 nodes · 12.3 k parameters · ‖∇‖ 23.66"
-    assert "parameters" not in blocks.said("backward") and "∇" not in blocks.said("forward")
+    assert blocks.below[2] == "385 nodes · 12.3 k parameters · ‖∇‖ 23.66"
+    assert "parameters" not in blocks.below[1] and "∇" not in blocks.below[0]

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.autograd.places import user_frame
+from minigrad.autograd.tracebacks import user_frame
 from minigrad.ops import elementwise
 from minigrad.viz.graph.graph_names import argument_text, function_text, readable, variables, variables_of
 from tests.support import functions

@@ -11,7 +11,7 @@ import numpy as np
 
 from minigrad.viz.numbers import checked_number, coded
 from minigrad.viz.page import Page
-from minigrad.viz.texts import clean
+from minigrad.viz.vector import clean
 from minigrad.viz.view import Picture as View
 
 from .arcs import Arcs, arcs_of

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from minigrad.viz.attention.drawing import shortened, width
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.vector import INK, LINE, LONGEST, QUIET, Drawing, cut
+from minigrad.viz.vector import INK, LINE, QUIET, Drawing, cut, shortened, width
 
+from ..texts import LONGEST
 from .score import BLACK, Score, clock, pitch_name, time_ticks
 
 SECOND = 60.0  # pixels of one, where the whole picture then is neither narrower nor wider than this

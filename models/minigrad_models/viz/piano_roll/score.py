@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from minigrad.viz.numbers import Array, Floats
-from minigrad.viz.texts import clean, reader
+from minigrad.viz.vector import clean
+
+from ..texts import reader
 
 Tempos = Sequence[tuple[float, float]]
 OCTAVE = ("C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B")

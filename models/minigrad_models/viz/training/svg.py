@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.viz.axes import Axis
-from minigrad.viz.lines import SERIF, Field
 from minigrad.viz.numbers import Floats
 from minigrad.viz.palette import LIGHT
 from minigrad.viz.vector import QUIET, SERIES, Drawing, cut
 
+from ..axes import Axis
+from ..lines import SERIF, Field
 from .curves import smooth, thin
 from .runs import AXES, Run, Series
 

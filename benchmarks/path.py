@@ -1,0 +1,73 @@
+"""What a training step passes through: the files of minigrad, and the lines of the functions that run.
+
+    python -m benchmarks.path
+
+The step is that of a small network: linear, tanh, linear, cross-entropy, ``backward`` and ``Adam.step``, without
+compiled kernels; the second one, as the first makes what stays. Whoever has read these functions has read a step.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from .process import ROOT, Answer, ask, library_module
+from .table import Table
+
+PACKAGE = ROOT / "minigrad"
+
+
+def measure(library: str) -> Answer:
+    """The lines of each function that the second step runs, by file: {"ops/op.py": {"Op.plan": 7}}."""
+    mg: Any = library_module(library)
+    model = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.Tanh(), mg.nn.Linear(8, 3))
+    adam = mg.optim.Adam(model.parameters())
+    x, target = mg.randn(5, 4), mg.tensor([0, 1, 2, 0, 1])
+    ran: set[CodeType] = set()
+    files: Answer = {}
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        ran.add(frame.f_code)
+
+    for profile in (None, note):
+        sys.setprofile(profile)
+        mg.nn.functional.cross_entropy(model(x), target).backward()
+        adam.step()
+    sys.setprofile(None)
+    for code in ran:
+        path, place = Path(code.co_filename), (code.co_firstlineno, code.co_name)
+        if path.is_relative_to(PACKAGE) and place in _lengths(path):
+            files.setdefault(str(path.relative_to(PACKAGE)), {})[code.co_qualname] = _lengths(path)[place]
+    return files
+
+
+@cache
+def _lengths(path: Path) -> dict[tuple[int, str], int]:
+    """By first line and name, the lines of each function of a file, without decorators."""
+    functions = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)]
+    starts = [min([n.lineno, *(d.lineno for d in n.decorator_list)]) for n in functions]
+    return {(a, n.name): (n.end_lineno or 0) - n.lineno + 1 for a, n in zip(starts, functions, strict=True)}
+
+
+def of_a_step() -> Answer:
+    """``measure`` in a process of its own."""
+    return ask("benchmarks.path:measure", "minigrad", environment={"MINIGRAD_FAST": "0"})
+
+
+def main() -> None:
+    """Measure and print."""
+    files = of_a_step()
+    table = Table("What a training step passes through", ("file", "lines", "functions"), ("", ".0f", ""))
+    sums = {file: sum(functions.values()) for file, functions in files.items()}
+    for file in sorted(sums, key=lambda file: -sums[file]):
+        table.add(file, sums[file], ", ".join(f"{name} {n}" for name, n in files[file].items()))
+    table.notes.append(f"{len(sums)} files, {sum(sums.values())} lines")
+    print(table.text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The machine code of compiled loops on disk: found there, or compiled once for a machine.
+
+The files, one for each file of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of
+all that its machine code depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do.
+Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was,
+as its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import marshal
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from . import CREW, Code
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_KERNELS = _PACKAGE / "backend" / "kernels"
+MOST_PROCESSES = 4  # that compile side by side
+KEPT = 8  # files of a unit: of several versions, of processors that share a home
+
+
+def load(units: Iterable[str] | None = None) -> Code:
+    """The machine code of units, all by default, from the cache or new."""
+    keys = _keys()
+    names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
+    made: dict[str, Code] = {}
+    for folder in _folders():
+        found = _read_all(folder, names)
+        if len(found) < len(names) and _is_ours(folder):
+            with _locked(folder / "lock"):
+                found = _read_all(folder, names)  # somebody may have made them meanwhile
+                missing = [unit for unit in names if unit not in found]
+                made |= _compiled([unit for unit in missing if unit not in made])
+                for unit in missing:
+                    _write(folder, unit, names[unit], made[unit])
+                found = _read_all(folder, names)
+        if len(found) == len(names):
+            made = found
+            break
+    made |= _compiled([unit for unit in names if unit not in made])
+    return {name: function for unit in names for name, function in made[unit].items()}
+
+
+def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
+    """The units that are in a folder."""
+    return {unit: code for unit, name in names.items() if (code := _read(folder / name)) is not None}
+
+
+def _folders() -> Iterator[Path]:
+    """Where the file may lie."""
+    if given := os.environ.get("MINIGRAD_CACHE"):
+        yield Path(given)
+        return
+    with contextlib.suppress(RuntimeError):  # no home
+        if sys.platform == "win32":
+            yield Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "minigrad"
+        elif sys.platform == "darwin":
+            yield Path.home() / "Library" / "Caches" / "minigrad"
+        else:
+            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minigrad"
+    if hasattr(os, "getuid"):
+        yield Path(tempfile.gettempdir()) / f"minigrad-{os.getuid()}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether the folder is there, or can be made, and nobody else may write code into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        about = folder.stat()
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK) and _is_safe(about)
+
+
+def _is_safe(about: os.stat_result) -> bool:
+    """Whether a file or folder belongs to this user, and no other may write to it."""
+    return not hasattr(os, "getuid") or (about.st_uid in (os.getuid(), 0) and not about.st_mode & 0o022)
+
+
+def _keys() -> dict[str, str]:
+    """For each unit, the crew and the files of kernels, a hash of all that its machine code depends on."""
+    from importlib.metadata import version  # a start without Numba does without: it takes a while
+
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features().flatten()
+    about = (version("numba"), version("llvmlite"), binding.get_host_cpu_name(), features, object.__basicsize__)
+    shared = hashlib.sha256(repr((*about, platform.machine(), sys.platform)).encode())
+    for path in sorted([*Path(__file__).parent.glob("*.py"), *_KERNELS.glob("_*_numba.py")]):
+        shared.update(path.read_bytes())
+    keys = {}
+    for unit, path in _sources().items():
+        keys[unit] = shared.copy()
+        keys[unit].update(path.read_bytes())
+    return {unit: digest.hexdigest()[:24] for unit, digest in keys.items()}
+
+
+def _sources() -> dict[str, Path]:
+    """The file of each unit. A kernel that has only loops of others is none."""
+    files = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(files)}
+    loops = {path.stem: path for path, text in texts.items() if "\n@loop\n" in text or " loop(" in text}
+    return {CREW: Path(__file__).with_name("crew.py"), **loops}
+
+
+def _read(path: Path) -> Code | None:
+    """The code in a file; None if it is missing, not ours, or damaged."""
+    try:
+        with path.open("rb") as file:
+            if not _is_safe(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+    except OSError:
+        return None
+    seal, body = data[:32], data[32:]
+    return marshal.loads(body) if hashlib.sha256(body).digest() == seal else None
+
+
+def _write(folder: Path, unit: str, name: str, code: Code) -> None:
+    """Put a unit's file in its place at once, and remove its oldest, where that can be done."""
+    body = marshal.dumps(code)
+    with contextlib.suppress(OSError):
+        handle, new = tempfile.mkstemp(dir=folder, prefix=f"{unit}-", suffix=".bin")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(body).digest() + body)
+        os.replace(new, folder / name)
+        for old in sorted(folder.glob(f"{unit}-*.bin"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+            old.unlink()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            file = stack.enter_context(path.open("a+b"))
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds: then both compile
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _compiled(units: list[str]) -> dict[str, Code]:
+    """Units that are compiled now, by as many processes as there are CPUs.
+
+    Raises:
+        RuntimeError: a process has failed; its last words.
+    """
+    if not units:
+        return {}
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    sources, count = _sources(), min(cpus, MOST_PROCESSES, len(units))
+    longest_first = sorted(units, key=lambda unit: sources[unit].stat().st_size, reverse=True)
+    begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
+    what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
+    _say(f"minigrad: compiling {what} for this machine, once ...", "" if same_line else "\n")
+    with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
+        processes = [_start(folder, longest_first[i::count]) for i in range(count)]
+        errors = [process.communicate()[1] for process in processes]
+        for process, error in zip(processes, errors, strict=True):
+            if process.returncode:
+                lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
+                raise RuntimeError(f"compiling them failed: {lines[-1]}")
+        code = {unit: marshal.loads((Path(folder) / unit).read_bytes()) for unit in units}
+    _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
+    return code
+
+
+def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
+    """A process that compiles units: Numba itself is not loaded here."""
+    command = [sys.executable, "-P", "-m", f"{__package__}.build", folder, *units]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment |= {
+        "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), *filter(None, sys.path)]),
+        "MINIGRAD_FAST": "0",
+    }
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE)
+
+
+def _say(text: str, end: str) -> None:
+    if sys.stderr is not None and text:
+        print(text, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,148 @@
+"""What a file says, checked before any of it is used: a file may be damaged, or made to do harm.
+
+A schema is a type as annotations have it: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a
+dataclass (the dict of its fields). ``check`` compares plain data with one, ``check_like`` with a value that is known to
+be right, and ``check_size`` refuses what would take for ever to walk through.
+"""
+
+from __future__ import annotations
+
+import os
+import types
+from dataclasses import is_dataclass
+from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import numpy as np
+
+from minigrad import Tensor
+from minigrad.serialization.errors import reason as reason
+from minigrad.serialization.errors import short as short
+from minigrad.serialization.source import is_endless, opened
+
+MOST_CONTAINERS, MOST_ENTRIES, DEEPEST = 200_000, 50_000_000, 60
+_SCALARS = (bool, int, float, str, type(None))
+_MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
+
+
+def content(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a folder, a device or
+    a pipe, or has more than ``most`` bytes."""
+    if is_endless(path) or os.path.isdir(path):
+        raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
+    with opened(path) as file:
+        status = os.fstat(file.fileno())
+        most = most if status.st_size else min(most, _MOST_UNSIZED)
+        try:
+            data = file.read(most + 1) if status.st_size <= most else b""
+        except OSError as error:  # of /proc
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    if max(len(data), status.st_size) > most:
+        raise ValueError(f"{path} is larger than {most >> 20 or 1} MiB")
+    return data
+
+
+def check_size(value: Any) -> None:
+    """Raise ValueError for data that is nested too deeply, or holds too much. A part in several places
+    counts each time: a few kilobytes can describe a tree of 2¹⁰⁰ leaves."""
+    stack, containers, entries = [(value, 1)], 0, 0
+    while stack:
+        node, depth = stack.pop()
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ()
+        if not inner:
+            continue
+        containers, entries = containers + 1, entries + len(inner)
+        if depth > DEEPEST:
+            raise ValueError(f"it is nested more than {DEEPEST} deep")
+        if containers > MOST_CONTAINERS or entries > MOST_ENTRIES:
+            raise ValueError("it repeats parts of itself without end")
+        stack += [(part, depth + 1) for part in inner if isinstance(part, dict | list | tuple)]
+
+
+def check(value: Any, schema: Any, where: str) -> None:
+    """Raise ValueError unless a value is of a type. An int is a float, but a bool is no int; ints have 64 bits, and
+    floats are finite. ``where`` names the value in the message."""
+    origin, arguments = get_origin(schema), get_args(schema)
+    if schema is Any:
+        return
+    if is_typeddict(schema) or is_dataclass(schema):
+        _check_typed(value, schema, where)
+    elif origin is types.UnionType or origin is Union:
+        _check_union(value, arguments, where)
+    elif origin is Literal:
+        _expect(
+            any(value is one or (type(value) is type(one) and value == one) for one in arguments), value, schema, where
+        )
+    elif origin is dict:
+        _expect(isinstance(value, dict), value, schema, where)
+        for key, part in value.items():
+            check(key, arguments[0], f"a key of {where}")
+            check(part, arguments[1], f"{where}[{short(key)}]")
+    elif origin is list or (origin is tuple and arguments[1:] == (...,)):
+        _expect(isinstance(value, origin), value, schema, where)
+        for i, part in enumerate(value):
+            check(part, arguments[0], f"{where}[{i}]")
+    elif schema is float:
+        _expect(is_number(value) and abs(value) < 2**63, value, schema, where)  # not NaN
+    elif schema is int:
+        _expect(isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**63, value, schema, where)
+    else:
+        kind = type(None) if schema is None else origin or schema
+        _expect(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), value, schema, where)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is an int or a float, and no bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _expect(holds: bool, value: Any, schema: Any, where: str) -> None:
+    if not holds:
+        name = schema.__name__ if isinstance(schema, type) and not get_args(schema) else str(schema)
+        raise ValueError(f"{where} is {short(value)}, and should be of type {name}")
+
+
+def _check_union(value: Any, choices: tuple[Any, ...], where: str) -> None:
+    faults = []
+    for choice in choices:
+        try:
+            return check(value, choice, where)
+        except ValueError as fault:
+            faults.append(fault)
+    raise faults[0]
+
+
+def _check_typed(value: Any, schema: Any, where: str) -> None:
+    _expect(isinstance(value, dict), value, dict, where)
+    hints = get_type_hints(schema, include_extras=True)
+    # Where annotations are texts (PEP 563), Python counts NotRequired entries as required.
+    optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
+    if missing := getattr(schema, "__required_keys__", frozenset()) - optional - value.keys():
+        raise ValueError(f"{where} lacks {', '.join(sorted(missing))}")
+    for name, part in value.items():
+        if not isinstance(name, str) or name not in hints:
+            raise ValueError(f"{where} has an entry {short(name)}, which there is not")
+        hint = hints[name]
+        check(part, get_args(hint)[0] if get_origin(hint) in (NotRequired, Required) else hint, f"{where}.{name}")
+
+
+def check_like(value: Any, present: Any, where: str, complete: bool = True) -> None:
+    """Raise ValueError unless a value has the structure of the ``present`` one: types, shapes and (if ``complete``)
+    all keys. A number is like a number, and any scalar like None."""
+    if isinstance(present, Tensor | np.ndarray):
+        same = isinstance(value, type(present)) and (value.shape, value.dtype) == (present.shape, present.dtype)
+    elif isinstance(present, dict):
+        same = isinstance(value, dict) and not (complete and present.keys() - value.keys())
+        for key in (present.keys() & value.keys()) if same else ():
+            check_like(value[key], present[key], f"{where}[{short(key)}]", complete)
+    elif isinstance(present, list | tuple):
+        same = isinstance(value, list | tuple) and (not complete or len(value) == len(present))
+        for i, part in enumerate(value if same and present else ()):
+            check_like(part, present[min(i, len(present) - 1)], f"{where}[{i}]", complete)
+    elif present is None:
+        same = isinstance(value, (*_SCALARS, Tensor))
+    elif is_number(present):
+        same = is_number(value) or (isinstance(value, Tensor) and value.numel() == 1)
+    else:
+        same = not isinstance(present, _SCALARS) or isinstance(value, type(present))
+    if not same:
+        raise ValueError(f"{where} is {short(value)}, and should be like {short(present)}")

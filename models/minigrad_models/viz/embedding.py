@@ -1,0 +1,204 @@
+"""Embeddings to look at: which words are near which, and all of them in two dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from minigrad.backend.host import host
+from minigrad.viz.attention.tokens import tokenizer_reader
+from minigrad.viz.numbers import Array, coded, similar
+from minigrad.viz.page import Page
+from minigrad.viz.vector import INK, PLUS, QUIET, Drawing
+from minigrad.viz.view import Picture
+
+from .texts import checked_texts, label, reader
+
+MOST = 100_000  # words in a page
+CELLS = 1 << 23  # cosines that are held at a time
+NAMES = 150  # the most words that the picture names
+TRIED = 2000  # words that a place is looked for, from the first on
+WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Embedding(Picture):
+    """Words as vectors. In a notebook it shows itself."""
+
+    weights: Array  # (V, D), float32
+    tokens: tuple[str, ...]  # V texts
+    count: int = 10  # neighbours of each word in the page
+    title: str = "Embedding"
+
+    def __repr__(self) -> str:
+        words, width = self.weights.shape
+        return f"<embedding of {words:,} words, {width} wide; .save('x.html'), .svg() or .nearest(word)>"
+
+    @cached_property
+    def units(self) -> Array:
+        """The vectors at length 1 (V, D), float32; a vector of zeros stays one."""
+        norms = np.linalg.norm(self.weights.astype(np.float64), axis=1, keepdims=True)
+        units: Array = (self.weights / np.where(norms == 0, 1, norms)).astype(np.float32)
+        return units
+
+    @cached_property
+    def neighbours(self) -> tuple[Array, Array]:
+        """Of each word the ``count`` others of the largest cosine: indices and cosines (V, count), falling; 0 with
+        a vector of zeros."""
+        total = len(self.tokens)
+        count = min(self.count, total - 1)
+        indices, cosines = np.zeros((total, count), np.int32), np.zeros((total, count), np.float32)
+        many = max(CELLS // total, 1)
+        for start in range(0, total if count else 0, many):
+            rows = slice(start, min(start + many, total))
+            block = self.units[rows] @ self.units.T  # (many, V)
+            block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
+            some = np.argpartition(-block, count - 1, axis=1)[:, :count]
+            values = np.take_along_axis(block, some, 1)
+            order = np.lexsort((some, -values))  # of equal ones the first word
+            indices[rows] = np.take_along_axis(some, order, 1)
+            cosines[rows] = np.take_along_axis(values, order, 1)
+        return indices, np.clip(cosines, -1, 1)
+
+    @cached_property
+    def _principal(self) -> tuple[Array, tuple[float, float]]:
+        centred = self.weights.astype(np.float64) - self.weights.mean(0, dtype=np.float64)
+        # The factor R of centred = QR has its singular values and its right vectors, and is small.
+        _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
+        # Of the two signs that an axis can have, the one that makes its largest number positive.
+        axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(1)].diagonal())[:, None]
+        points, parts = np.zeros((len(centred), 2)), np.zeros(2)
+        points[:, : len(axes)] = centred @ axes.T
+        total = (sizes**2).sum()
+        parts[: len(sizes[:2])] = sizes[:2] ** 2 / total if total else 0
+        return points, (float(parts[0]), float(parts[1]))
+
+    @property
+    def points(self) -> Array:
+        """The first two principal components of the words (V, 2) (Pearson 1901; by singular values)."""
+        return self._principal[0]
+
+    @property
+    def explained(self) -> tuple[float, float]:
+        """The part of all variance that each of the two has."""
+        return self._principal[1]
+
+    def index(self, word: str | int) -> int:
+        """The number of the first word of a name. Raises ValueError: there is none; it names similar ones."""
+        if isinstance(word, int | np.integer):
+            if not 0 <= word < len(self.tokens):
+                raise ValueError(f"there is no word {word}: there are {len(self.tokens):,}, from 0 on")
+            return int(word)
+        if word in self.tokens:
+            return self.tokens.index(word)
+        raise ValueError(f"there is no word {label(word)!r}{similar(word, self.tokens)}")
+
+    def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
+        """The words of the largest cosine with one, and their cosines. Raises ValueError as ``index``."""
+        index = self.index(word)
+        cosines = np.clip(self.units @ self.units[index], -1, 1)
+        order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
+        return [(self.tokens[i], float(cosines[i])) for i in order[: max(count, 0)]]
+
+    def page(self) -> Page:
+        """A map to point at, with a search and each word's neighbours; one file that works offline."""
+        indices, cosines = self.neighbours
+        data = {
+            "title": self.title,
+            "tokens": list(self.tokens),
+            "width": self.weights.shape[1],
+            "points": coded(self.points, "<f4"),
+            "explained": list(self.explained),
+            "count": indices.shape[1],
+            "indices": coded(indices, "<i4"),
+            "cosines": coded(np.rint(cosines * 32767), "<i2"),
+            "zero": np.flatnonzero(~self.weights.any(1)).tolist(),
+        }
+        return Page.of("embedding", self.title, {"embedding": data}, height=680)
+
+    def svg(self, word: str | int | None = None) -> str:
+        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``.
+
+        Names are written from the first word on, as far as there is room.
+        """
+        drawing = Drawing(WIDE, HIGH, self.title)
+        places = _fitted(self.points)
+        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places.tolist())
+        drawing.add("path", d=dots, stroke=QUIET, stroke_width=3, stroke_linecap="round", opacity=0.45)
+        near: list[int] = []
+        if word is not None:
+            chosen = self.index(word)
+            near = [chosen, *(self.neighbours[0][chosen].tolist() if self.weights[chosen].any() else ())]
+            for i in near[1:]:
+                drawing.line([tuple(places[chosen]), tuple(places[i])], PLUS, 0.8)
+        boxes: list[Box] = []
+        for i in [*near, *range(min(len(self.tokens), TRIED) if word is None else 0)]:
+            if len(boxes) < NAMES or i in near:
+                colour = PLUS if i in near[1:] else INK
+                _name(drawing, boxes, places[i], label(self.tokens[i]), colour, forced=i in near[:1])
+        return drawing.svg()
+
+
+def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str = "Embedding") -> Embedding:
+    """The vectors of words: neighbours by cosine, and a map of the first two principal components.
+
+    Args:
+        weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
+        tokens: the text of each; a function from a number to a text, or a tokenizer; their numbers if None.
+        neighbours: how many of each word are in the page.
+
+    Raises:
+        TypeError: weights is neither: a text, a module that has no weights of its own.
+        ValueError: weights are no matrix of finite numbers, there are too many words for a page, or tokens do
+            not fit them.
+    """
+    weights = getattr(weights, "weight", weights)
+    matrix = host(weights)
+    if matrix.dtype.kind in "OUS":  # a module without weights of its own, a text, a dict, None
+        raise TypeError(f"weights is an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"weights is a matrix (V, D) of V words, but has the shape {matrix.shape}")
+    if matrix.dtype.kind not in "fiu":
+        raise ValueError(f"weights must be real numbers, not {matrix.dtype}")
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(np.float32)
+    if len(matrix) > MOST:
+        raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
+    if neighbours < 1:
+        raise ValueError(f"neighbours is 1 at least, not {neighbours}")
+    if tokens is None or callable(tokens) or tokenizer_reader(tokens) is not None:
+        tokens = map(reader(tokens), range(len(matrix)))
+    names = checked_texts("tokens", tokens)
+    if len(names) != len(matrix):
+        raise ValueError(f"{len(names):,} tokens for {len(matrix):,} vectors: there must be one for each")
+    if not (finite := np.isfinite(matrix).all(1)).all():
+        first = int(finite.argmin())
+        raise ValueError(
+            f"weights must be finite: there is no distance from NaN or infinity, and that of word {first} "
+            f"({label(names[first])!r}) has such; {np.count_nonzero(~finite):,} do"
+        )
+    return Embedding(matrix, names, neighbours, title)
+
+
+def _fitted(points: Array) -> Array:
+    """Points (V, 2) in the picture, with one scale for both axes."""
+    low, high, size = points.min(0), points.max(0), np.array([WIDE, HIGH])
+    scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()
+    placed: Array = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
+    return placed
+
+
+def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:
+    """Write a word beside its point, if no other stands there, or in any case."""
+    x, y = float(place[0]) + 5, float(place[1]) + 4
+    wide = 6.6 * len(name)
+    if x + wide > WIDE:
+        x -= wide + 10
+    left, top, right, bottom = box = (x - 1, y - 11, x + wide + 1, y + 3)
+    if forced or not any(left < b[2] and b[0] < right and top < b[3] and b[1] < bottom for b in boxes):
+        boxes.append(box)
+        drawing.text(x, y, name, size=12, colour=colour, font_weight=600 if forced else None)

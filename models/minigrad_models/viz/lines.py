@@ -1,0 +1,187 @@
+"""Charts of lines as vector pictures: a field with its axes, which trainings share, and a whole picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from minigrad.viz.numbers import Floats
+from minigrad.viz.palette import LIGHT
+from minigrad.viz.vector import LINE, QUIET, Drawing, cut
+
+from .axes import Axis, on_axis
+
+SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, Charter, Georgia, 'DejaVu Serif', serif"
+LETTER = 5.3  # the width of one, about, in small type
+_TITLE, _NAME, _SMALL = 14, 12, 10  # sizes of type in a picture of one chart
+_NAMED = 6.2  # the width of a letter of a curve's name, about
+_LONGEST = 40  # characters of a name
+_LEFT, _TOP, _BOTTOM, _EDGE, _GAP = 52.0, 46.0, 40.0, 8.0, 12.0  # around the field, and before names
+_MOST_DOTS = 32  # points of a curve, up to which each has a dot
+
+
+@dataclass(frozen=True)
+class Field:
+    """The part of a drawing in which curves lie, and how numbers become places in it.
+
+    Attributes:
+        left, right, top, bottom: its edges.
+        across, up: its axes.
+        size: of the numbers beside it.
+    """
+
+    drawing: Drawing
+    left: float
+    right: float
+    top: float
+    bottom: float
+    across: Axis
+    up: Axis
+    size: float = 9
+
+    def x(self, values: Floats) -> Floats:
+        """Places across; NaN for numbers without one."""
+        return self.across.places(values, self.left, self.right)
+
+    def y(self, values: Floats) -> Floats:
+        """Places from below upwards; NaN for numbers without one."""
+        return self.up.places(values, self.bottom, self.top)
+
+    def axes(self, name: str, unit: float = 1.0) -> None:
+        """Round numbers at the left and below; ``name`` is of the axis across, which counts in ``unit``."""
+        drawing, letter = self.drawing, LETTER * self.size / 9
+        for tick in self.up.ticks(4):
+            y = float(self.y(np.array(tick)))
+            drawing.line([(self.left, y), (self.right, y)], LINE, 0.7)
+            drawing.text(self.left - 6, y + 3.2, on_axis(tick), "end", self.size, QUIET)
+        drawing.line([(self.left, self.bottom), (self.right, self.bottom)], QUIET, 0.7)
+        under = self.bottom + 4 + self.size
+        drawing.text(self.right, under, name, "end", self.size, QUIET)
+        for tick in self.across.ticks(5, unit):
+            x, text = float(self.x(np.array(tick * unit))), on_axis(tick)
+            drawing.line([(x, self.bottom), (x, self.bottom + 3)], QUIET, 0.7)
+            if x + letter / 2 * len(text) < self.right - letter * len(name) - 6:  # else the name stands there
+                drawing.text(x, under, text, "middle", self.size, QUIET)
+
+    @contextmanager
+    def clipped(self) -> Iterator[None]:
+        """What is drawn meanwhile ends at the field's edges."""
+        drawing, name = self.drawing, f"field-{self.left:.0f}-{self.top:.0f}"
+        drawing.open("clipPath", id=name)
+        wide, tall = self.right - self.left + 4, self.bottom - self.top + 5
+        drawing.add("rect", x=self.left, y=self.top - 4, width=wide, height=tall)
+        drawing.close("clipPath")
+        drawing.open("g", clip_path=f"url(#{name})")
+        yield
+        drawing.close("g")
+
+    def line(self, x: Floats, y: Floats, colour: str, width: float, dash: str | None = None) -> None:
+        """A line through points, that stops where one is none, or has no place on an axis."""
+        places = np.stack([self.x(x), self.y(y)], 1)
+        for part in np.split(places, np.flatnonzero(~np.isfinite(places).all(1))):
+            part = part[np.isfinite(part).all(1)]
+            if len(part) == 1:
+                self.dot(float(part[0, 0]), float(part[0, 1]), colour, width)
+            elif len(part):
+                self.drawing.line(map(tuple, part.tolist()), colour, width, dash)
+
+    def dot(self, x: float, y: float, colour: str, radius: float, ring: bool = False) -> None:
+        """A dot at a place."""
+        look = {"fill": LIGHT.paper, "stroke": colour, "stroke_width": 1.6} if ring else {"fill": colour}
+        self.drawing.add("circle", cx=x, cy=y, r=radius, **look)
+
+
+class Curve(NamedTuple):
+    """A line of a chart.
+
+    Attributes:
+        x, y: its points.
+        colour: its number in the palette.
+        dashed: without dots; what theory says, say.
+        joined: a line goes from point to point; else each is a dot.
+        named: its name stands at its end.
+    """
+
+    name: str
+    x: Floats
+    y: Floats
+    colour: int
+    dashed: bool = False
+    named: bool = True
+    joined: bool = True
+
+
+def draw(
+    title: str,
+    across: str,
+    up: str,
+    curves: Sequence[Curve],
+    log: tuple[bool, bool] = (False, False),
+    width: float = 640.0,
+) -> str:
+    """A chart as the text of an SVG file, on white.
+
+    Args:
+        across, up: names of the axes. log: which of them are logarithmic.
+        width: in pixels.
+
+    Raises:
+        ValueError: there is no curve, or hardly room for one beside the names.
+    """
+    names = [cut(curve.name, _LONGEST) for curve in curves if curve.named]
+    right = width - _EDGE - _GAP - _NAMED * max(map(len, names), default=0)
+    if not curves or right - _LEFT < 100:
+        raise ValueError("there is no curve to draw" if not curves else f"a width of {width:g} has no room for curves")
+    tall = 0.55 * (right - _LEFT)
+    drawing = Drawing(width, _TOP + tall + _BOTTOM, title)
+    axes = Axis.of([curve.x for curve in curves], log[0]), Axis.of([curve.y for curve in curves], log[1])
+    field = Field(drawing, _LEFT, right, _TOP, _TOP + tall, *axes, size=_SMALL)
+    drawing.text(_EDGE, 20, title, size=_TITLE, font_family=SERIF, font_weight=600)
+    drawing.text(_EDGE, 36, up, size=_SMALL, colour=QUIET)
+    field.axes(across)
+    with field.clipped():
+        for curve in curves:
+            _draw_curve(field, curve)
+    _write_names(field, [curve for curve in curves if curve.named])
+    return drawing.svg()
+
+
+def _draw_curve(field: Field, curve: Curve) -> None:
+    colour = LIGHT.nth(curve.colour)
+    if curve.joined:
+        field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
+    if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
+        for x, y in zip(field.x(curve.x).tolist(), field.y(curve.y).tolist(), strict=True):
+            if math.isfinite(x + y):
+                field.dot(x, y, colour, 2.2)
+
+
+def _write_names(field: Field, curves: Sequence[Curve]) -> None:
+    """Names beside the ends of their curves, as near as they can stand without touching."""
+    ends = [_end(field.y(curve.y), field.bottom) for curve in curves]
+    order = np.argsort(ends, kind="stable").tolist()
+    for i, y in zip(order, apart([ends[i] for i in order], _NAME + 2, field.bottom + _BOTTOM - 12), strict=True):
+        name, colour = cut(curves[i].name, _LONGEST), LIGHT.nth(curves[i].colour)
+        field.drawing.text(field.right + _GAP, y + 4, name, size=_NAME, colour=colour, font_family=SERIF)
+
+
+def _end(places: Floats, otherwise: float) -> float:
+    """The last place of a curve."""
+    known = places[np.isfinite(places)]
+    return float(known[-1]) if known.size else otherwise
+
+
+def apart(places: Sequence[float], gap: float, last: float) -> list[float]:
+    """Ascending places, moved until neighbours are ``gap`` apart: on, or back where they would lie beyond ``last``."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + gap) if moved else place)
+    for i in range(len(moved) - 1, -1, -1):
+        moved[i] = min(moved[i], last)
+        last = moved[i] - gap
+    return moved

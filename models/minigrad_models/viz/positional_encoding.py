@@ -1,0 +1,195 @@
+"""Sinusoidal positions to look at: as a heat map, as curves, and as a table of numbers."""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad.nn.positional import sinusoids
+from minigrad.viz.numbers import Array, cell_means, coded, equal_parts
+from minigrad.viz.page import Page
+from minigrad.viz.palette import rgb
+from minigrad.viz.vector import INK, LINE, MINUS, PLUS, QUIET, SERIES, Drawing
+from minigrad.viz.view import Picture
+
+from .texts import checked_texts, label
+
+MOST = 2_000_000  # numbers in a page
+NAMED = 48  # positions up to which the picture has a name at each
+CURVES = 4  # pairs of dimensions that the picture draws
+TALLEST = 1200.0  # of the heat map, in pixels
+NARROWEST = 4.0  # of a wave that can be seen, in pixels
+PIECE = math.pi / 4  # of a wave that one Bézier curve draws: off by less than a thousandth of its height
+
+
+@dataclass(frozen=True)
+class PositionalEncoding(Picture):
+    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself."""
+
+    values: Array  # (T, D), float32
+    tokens: tuple[str, ...] = ()  # T texts, or none
+
+    def __repr__(self) -> str:
+        length, width = self.values.shape
+        return f"<positional encoding of {length:,} positions, {width} wide; .save('x.html') or .svg()>"
+
+    def wavelength(self, dimension: int) -> float:
+        """After how many positions a dimension repeats: 2π · 10000^(2i/D), for 2i and 2i + 1. Raises IndexError."""
+        width = self.values.shape[1]
+        if not 0 <= dimension < width:
+            raise IndexError(f"there is no dimension {dimension}: there are {width}, from 0 to {width - 1}")
+        return float(2 * math.pi * 10000 ** (dimension // 2 * 2 / width))
+
+    def data(self) -> dict[str, Any]:
+        """What assets/positional.js draws."""
+        length, width = self.values.shape
+        return {"length": length, "width": width, "tokens": list(self.tokens), "values": coded(self.values, "<f4")}
+
+    def page(self) -> Page:
+        """Heat map, curves and table, to point at; one file that works offline."""
+        return Page.of("positional", "Positional encoding", {"positional": self.data()}, height=900)
+
+    def svg(self) -> str:
+        """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""
+        length, width = self.values.shape
+        cell = min(16.0, max(4.0, 480 / max(length, width)))
+        wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
+        left = max(84.0, 24.0 + 7 * max(map(len, self._names), default=0))
+        drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
+        # Where there are more rows than pixels, means of neighbours: some of the rows would look like other waves.
+        means = cell_means(self.values, equal_parts(length, int(high)), range(width + 1))
+        draw_image(drawing, left, 30, wide, high, diverging(means))
+        drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
+        self._axes(drawing, left, wide, high)
+        scale, tall = left + wide + 20, min(high, 160.0)  # what the colours mean
+        draw_image(drawing, scale, 30, 10, tall, diverging(np.linspace(1, -1, 64)[:, None]))
+        for text, y in (("1", 39), ("0", 34 + tall / 2), ("−1", 30 + tall)):
+            drawing.text(scale + 16, y, text, size=11, colour=QUIET)
+        self._curves(drawing, left, high + 90, wide, 120)
+        return drawing.svg()
+
+    @property
+    def _names(self) -> list[str]:
+        """Names of the positions, if the picture has room for them."""
+        return [label(f"{i} {token}") for i, token in enumerate(self.tokens)] if len(self.tokens) <= NAMED else []
+
+    def _axes(self, drawing: Drawing, left: float, wide: float, high: float) -> None:
+        length, width = self.values.shape
+        for column in ticks(width):
+            x = left + wide * (column + 0.5) / width
+            drawing.text(x, 22, str(column), "middle", 11, QUIET)
+        drawing.text(left + wide, 44 + high, "dimension →", "end", 11, QUIET)
+        names = self._names
+        for row in range(length) if names else ticks(length):
+            y = 30 + high * (row + 0.5) / length + 4
+            drawing.text(left - 8, y, names[row] if names else str(row), "end", 11, INK if names else QUIET)
+        drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
+
+    def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
+        """The sines of some pairs of dimensions, with dots at the positions where these are few."""
+        length = len(self.values)
+        scale = wide / max(length - 1, 1)
+        drawing.line([(left, top + high / 2), (left + wide, top + high / 2)], LINE, 1)
+        for text, y in (("1", top + 4), ("−1", top + high + 4)):
+            drawing.text(left - 8, y, text, "end", 11, QUIET)
+        for i, (colour, pair) in enumerate(zip(SERIES, self._chosen(scale), strict=False)):
+            wave, places = self.wavelength(2 * pair), np.arange(length if length <= NAMED else 0)
+            path = _sine(left, top + high / 2, scale * wave / (2 * math.pi), high / 2, left + wide)
+            drawing.add("path", d=path, fill="none", stroke=colour, stroke_width=1.2)
+            rises = top + (1 - self.values[places, 2 * pair]) * high / 2
+            dots = "".join(f"M{x:.2f} {y:.2f}h0" for x, y in zip(left + places * scale, rises, strict=True))
+            if dots:
+                drawing.add("path", d=dots, stroke=colour, stroke_width=5, stroke_linecap="round")
+            y = top + 12 + 18 * i
+            drawing.line([(left + wide + 20, y - 4), (left + wide + 38, y - 4)], colour, 2)
+            wavelength = f"{wave:,.1f}".removesuffix(".0")
+            drawing.text(left + wide + 44, y, f"{2 * pair}: wavelength {wavelength}", size=11)
+        for position in ticks(length):
+            drawing.text(left + position * scale, top + high + 18, str(position), "middle", 11, QUIET)
+        drawing.text(left + wide, top + high + 36, "position →", "end", 11, QUIET)
+
+    def _chosen(self, scale: float) -> list[int]:
+        """Pairs of dimensions whose waves are seen where a position is ``scale`` pixels wide: not too narrow,
+        nor so long that they are all but straight."""
+        length, width = self.values.shape
+        pairs = [i for i in range(-(-width // 2)) if self.wavelength(2 * i) * scale >= NARROWEST]
+        seen = [i for i in pairs if self.wavelength(2 * i) <= 4 * length] or pairs[:1]
+        places = {round(i * (len(seen) - 1) / (CURVES - 1)) for i in range(CURVES)} if seen else ()
+        return [seen[place] for place in sorted(places)]
+
+
+def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
+    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for ``length`` positions.
+
+    Vaswani et al. 2017, section 3.5; computed by the layer that models use.
+
+    Args:
+        length: T, positions. d_model: D, dimensions.
+        tokens: texts at the positions; T of them.
+
+    Raises:
+        ValueError: a size is not positive, the page would be too large, or tokens do not fit the length.
+    """
+    if length < 1 or d_model < 1:
+        raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")
+    if length * d_model > MOST:
+        raise ValueError(
+            f"{length:,} positions of {d_model:,} dimensions are too many to look at: at most {MOST:,} numbers"
+        )
+    named = checked_texts("tokens", () if tokens is None else tokens)
+    if tokens is not None and len(named) != length:
+        raise ValueError(f"{len(named)} tokens for a length of {length}: there must be one a position")
+    return PositionalEncoding(sinusoids(length, d_model).numpy(), named)
+
+
+def diverging(values: Array, most: float = 1.0) -> Array:
+    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
+    amount = np.clip(values / most, -1, 1)[..., None]
+    ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
+    return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
+
+
+def draw_image(drawing: Drawing, x: float, y: float, width: float, height: float, pixels: Array) -> None:
+    """Draw pixels (rows, columns, 3), uint8, each as a sharp rectangle."""
+    href = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
+    look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
+    drawing.add("image", x=x, y=y, width=width, height=height, **look)
+
+
+def png(pixels: Array) -> bytes:
+    """Pixels (rows, columns, 3), uint8, as a PNG file (W3C 2003)."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], 1)  # 0: no filter
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    packed = zlib.compress(rows.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+
+
+def ticks(count: int) -> list[int]:
+    """Round numbers from 0 to below ``count``, at most eleven."""
+    step = next(s for e in range(12) for s in (10**e, 2 * 10**e, 5 * 10**e) if count <= 10 * s)
+    return list(range(0, count, step))
+
+
+def _sine(x: float, y: float, wide: float, high: float, end: float) -> str:
+    """A path: y − high · sin((x' − x) / wide) from x to ``end``, in Bézier curves with its slopes."""
+    count = math.ceil((end - x) / wide / PIECE)
+    step = (end - x) / wide / count
+    phases = step * np.arange(count + 1)
+    rises, slopes = high * np.sin(phases), high * np.cos(phases)
+    ends = np.stack([x + wide * phases, y - rises], 1)
+    before = ends - np.stack([np.full(count + 1, wide), -slopes], 1) * step / 3
+    pieces = "S".join(f"{a:.2f} {b:.2f} {c:.2f} {d:.2f}" for (a, b), (c, d) in zip(before[1:], ends[1:], strict=True))
+    after, rise = 2 * ends[0] - before[0]  # what "S" leaves out: each end's other control point, mirrored
+    return f"M{x:.2f} {y:.2f}C{after:.2f} {rise:.2f} {pieces}"

@@ -1,0 +1,10 @@
+"""A training step passes through few files and lines: whoever has read them has read a step."""
+
+from benchmarks import path
+
+
+def test_a_training_step_is_short_to_read() -> None:
+    files = path.of_a_step()
+    assert {"autograd/tape.py", "autograd/walk.py", "ops/op.py", "optim/adam.py"} <= set(files)
+    assert len(files) <= 30
+    assert sum(sum(functions.values()) for functions in files.values()) <= 820

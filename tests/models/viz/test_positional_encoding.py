@@ -1,0 +1,125 @@
+"""Positions to look at: the layer's own numbers, in the page, in the picture, and under the pointer."""
+
+import base64
+import io
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from minigrad import nn
+from minigrad_models.viz.positional_encoding import diverging, positional_encoding, ticks
+from tests.support.browser import texts
+from tests.support.cases import raises
+
+HTML = '<img src=x onerror="alert(1)">'
+EVIL = [HTML, "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000, '"quoted"', " "]
+WORDS, READY = ["My", "friends", "like", "tomatoes"], ".positional td"
+
+
+def test_the_numbers_are_the_layers() -> None:
+    view = positional_encoding(30, 12)
+    np.testing.assert_array_equal(view.values, nn.SinusoidalPositionalEncoding(12, 30).pe.numpy())
+    coded = np.frombuffer(base64.b64decode(view.data()["values"]), "<f4").reshape(30, 12)
+    np.testing.assert_array_equal(coded, view.values)
+    assert view.wavelength(0) == view.wavelength(1) == pytest.approx(2 * np.pi)
+    assert positional_encoding(1, 8).wavelength(6) == pytest.approx(2 * np.pi * 1000)
+    raises(IndexError, "no dimension 12", lambda: view.wavelength(12))
+    assert repr(view) == "<positional encoding of 30 positions, 12 wide; .save('x.html') or .svg()>"
+
+
+def test_colours_go_from_minus_over_white_to_plus() -> None:
+    colours = diverging(np.array([-1.0, 0.0, 1.0, 7.0]))
+    assert colours.tolist() == [[0xB3, 0x40, 0x2A], [255] * 3, [0x24, 0x58, 0xB3], [0x24, 0x58, 0xB3]]
+
+
+def test_bad_arguments() -> None:
+    for length, width, tokens, message in [
+        (0, 8, None, "length=0"),
+        (4, 0, None, "d_model=0"),
+        (4, 8, ["a"], "1 tokens for a length of 4"),
+        (10_000, 512, None, "too many"),
+        (1, 2, "a", "not one text"),
+    ]:
+        raises(ValueError, message, partial(positional_encoding, length, width, tokens))
+
+
+def test_the_picture_has_the_heat_map_and_the_names() -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture")
+    svg = positional_encoding(4, 8, WORDS).svg()
+    names = [f"{i} {word}" for i, word in enumerate(WORDS)]
+    assert [node.text for node in ElementTree.fromstring(svg).iter() if node.text in names] == names
+
+    def pixels(svg: str) -> Any:
+        (data,) = re.findall(r'href="data:image/png;base64,([^"]*)"', svg)[:1]
+        return np.asarray(image.open(io.BytesIO(base64.b64decode(data))))
+
+    assert pixels(svg).shape == (4, 8, 3) and pixels(svg)[0, 0].tolist() == [255] * 3  # sin 0 = 0
+    assert pixels(svg)[0, 1].tolist() == [0x24, 0x58, 0xB3]  # cos 0 = 1
+    many = positional_encoding(4800, 8)  # more positions than pixels are drawn as means
+    np.testing.assert_array_equal(pixels(many.svg()), diverging(many.values.reshape(1200, 4, 8).mean(1)))
+
+
+def test_odd_sizes() -> None:
+    for length, width in ((1, 1), (2, 3), (200, 64), (3000, 2)):
+        root = ElementTree.fromstring(positional_encoding(length, width).svg())
+        assert float(root.attrib["height"]) < 1500  # a picture, not a scroll
+    text = positional_encoding(3000, 32).svg()
+    narrowest = min(float(wave.replace(",", "")) for wave in re.findall(r"wavelength ([\d.,]+)<", text))
+    assert narrowest * 320 / 2999 >= 4  # others are too narrow to be seen
+    assert ticks(1) == [0] and ticks(10) == list(range(10)) and ticks(11) == [0, 2, 4, 6, 8, 10]
+    assert ticks(100)[:3] == [0, 10, 20] and ticks(128)[-1] == 120 and len(ticks(4999)) <= 11
+
+
+def test_the_curves_of_the_picture_are_sines() -> None:
+    text = positional_encoding(32, 64).svg()
+    names = re.findall(r">(\d+): wavelength ([\d.,]+)<", text)
+    curves = [path for path in re.findall(r"<path [^>]*>", text) if 'fill="none"' in path]
+    assert len(text) < 15_000 and len(curves) == len(names) == 4
+    for curve, (name, length) in zip(curves, names, strict=True):
+        points = np.array(re.findall(r"[-\d.]+", re.findall(r' d="([^"]*)"', curve)[0]), float).reshape(-1, 2)
+        x, y = points[[0, *range(3, len(points), 2)]].T  # without the points of control
+        wave = positional_encoding(32, 64).wavelength(int(name))
+        assert float(length.replace(",", "")) == pytest.approx(wave, abs=0.06)
+        np.testing.assert_allclose(y[0] - y, 60 * np.sin((x - x[0]) / (x[-1] - x[0]) * 62 * np.pi / wave), atol=0.1)
+
+
+def told(page: Any) -> str:
+    return " ".join(page.inner_text(".told").split())
+
+
+def test_pointing_at_the_heat_map(opened: Callable[..., Any]) -> None:
+    view = positional_encoding(6, 8, EVIL)
+    page = opened(view)
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    box = page.locator(".positional canvas").bounding_box()
+    for row, column in ((2, 3), (3, 0), (0, 7)):
+        x, y = box["width"] * (column + 0.5) / 8, box["height"] * (row + 0.5) / 6
+        page.mouse.move(box["x"] + x, box["y"] + y)
+        value = f"{view.values[row, column]:.4f}".replace("-", "−")
+        assert told(page).startswith(f"position {row} (") and f"dimension {column}: " in told(page)
+        assert f"= {value};" in told(page)
+        assert texts(page, "td.chosen") == [value]
+        assert page.locator(".pair").input_value() == str(column // 2)
+    page.focus(".positional canvas")
+    for key in ("ArrowDown", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp"):
+        page.keyboard.press(key)
+    assert told(page).startswith("position 0 (") and "dimension 7: cos(0 / 10000" in told(page)
+
+
+def test_the_table_has_the_numbers(opened: Callable[..., Any]) -> None:
+    view = positional_encoding(20, 24)
+    page = opened(view, color_scheme="dark")
+    shown = np.array([float(t.replace("−", "-")) for t in texts(page, ".positional td")]).reshape(12, 16)
+    np.testing.assert_allclose(shown, view.values[:12, :16], atol=5.1e-5)
+    page.locator(".pair").fill("11")
+    page.locator(".pair").dispatch_event("input")
+    assert texts(page, ".key") == ["dimension 22: sin", "dimension 23: cos"]
+    page.click("#theme")
+    with page.expect_download() as saved:
+        page.click("text=Save as SVG")
+    ElementTree.parse(saved.value.path())
