@@ -18,12 +18,12 @@ WINDOW = 1280, 800  # pixels
 def chromium(**options: Any) -> Iterator[Any]:
     """Playwright's Chromium. Raises Missing: there is no Playwright, or no Chromium."""
     library_module("playwright")
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
         raise Missing("no Chromium")
     args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     with importlib.import_module("playwright.sync_api").sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=args, **options)
+        browser = driver.chromium.launch(executable_path=path, args=args, **options)
         yield browser
         browser.close()
 

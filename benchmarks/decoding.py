@@ -74,17 +74,17 @@ def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callabl
     model = Transformer(configuration(work, work.length + tokens))
     model.load_state_dict({name: minigrad.from_numpy(value) for name, value in weights(work).items()})
     model.eval()
-    given, fixed = (minigrad.from_numpy(source(work, batch, n)) for n in (work.length, tokens))
+    sentences, fixed = (minigrad.from_numpy(source(work, batch, n)) for n in (work.length, tokens))
 
     @minigrad.no_grad()
     def forced() -> Array:
-        decoder = model.begin(given, cached)
+        decoder = model.begin(sentences, cached)
         steps = [decoder.next_logits(fixed[:, : i + 1]) for i in range(tokens)]
         return minigrad.stack(steps).numpy()
 
     return {
-        "greedy": lambda: model.greedy(given, max_length=tokens, cached=cached).numpy(),
-        "beam": lambda: model.beam_search(given, BEAM, max_length=tokens, cached=cached).numpy(),
+        "greedy": lambda: model.greedy(sentences, max_length=tokens, cached=cached).numpy(),
+        "beam": lambda: model.beam_search(sentences, BEAM, max_length=tokens, cached=cached).numpy(),
         "forced": forced,
     }
 
@@ -120,20 +120,20 @@ class Theirs:
         states = self.model.decoder(self.embed(tokens), memory, tgt_mask=mask, tgt_is_causal=True)
         return self.torch.nn.functional.linear(states[:, -1], self.embedding)
 
-    def greedy(self, given: Any, limit: int) -> Any:
+    def greedy(self, sentences: Any, limit: int) -> Any:
         """(B, S) -> (B, limit)"""
         torch = self.torch
-        memory = self.model.encoder(self.embed(given))
-        tokens = torch.full((given.size(0), 1), BOS)
+        memory = self.model.encoder(self.embed(sentences))
+        tokens = torch.full((sentences.size(0), 1), BOS)
         for _ in range(limit):
             chosen = self.next_logits(tokens, memory).argmax(-1, keepdim=True)
             tokens = torch.cat((tokens, chosen), 1)
         return tokens[:, 1:]
 
-    def beam(self, given: Any, limit: int) -> Any:
+    def beam(self, sentences: Any, limit: int) -> Any:
         """(B, S) -> (B, limit); no sentence ends, and so all that is left of beam search is this."""
-        torch, batch = self.torch, given.size(0)
-        memory = self.model.encoder(self.embed(given)).repeat_interleave(BEAM, 0)
+        torch, batch = self.torch, sentences.size(0)
+        memory = self.model.encoder(self.embed(sentences)).repeat_interleave(BEAM, 0)
         tokens = torch.full((batch * BEAM, 1), BOS)
         scores = torch.full((batch, BEAM), -math.inf)
         scores[:, 0] = 0.0
@@ -146,20 +146,20 @@ class Theirs:
             tokens = torch.cat((tokens[rows], (where % self.work.vocabulary).view(-1, 1)), 1)
         return tokens[::BEAM, 1:]
 
-    def forced(self, given: Any, limit: int) -> Any:
+    def forced(self, sentences: Any, limit: int) -> Any:
         """Logits (limit, B, V) after fixed tokens."""
-        memory = self.model.encoder(self.embed(given))
-        fixed = self.torch.from_numpy(source(self.work, given.size(0), limit))
+        memory = self.model.encoder(self.embed(sentences))
+        fixed = self.torch.from_numpy(source(self.work, sentences.size(0), limit))
         return self.torch.stack([self.next_logits(fixed[:, : i + 1], memory) for i in range(limit)])
 
 
 def theirs(torch: Any, work: Work, batch: int, tokens: int) -> dict[str, Callable[[], Array]]:
     """Functions that decode, and one that is told what to decode."""
     model = Theirs(torch, work, work.length + tokens)
-    given = torch.from_numpy(source(work, batch, work.length))
+    sentences = torch.from_numpy(source(work, batch, work.length))
 
     def without_gradients(decode: Callable[[Any, int], Any]) -> Callable[[], Array]:
-        return torch.inference_mode()(lambda: decode(given, tokens).numpy())
+        return torch.inference_mode()(lambda: decode(sentences, tokens).numpy())
 
     return {name: without_gradients(getattr(model, name)) for name in (*WAYS, "forced")}
 

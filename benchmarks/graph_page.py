@@ -126,11 +126,11 @@ def browse(library: str, file: str) -> Answer:
         letters = 13 * page.evaluate("graphView.camera.at.scale")  # assets/graph.css
         counts = evaluate(page, __file__, "countClicks")
         farthest = counts.index(max(counts))
-        made = click_through(page, farthest)
+        clicked = click_through(page, farthest)
         name = page.evaluate("id => graphView.graph.nodes[id].name", farthest)
-        if wrong or page.inner_text("#panel h2").split() != name.split() or made != max(counts):
+        if wrong or page.inner_text("#panel h2").split() != name.split() or clicked != max(counts):
             raise RuntimeError(f"{name!r} was not reached by {max(counts)} clicks: {'; '.join(wrong)}")
-    return {"drawn": drawn, "letters": letters, "clicks": made}
+    return {"drawn": drawn, "letters": letters, "clicks": clicked}
 
 
 def click_through(page: Any, node: int) -> int:
@@ -157,23 +157,23 @@ def measured(run: str | None = None, browser: bool = False, folder: Path | None 
         for graph in GRAPHS:
             file = str((folder or Path(temporary)).resolve() / f"{graph}.html")
             progress(f"graph: {graph}")
-            found = ask("benchmarks.graph_page:measure", "minigrad", graph=graph, file=file, run=run)
+            figures = ask("benchmarks.graph_page:measure", "minigrad", graph=graph, file=file, run=run)
             if browser:
-                found |= ask("benchmarks.graph_page:browse", "minigrad", file=file)
-            answers.append(found)
+                figures |= ask("benchmarks.graph_page:browse", "minigrad", file=file)
+            answers.append(figures)
     return answers
 
 
 def missed(answer: Answer) -> list[str]:
     """The bars that a graph does not reach."""
     most = {"drawn": SECONDS, "megabytes": MEGABYTES, "clicks": CLICKS}
-    found = [
+    misses = [
         f"{name} {answer[name]:.1f}, at most {bar:g}"
         for name, bar in most.items()
         if name in answer and answer[name] > bar
     ]
     small = answer.get("letters", LETTERS) < LETTERS
-    return [*found, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
+    return [*misses, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
 
 
 def table(answers: list[Answer]) -> Table:

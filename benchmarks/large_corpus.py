@@ -73,9 +73,9 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 
     def stage(name: str, work: Callable[[], Any]) -> Any:
         start = time.perf_counter()
-        found = work()
+        measured = work()
         stages.append((name, time.perf_counter() - start, resident_mebibytes(), peak_mebibytes()))
-        return found
+        return measured
 
     from minigrad_models import text
 
@@ -134,14 +134,14 @@ def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 # The command ---------------------------------------------------------------------------------------------
 
 
-def table(found: Answer) -> Table:
+def table(measured: Answer) -> Table:
     """A row for each stage."""
-    title = f"A corpus of {found['pairs']:,} pairs, {found['tokens']:,} tokens, {found['batches']:,} batches"
+    title = f"A corpus of {measured['pairs']:,} pairs, {measured['tokens']:,} tokens, {measured['batches']:,} batches"
     result = Table(title, ("stage", "s", "MiB held", "most MiB so far"), ("", ".1f", ".0f", ".0f"))
-    for row in found["stages"]:
+    for row in measured["stages"]:
         result.add(*row)
-    most = max(row[3] for row in found["stages"])
-    first, last = found["losses"]
+    most = max(row[3] for row in measured["stages"])
+    first, last = measured["losses"]
     result.notes.append(f"loss {first:.2f} at first, {last:.2f} at last")
     result.notes.append(f"{most:,.0f} MiB of {LIMIT:,.0f}: {'fits' if most <= LIMIT else 'TOO MUCH'}")
     return result
@@ -154,12 +154,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder), options.pairs)
         progress("measuring")
-        found = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=options.updates)
+        measured = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=options.updates)
         progress("the command")
         whole = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=options.updates)
-        found["stages"].append(whole["row"])
-    show(table(found))
-    return int(max(row[3] for row in found["stages"]) > LIMIT)
+        measured["stages"].append(whole["row"])
+    show(table(measured))
+    return int(max(row[3] for row in measured["stages"]) > LIMIT)
 
 
 if __name__ == "__main__":

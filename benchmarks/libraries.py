@@ -59,10 +59,10 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 def compare(work: str, peers: Iterable[str]) -> None:
     """Compare the peers' losses and gradients with minigrad's. Raises Differ: they differ."""
     progress(f"peers {work}: losses and gradients in float64")
-    found = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
-    found |= {name: ask("benchmarks.libraries:check", name, work=work) for name in peers}
+    measured = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
+    measured |= {name: ask("benchmarks.libraries:check", name, work=work) for name in peers}
     for what in ("loss", "norm"):
-        steps.same(f"{work}, {what}", {name: a[what] for name, a in found.items() if "missing" not in a})
+        steps.same(f"{work}, {what}", {name: a[what] for name, a in measured.items() if "missing" not in a})
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
@@ -73,9 +73,9 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
         steps.compare(work)
         compare(work, peers)
         libraries = ["minigrad", "torch", *(["torch.compile"] if peers is COMPILED else []), *peers]
-        found = alternate(libraries, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
-        steps.plausible(work, found)
-        add(result, SIZES[work].title, found)
+        measured = alternate(libraries, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
+        steps.plausible(work, measured)
+        add(result, SIZES[work].title, measured)
     result.notes.append(
         "to: this library's time over PyTorch's and over minigrad's, in the same run; "
         "those on NumPy have AdamW written as a loop"
@@ -89,10 +89,10 @@ def empty() -> Table:
     return Table("Other libraries on the same steps", columns, ("", "", ".1f", ".2f", ".1f", ".0f"))
 
 
-def add(result: Table, title: str, found: dict[str, list[Answer]]) -> None:
+def add(result: Table, title: str, measured: dict[str, list[Answer]]) -> None:
     """A row for each library, or for what it lacks."""
-    ours, eager = time_of(found["minigrad"]), time_of(found["torch"])
-    for library, answers in found.items():
+    ours, eager = time_of(measured["minigrad"]), time_of(measured["torch"])
+    for library, answers in measured.items():
         name, took = NAMES.get(library, library), time_of(answers)
         missing: Cell = answers[0].get("missing")
         result.add(title, name, missing or took, ratio(took, eager), ratio(took, ours), memory_of(answers))

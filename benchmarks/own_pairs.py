@@ -119,17 +119,17 @@ def _minigrad(*arguments: str) -> None:
 
 
 def _share(report: Path) -> float:
-    found = json.loads(report.read_text(encoding="utf-8"))
-    return float(found["exact"]) / float(found["sentences"])
+    scores = json.loads(report.read_text(encoding="utf-8"))
+    return float(scores["exact"]) / float(scores["sentences"])
 
 
 def table(results: dict[str, Measured], pairs: int) -> Table:
     """The results by task."""
     columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")
-    made = Table(f"{pairs:,} pairs, one command: translated exactly", columns, ("", ".1f", ".1f", ".1f", ".1f"))
-    for task, found in results.items():
-        made.add(task, 100 * found.held_out, 100 * found.others, found.minutes, found.processor)
-    return made
+    result = Table(f"{pairs:,} pairs, one command: translated exactly", columns, ("", ".1f", ".1f", ".1f", ".1f"))
+    for task, measured in results.items():
+        result.add(task, 100 * measured.held_out, 100 * measured.others, measured.minutes, measured.processor)
+    return result
 
 
 def main() -> None:

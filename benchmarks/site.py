@@ -41,14 +41,14 @@ def ten_lines() -> str:
     return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "backward()" in block)
 
 
-def first_result(context: Any, address: str, told: bool) -> tuple[Any, float]:
+def first_result(context: Any, address: str, timeline: bool) -> tuple[Any, float]:
     """The playground, opened and used; and seconds from opening it to the program's result."""
     page = context.new_page()
     page.goto(f"{address}playground.html", wait_until="commit")
     answer = evaluate(page, __file__, "run", ten_lines() + "print('loss', loss.item())\n")
     if "loss 0.000" not in answer["text"]:
         raise RuntimeError(f"the program did not say its loss: {answer['text'][:500]}")
-    for at, what in answer["told"] if told else ():
+    for at, what in answer["states"] if timeline else ():
         print(f"{at / 1000:7.3f} s  {what}", file=sys.stderr)
     return page, answer["seconds"]
 
@@ -70,20 +70,20 @@ def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float],
         for beam in BEAMS:
             answers = evaluate(page, __file__, "translate", [texts, beam])
             expected = exact.translate(texts, beam=beam)
-            otherwise = sum(given != wanted.text for (given, _), wanted in zip(answers, expected, strict=True))
+            otherwise = sum(text != other.text for (text, _), other in zip(answers, expected, strict=True))
             yield beam, [seconds for _, seconds in answers], otherwise
 
 
-def table(folder: Path, rounds: int, sentences: int, told: bool = False) -> Table:
+def table(folder: Path, rounds: int, sentences: int, timeline: bool = False) -> Table:
     """The medians, with the worst of them."""
     cold, warm, stops = [], [], []
     with shown(folder) as address, chromium() as browser:
         for _ in range(rounds):
             context = browser.new_context()
-            page, seconds = first_result(context, address, told)
+            page, seconds = first_result(context, address, timeline)
             cold.append(seconds)
             page.close()
-            page, seconds = first_result(context, address, told)
+            page, seconds = first_result(context, address, timeline)
             warm.append(seconds)
             stops += [evaluate(page, __file__, "stop", LOOP) / 1000 for _ in range(10)]
             context.close()

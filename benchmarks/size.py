@@ -30,10 +30,10 @@ def installed(package: str) -> int | None:
 
 def of_folder(package: str) -> int | None:
     """Bytes of the files in a package's folder."""
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
         return None
-    paths = Path(found.origin).parent.rglob("*")
+    paths = Path(spec.origin).parent.rglob("*")
     return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix not in COMPILED)
 
 

@@ -54,17 +54,14 @@ def train(library: str, work: str, seconds: float) -> Answer:
         adam.step()
         return float(loss.item())
 
-    first = _try_compiled(step) if compiled else step()
-    return {"loss": first, "times": repeat(step, seconds), "memory": peak_mebibytes()}
-
-
-def _try_compiled(step: Callable[[], float]) -> float:
-    """The first step compiles, and so finds out whether it can. Raises Missing: it cannot."""
     try:
-        return step()
+        first = step()
     except Exception as error:
+        if not compiled:
+            raise
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise Missing(f"cannot compile: {reason[0][:100]}") from error
+    return {"loss": first, "times": repeat(step, seconds), "memory": peak_mebibytes()}
 
 
 def repeat(

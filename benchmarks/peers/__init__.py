@@ -8,7 +8,7 @@ which none of them has.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,20 +16,6 @@ from ..workloads import Work
 
 Array = np.ndarray[Any, Any]
 EPS = 1e-5  # of layer norms, as in PyTorch
-
-
-class Peer(Protocol):
-    """A model on one library."""
-
-    def __init__(self, work: Work, dtype: type[np.floating[Any]]) -> None: ...
-
-    def loss_and_gradients(self) -> tuple[float, list[Array]]:
-        """The mean cross-entropy of the batch, and its gradient for each array of weights."""
-        ...
-
-    def step(self) -> float:
-        """One step of training; the loss before it."""
-        ...
 
 
 def weights(work: Work, dtype: type[np.floating[Any]]) -> dict[str, Array]:

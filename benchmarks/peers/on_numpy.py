@@ -18,7 +18,7 @@ Weights = dict[str, Any]
 
 
 class Model:
-    """See ``Peer``.
+    """The model on one library, and how it is trained.
 
     Attributes:
         library: has ``sqrt`` and ``tanh``.
@@ -38,11 +38,13 @@ class Model:
         return array
 
     def step(self) -> float:
+        """One step of training; the loss before it."""
         loss, gradients = self.loss_and_gradients()
         self.adam.step(gradients)
         return loss
 
     def loss_and_gradients(self) -> tuple[float, list[Array]]:
+        """The mean cross-entropy of the batch, and its gradient for each array of weights."""
         loss = self.loss(self.weights)
         value = loss.item()
         loss.backward()

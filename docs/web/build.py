@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import interpreter, node, pages, scripts, server, translator
+from . import node, packs, pages, scripts, server, translator
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
@@ -29,7 +29,7 @@ def build(site: Path = SITE) -> None:
     steps: dict[str, Callable[[], object]] = {
         "installing what comes from npm": node.install,
         "writing the documents": lambda: pages.build(made),
-        "packing Python": lambda: interpreter.build(made / "python"),
+        "packing Python": lambda: packs.build(made / "python"),
         "putting scripts together": lambda: scripts.build(made),
         "packing the translator": lambda: translator.build(made, POLICY),
         "writing the headers": lambda: server.write_headers(made),

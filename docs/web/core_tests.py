@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
         raise SystemExit('The tests need pytest: pip install -e ".[test]".')
     node.install()
     with tempfile.TemporaryDirectory() as folder:
-        packs.build(Path(folder))
+        packs.pack(Path(folder))
         with zipfile.ZipFile(Path(folder) / "pytest.zip", "w") as archive:
             for name, content in pytest_files():
                 archive.writestr(name, content)

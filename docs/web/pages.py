@@ -23,9 +23,9 @@ HERE = Path(__file__).parent
 IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
 ARCHITECTURE = "docs/architecture.md"
 ENGINE = {  # file: how the paragraphs of docs/architecture.md begin that introduce it
-    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules are written in operators and ops.**"),
-    "minigrad/autograd/tape.py": ("A `Node` records one application of an op", "A node never holds its result"),
-    "minigrad/autograd/walk.py": ("- **Broadcasting is undone once,**", "Gradients accumulate by slot"),
+    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules use operators and ops.**"),
+    "minigrad/autograd/tape.py": ("A `Node` records one call of an op",),
+    "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Gradients accumulate per input slot"),
 }
 FIGURE = """\
 <figure markdown="1">
@@ -77,7 +77,7 @@ def prepare(folder: Path) -> None:
         _write(folder, file.name, filled.get(file.stem) or _content(file.stem), place, linked)
     _write(folder, "reference/index.md", reference.overview(), "docs/index.md", linked)
     for page in reference.modules():
-        _write(folder, f"reference/{reference.file_name(page)}", reference.write(page), "docs/index.md", linked)
+        _write(folder, f"reference/{page}.md", reference.write(page), "docs/index.md", linked)
     _write_sources(folder, linked)
 
 
