@@ -20,7 +20,7 @@ from .machine import describe
 from .process import Answer, alternate, ask, library_module
 from .program import parser, show
 from .table import Table, ratio
-from .workloads import SIZES, WORK, build, loss_function, optimizer
+from .workloads import SIZES, WORK
 
 BAR = 2.2  # a step's time with a neighbour over that in quiet
 TURNS = 3  # of each, in a process
@@ -41,17 +41,7 @@ def neighbour() -> Iterator[None]:
 
 def train(library: str, work: str, seconds: float) -> Answer:
     """Times of training steps in ms, in quiet and with a neighbour: {"quiet": [...], "busy": [...]}."""
-    torch = library_module(library)
-    size = SIZES[work]
-    torch.manual_seed(0)
-    model = build(torch, size, size.dropout)
-    loss_of, adam = loss_function(torch, size), optimizer(torch, size, model)
-
-    def step() -> None:
-        adam.zero_grad()
-        loss_of(model).backward()
-        adam.step()
-
+    step = steps.stepper(library_module(library), work)
     times: dict[str, list[float]] = {"quiet": [], "busy": []}
     for _ in range(TURNS):
         times["quiet"] += steps.repeat(step, seconds / (2 * TURNS))

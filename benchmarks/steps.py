@@ -41,19 +41,7 @@ def train(library: str, work: str, seconds: float) -> Answer:
     """
     compiled = library == "torch.compile"
     torch = library_module("torch" if compiled else library)
-    size = SIZES[work]
-    torch.manual_seed(0)
-    model = build(torch, size, size.dropout)
-    loss_of, adam = loss_function(torch, size), optimizer(torch, size, model)
-    called = torch.compile(model) if compiled else model
-
-    def step() -> float:
-        adam.zero_grad()
-        loss = loss_of(called)
-        loss.backward()
-        adam.step()
-        return float(loss.item())
-
+    step = stepper(torch, work, torch.compile if compiled else None)
     try:
         first = step()
     except Exception as error:
@@ -62,6 +50,24 @@ def train(library: str, work: str, seconds: float) -> Answer:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise Missing(f"cannot compile: {reason[0][:100]}") from error
     return {"loss": first, "times": repeat(step, seconds), "memory": peak_mebibytes()}
+
+
+def stepper(torch: Any, work: str, wrapped: Callable[[Any], Any] | None = None) -> Callable[[], float]:
+    """A training step of a work, which returns the loss before it; ``wrapped`` makes of the model what is called."""
+    size = SIZES[work]
+    torch.manual_seed(0)
+    model = build(torch, size, size.dropout)
+    loss_of, adam = loss_function(torch, size), optimizer(torch, size, model)
+    called = wrapped(model) if wrapped else model
+
+    def step() -> float:
+        adam.zero_grad()
+        loss = loss_of(called)
+        loss.backward()
+        adam.step()
+        return float(loss.item())
+
+    return step
 
 
 def repeat(
