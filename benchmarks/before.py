@@ -6,14 +6,13 @@ python -m benchmarks.before ../before [--work small] [--rounds 3] [--seconds 4]
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 from .machine import describe
 from .process import ROOT, Answer, alternate, ask
+from .program import parser, show
 from .steps import memory_of, spread, time_of
 from .table import Table, ratio
 from .workloads import WORK
@@ -39,19 +38,16 @@ def table(before: Path, works: Iterable[str], rounds: int, seconds: float) -> Ta
     return result
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.before", description="Steps of two checkouts.")
-    parser.add_argument("before", type=Path, help="the other checkout")
-    parser.add_argument("--work", choices=WORK, action="append", help="may be repeated (default: all)")
-    parser.add_argument("--rounds", type=int, default=3, help="processes of each checkout (default: 3)")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of steps in each process (default: 4)")
-    args = parser.parse_args(arguments)
-    if not (args.before / "benchmarks" / "child.py").is_file():
-        parser.error(f"{args.before} is no checkout of minigrad: it has no benchmarks/child.py")
+    p = parser("benchmarks.before", __doc__, WORK, rounds=3, seconds=4.0)
+    p.add_argument("before", type=Path, help="the other checkout")
+    options = p.parse_args()
+    if not (options.before / "benchmarks" / "child.py").is_file():
+        p.error(f"{options.before} is no checkout of minigrad: it has no benchmarks/child.py")
     print(describe("torch") + "\n")
-    print(table(args.before.resolve(), args.work or list(WORK), args.rounds, args.seconds).text())
+    show(table(options.before.resolve(), options.work or list(WORK), options.rounds, options.seconds))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -9,7 +9,6 @@ another, and each operation is shared by all threads; with several each rank has
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -26,8 +25,9 @@ from minigrad_models.training import Settings, Trainer, read_log
 from minigrad_models.translation.transformer import Config, Transformer
 
 from .machine import describe
-from .process import Answer, Failed, ask, progress
-from .table import Table
+from .process import Answer, Failed, alternate, ask, middle
+from .program import parser, show
+from .table import Table, ratio
 
 LENGTH, VOCABULARY = 16, 6000
 TOKENS = (1024, 2048, 4096)  # of each batch
@@ -74,46 +74,33 @@ def train(folder: str, accumulate: str, tokens: str, updates: str) -> None:
     mg.distributed.destroy_process_group()
 
 
-def main(arguments: list[str]) -> int:
-    """Measure in turns, and print a table."""
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.data_parallel",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    p.add_argument("--updates", type=int, default=60, help="of each measurement (default: 60)")
-    p.add_argument("--rounds", type=int, default=3, help="default: 3")
-    p.add_argument("--ranks", type=int, default=os.cpu_count() or 1, help="default: the cores")
-    given = p.parse_args(arguments)
-    if min(given.updates, given.rounds) < 1 or given.ranks < 2:
-        p.error("at least 1 update, 1 round and 2 ranks are needed")
-    print(describe(), flush=True)
-    print(table(given.updates, given.rounds, given.ranks).text())
-    return 0
-
-
 def table(updates: int, rounds: int, ranks: int) -> Table:
     """A row for each size of a batch; medians of the rounds."""
     columns = ("tokens of a batch", "1 rank, ms", f"{ranks} ranks, ms", "ratio")
     result = Table(f"An update of {ranks} batches", columns, (",d", ".0f", ".0f", ".2f"))
     for tokens in TOKENS:
-        found: dict[int, list[float]] = {1: [], ranks: []}
-        for n in range(rounds):
-            for count, times in found.items():
-                progress(f"{tokens:,} tokens, {count} ranks, round {n + 1} of {rounds}")
-                answer = ask(
-                    "benchmarks.data_parallel:measure",
-                    "minigrad",
-                    ranks=count,
-                    accumulate=ranks,
-                    tokens=tokens,
-                    updates=updates,
-                )
-                times.append(answer["ms"])
-        one, several = (statistics.median(times) for times in found.values())
-        result.add(tokens, one, several, several / one)
+        options: dict[str, Any] = {"accumulate": ranks, "tokens": tokens, "updates": updates}
+        answers = alternate(
+            ("1", str(ranks)),
+            rounds,
+            lambda count: ask("benchmarks.data_parallel:measure", "minigrad", ranks=int(count), **options),  # noqa: B023
+            f"ranks on batches of {tokens:,} tokens",
+        )
+        times = [middle(each, "ms") for each in answers.values()]
+        result.add(tokens, *times, ratio(*reversed(times)))
     return result
 
 
+def main() -> None:
+    """Measure in turns, and print a table."""
+    cores = os.cpu_count() or 1
+    p = parser("benchmarks.data_parallel", __doc__, updates=60, rounds=3, ranks=cores)
+    options = p.parse_args()
+    if options.ranks < 2:
+        p.error("at least 2 ranks are needed")
+    print(describe(), flush=True)
+    show(table(options.updates, options.rounds, options.ranks))
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+import minigrad
+from minigrad_models.text.tokenizer import BOS, EOS, PAD
+from minigrad_models.translation.transformer import Config, Transformer, positional_encoding
+
 from .kernels import agree as same_numbers
 from .kernels import fingerprint
-from .process import Answer, Differ, alternate, ask, library_module, progress
+from .process import Answer, Differ, compared, library_module, speed
 from .steps import repeat
 from .table import Table, ratio
 from .workloads import SIZES, Work
@@ -25,7 +28,6 @@ Array = np.ndarray[Any, Any]
 BEAM, BATCHES = 4, (1, 32)
 WAYS = ("greedy", "beam")
 LIBRARIES = ("minigrad", "without cache", "torch")
-PAD, BOS, EOS = 0, 1, 2  # as in models/minigrad_models/translation/transformer.py
 GOAL = 1.5
 PROJECTIONS = ("query", "key", "value")
 ATTENTIONS = {
@@ -42,21 +44,15 @@ def weights(work: Work) -> dict[str, Array]:
 
     All logits of the end symbol are 0, far below the largest of the others: no sentence ends before its time.
     """
-    d, hidden = work.width, work.hidden
-    shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (work.vocabulary, d)}
-    for side, attentions in ATTENTIONS.items():
-        for i in range(work.layers):
-            parts = {f"{name}.{part}": (d, d) for name in attentions for part in (*PROJECTIONS, "output")}
-            parts |= {"feed_forward.inner": (hidden, d), "feed_forward.outer": (d, hidden)}
-            for name, shape in parts.items():
-                shapes |= {f"{side}.{i}.{name}.weight": shape, f"{side}.{i}.{name}.bias": shape[:1]}
-            for name in (*attentions, "feed_forward"):
-                norm = f"{side}.{i}.{name.removesuffix('_attention')}_residual.norm"
-                shapes |= {norm + ".weight": (d,), norm + ".bias": (d,)}
     draw = np.random.default_rng(0)
-    found = {name: _values(draw, name, shape) for name, shape in shapes.items()}
-    found["embedding.weight"][[PAD, EOS]] = 0.0
-    return found
+    values = {name: _values(draw, name, w.shape) for name, w in Transformer(configuration(work)).state_dict().items()}
+    values["embedding.weight"][[PAD, EOS]] = 0.0
+    return values
+
+
+def configuration(work: Work, positions: int = 1) -> Config:
+    """That of minigrad's model."""
+    return Config(work.vocabulary, work.width, work.heads, work.layers, work.hidden, positions=positions)
 
 
 def _values(draw: np.random.Generator, name: str, shape: tuple[int, ...]) -> Array:
@@ -75,24 +71,20 @@ def source(work: Work, batch: int, length: int) -> Array:
 
 def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callable[[], Array]]:
     """Functions that decode, and one that is told what to decode."""
-    import minigrad
-    from minigrad_models.translation.transformer import Config, Transformer
-
-    sizes = (work.vocabulary, work.width, work.heads, work.layers, work.hidden)
-    model = Transformer(Config(*sizes, positions=work.length + tokens))
+    model = Transformer(configuration(work, work.length + tokens))
     model.load_state_dict({name: minigrad.from_numpy(value) for name, value in weights(work).items()})
     model.eval()
-    given, fixed = (minigrad.from_numpy(source(work, batch, n)) for n in (work.length, tokens))
+    sentences, fixed = (minigrad.from_numpy(source(work, batch, n)) for n in (work.length, tokens))
 
     @minigrad.no_grad()
     def forced() -> Array:
-        decoder = model.begin(given, cached)
+        decoder = model.begin(sentences, cached)
         steps = [decoder.next_logits(fixed[:, : i + 1]) for i in range(tokens)]
         return minigrad.stack(steps).numpy()
 
     return {
-        "greedy": lambda: model.greedy(given, max_length=tokens, cached=cached).numpy(),
-        "beam": lambda: model.beam_search(given, BEAM, max_length=tokens, cached=cached).numpy(),
+        "greedy": lambda: model.greedy(sentences, max_length=tokens, cached=cached).numpy(),
+        "beam": lambda: model.beam_search(sentences, BEAM, max_length=tokens, cached=cached).numpy(),
         "forced": forced,
     }
 
@@ -115,7 +107,7 @@ class Theirs:
         self.model.load_state_dict(renamed(torch, work, values))
         self.model.eval()
         self.embedding = values["embedding.weight"]
-        self.positions = torch.from_numpy(positional_encoding(positions, work.width))
+        self.positions = torch.from_numpy(positional_encoding(positions, work.width).numpy())
 
     def embed(self, tokens: Any) -> Any:
         """(B, T) -> (B, T, D)"""
@@ -128,20 +120,20 @@ class Theirs:
         states = self.model.decoder(self.embed(tokens), memory, tgt_mask=mask, tgt_is_causal=True)
         return self.torch.nn.functional.linear(states[:, -1], self.embedding)
 
-    def greedy(self, given: Any, limit: int) -> Any:
+    def greedy(self, sentences: Any, limit: int) -> Any:
         """(B, S) -> (B, limit)"""
         torch = self.torch
-        memory = self.model.encoder(self.embed(given))
-        tokens = torch.full((given.size(0), 1), BOS)
+        memory = self.model.encoder(self.embed(sentences))
+        tokens = torch.full((sentences.size(0), 1), BOS)
         for _ in range(limit):
             chosen = self.next_logits(tokens, memory).argmax(-1, keepdim=True)
             tokens = torch.cat((tokens, chosen), 1)
         return tokens[:, 1:]
 
-    def beam(self, given: Any, limit: int) -> Any:
+    def beam(self, sentences: Any, limit: int) -> Any:
         """(B, S) -> (B, limit); no sentence ends, and so all that is left of beam search is this."""
-        torch, batch = self.torch, given.size(0)
-        memory = self.model.encoder(self.embed(given)).repeat_interleave(BEAM, 0)
+        torch, batch = self.torch, sentences.size(0)
+        memory = self.model.encoder(self.embed(sentences)).repeat_interleave(BEAM, 0)
         tokens = torch.full((batch * BEAM, 1), BOS)
         scores = torch.full((batch, BEAM), -math.inf)
         scores[:, 0] = 0.0
@@ -154,47 +146,41 @@ class Theirs:
             tokens = torch.cat((tokens[rows], (where % self.work.vocabulary).view(-1, 1)), 1)
         return tokens[::BEAM, 1:]
 
-    def forced(self, given: Any, limit: int) -> Any:
+    def forced(self, sentences: Any, limit: int) -> Any:
         """Logits (limit, B, V) after fixed tokens."""
-        memory = self.model.encoder(self.embed(given))
-        fixed = self.torch.from_numpy(source(self.work, given.size(0), limit))
+        memory = self.model.encoder(self.embed(sentences))
+        fixed = self.torch.from_numpy(source(self.work, sentences.size(0), limit))
         return self.torch.stack([self.next_logits(fixed[:, : i + 1], memory) for i in range(limit)])
 
 
 def theirs(torch: Any, work: Work, batch: int, tokens: int) -> dict[str, Callable[[], Array]]:
     """Functions that decode, and one that is told what to decode."""
     model = Theirs(torch, work, work.length + tokens)
-    given = torch.from_numpy(source(work, batch, work.length))
+    sentences = torch.from_numpy(source(work, batch, work.length))
 
     def without_gradients(decode: Callable[[Any, int], Any]) -> Callable[[], Array]:
-        return torch.inference_mode()(lambda: decode(given, tokens).numpy())
+        return torch.inference_mode()(lambda: decode(sentences, tokens).numpy())
 
     return {name: without_gradients(getattr(model, name)) for name in (*WAYS, "forced")}
 
 
 def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
     """The weights by ``nn.Transformer``'s names; it keeps queries, keys and values in one matrix."""
-    found = {}
+    theirs_of = {}
     for side, names in ATTENTIONS.items():
         for i in range(work.layers):
             old, new = f"{side}.{i}.", f"{side}.layers.{i}."
             for kind in ("weight", "bias"):
                 for number, (name, theirs) in enumerate(names.items(), 1):
                     parts = [values[f"{old}{name}.{part}.{kind}"] for part in PROJECTIONS]
-                    found[f"{new}{theirs}.in_proj_{kind}"] = torch.cat(parts)
-                    found[f"{new}{theirs}.out_proj.{kind}"] = values[f"{old}{name}.output.{kind}"]
+                    theirs_of[f"{new}{theirs}.in_proj_{kind}"] = torch.cat(parts)
+                    theirs_of[f"{new}{theirs}.out_proj.{kind}"] = values[f"{old}{name}.output.{kind}"]
                     norm = f"{old}{name.removesuffix('_attention')}_residual.norm.{kind}"
-                    found[f"{new}norm{number}.{kind}"] = values[norm]
-                found[f"{new}linear1.{kind}"] = values[f"{old}feed_forward.inner.{kind}"]
-                found[f"{new}linear2.{kind}"] = values[f"{old}feed_forward.outer.{kind}"]
-                found[f"{new}norm{len(names) + 1}.{kind}"] = values[f"{old}feed_forward_residual.norm.{kind}"]
-    return found
-
-
-def positional_encoding(positions: int, width: int) -> Array:
-    """Sine at even places, cosine at odd ones (positions, D)."""
-    angle = np.arange(positions)[:, None] * np.exp(np.arange(0, width, 2) * (-math.log(10000.0) / width))
-    return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(positions, width).astype(np.float32)
+                    theirs_of[f"{new}norm{number}.{kind}"] = values[norm]
+                theirs_of[f"{new}linear1.{kind}"] = values[f"{old}feed_forward.inner.{kind}"]
+                theirs_of[f"{new}linear2.{kind}"] = values[f"{old}feed_forward.outer.{kind}"]
+                theirs_of[f"{new}norm{len(names) + 1}.{kind}"] = values[f"{old}feed_forward_residual.norm.{kind}"]
+    return theirs_of
 
 
 # The comparison ------------------------------------------------------------------------------------------
@@ -219,16 +205,11 @@ def measure(library: str, work: str, batch: int, tokens: int, seconds: float) ->
     return {way: median(repeat(decode[way], seconds)) for way in WAYS}
 
 
-def agree(found: dict[str, Answer]) -> None:
-    """See to it that all have decoded the same tokens, and that all logits are equal in float32.
-
-    Raises:
-        Differ: they are not.
-    """
-    first = found["minigrad"]
-    for library, answer in found.items():
-        if "missing" in answer:
-            continue
+def agree(answers: dict[str, Answer]) -> None:
+    """See to it that all have decoded the same tokens, and that all logits are equal in float32. Raises Differ: they
+    are not."""
+    first = answers["minigrad"]
+    for library, answer in answers.items():
         for way in WAYS:
             if answer[way] != first[way]:
                 raise Differ(f"decoding, {way}: other tokens on {library} than with minigrad's cache")
@@ -238,29 +219,13 @@ def agree(found: dict[str, Answer]) -> None:
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
     """The table, a row for each way and size of the batch."""
     columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
-    result = Table(
-        f"Decoding {tokens} tokens a sentence, {SIZES[work].title}",
-        columns,
-        ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"),
-    )
+    title = f"Decoding {tokens} tokens a sentence, {SIZES[work].title}"
+    result = Table(title, columns, ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))
     for batch in BATCHES:
-        given: dict[str, Any] = {"work": work, "batch": batch, "tokens": tokens}
-        progress(f"decoding, {batch} sentences: tokens")
-        agree({name: ask("benchmarks.decoding:check", name, **given) for name in LIBRARIES})
-        found = alternate(
-            LIBRARIES,
-            rounds,
-            partial(ask, "benchmarks.decoding:measure", seconds=seconds, **given),
-            f"decoding, {batch} sentences",
-        )
+        answers = compared("decoding", LIBRARIES, rounds, seconds, agree, work=work, batch=batch, tokens=tokens)
         for way in WAYS:
-            speeds = [_speed(found[name], way, batch * tokens) for name in LIBRARIES]
-            name = f"beam of {BEAM}" if way == "beam" else way
-            goal = GOAL if way == "greedy" else None
+            speeds = [speed(answers[name], way, batch * tokens) for name in LIBRARIES]
+            name, goal = (f"beam of {BEAM}", None) if way == "beam" else (way, GOAL)
             result.add(name, float(batch), *speeds, ratio(speeds[0], speeds[2]), goal)
     result.notes.append("PyTorch is fed with all tokens so far at each step; all decode the same tokens")
     return result
-
-
-def _speed(answers: list[Answer], way: str, tokens: int) -> float | None:
-    return None if "missing" in answers[0] else 1000 * tokens / median(a[way] for a in answers)

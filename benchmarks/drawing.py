@@ -15,22 +15,20 @@ tests/viz/test_nothing_stays.py asserts the reason: no part of the engine is ano
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from statistics import median
-from subprocess import PIPE
 from typing import Any
 
 import numpy as np
 
 from .machine import describe
-from .process import ROOT, Failed, progress
-from .table import Table
+from .process import Failed, progress
+from .program import parser, show
+from .table import Cell, Table
 
 Array = np.ndarray[Any, Any]
 NOTHING, IMPORT, DRAW = "did nothing", "imported viz", "drew a graph, a playback and an attention"
@@ -74,11 +72,7 @@ class Training:
         self.steps += 1
 
     def halfway(self, action: str) -> None:
-        """Do nothing, import viz, or draw.
-
-        Raises:
-            RuntimeError: viz has been imported before.
-        """
+        """Do nothing, import viz, or draw. Raises RuntimeError: viz has been imported before."""
         if "minigrad.viz" in sys.modules:
             raise RuntimeError("minigrad.viz has been imported already: this is no measurement")
         if action != NOTHING:
@@ -98,21 +92,17 @@ def draw(model: Any, source: Any, target: Any) -> None:
     viz.attention(model, source, target[:, :-1]).html()
 
 
-def serve(given: str) -> None:
-    """Do what each line asks, "step" or an action, and answer with the milliseconds by the clock and of the
-    processors.
-
-    Args:
-        given: of a Training, as JSON.
-    """
-    training = Training(**json.loads(given))
-    for line in sys.stdin:
-        what, clock, work = line.strip(), time.perf_counter(), time.process_time()
+def serve(pipe: Any, sizes: dict[str, int]) -> None:
+    """Do what each message asks, "step" or an action, and answer with the milliseconds by the clock and of the
+    processors; "" is the end."""
+    training = Training(**sizes)
+    while what := pipe.recv():
+        clock, work = time.perf_counter(), time.process_time()
         if what == "step":
             training.step()
         else:
             training.halfway(what)
-        print(1000 * (time.perf_counter() - clock), 1000 * (time.process_time() - work), flush=True)
+        pipe.send((1000 * (time.perf_counter() - clock), 1000 * (time.process_time() - work)))
 
 
 # In this one ----------------------------------------------------------------------------------------------
@@ -122,34 +112,33 @@ class Worker:
     """A process that trains when it is asked to.
 
     Args:
-        given: of its Training.
+        sizes: of its Training.
     """
 
-    def __init__(self, **given: Any) -> None:
-        program = "import sys; from benchmarks.drawing import serve; serve(sys.argv[1])"
-        command = [sys.executable, "-c", program, json.dumps(given)]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
+    def __init__(self, **sizes: int) -> None:
+        context = get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, sizes))
+        self.process.start()
+        other.close()
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.process.communicate()  # it ends where there is nothing more to read
+        with suppress(OSError):  # it may have ended
+            self.pipe.send("")
+        self.process.join()
 
     def ask(self, what: str) -> tuple[float, float]:
-        """The milliseconds that it took, by the clock and of the processors.
-
-        Raises:
-            Failed: the process has ended in an error, which it has written.
-        """
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+        """The milliseconds that it took, by the clock and of the processors. Raises Failed: the process has ended in an
+        error, which it has written."""
         try:
-            print(what, file=self.process.stdin, flush=True)
-            clock, work = self.process.stdout.readline().split()
-            return float(clock), float(work)
-        except (OSError, ValueError) as error:
+            self.pipe.send(what)
+            clock, work = self.pipe.recv()
+        except (OSError, EOFError) as error:
             raise Failed(f"a training process ended when it was asked for {what!r}") from error
+        return clock, work
 
 
 @dataclass(frozen=True)
@@ -182,45 +171,37 @@ def turns(workers: list[Worker], seconds: float) -> Array:
 
     Each turn begins with another process, as the first may find the machine in another state.
     """
-    found: list[Array] = []
-    while len(found) < WARM_UP + LEAST or sum(turn[0, 0] for turn in found) < 1000 * seconds:
+    steps: list[Array] = []
+    while len(steps) < WARM_UP + LEAST or sum(turn[0, 0] for turn in steps) < 1000 * seconds:
         turn = np.empty((len(workers), 2))
         for i in range(len(workers)):
-            place = (len(found) + i) % len(workers)
+            place = (len(steps) + i) % len(workers)
             turn[place] = workers[place].ask("step")
-        found.append(turn)
-    return np.stack(found[WARM_UP:])
+        steps.append(turn)
+    return np.stack(steps[WARM_UP:])
 
 
-def measure(rounds: int, seconds: float, **given: Any) -> list[Round]:
-    """Rounds of new processes; ``given`` is of their Training."""
-    found = []
+def measure(rounds: int, seconds: float, **sizes: int) -> list[Round]:
+    """Rounds of new processes; ``sizes`` are of their Training."""
+    results = []
     for number in range(rounds):
         progress(f"drawing: round {number + 1} of {rounds}")
         with ExitStack() as stack:
-            found.append(one_round([stack.enter_context(Worker(**given)) for _ in ACTIONS], seconds))
-    return found
+            results.append(one_round([stack.enter_context(Worker(**sizes)) for _ in ACTIONS], seconds))
+    return results
 
 
-def table(found: list[Round]) -> Table:
+def table(rounds: list[Round]) -> Table:
     """The table, a row for each process but the first."""
-    columns = (
-        "a process that halfway",
-        "before ms",
-        "afterwards ms",
-        "ratio",
-        "of rounds",
-        "of processors",
-        "of their rounds",
-        "goal",
-    )
+    columns = ["a process that halfway", "before ms", "afterwards ms", "ratio", "of rounds", "of processors"]
+    columns += ["of their rounds", "goal"]
     digits = ("", ".1f", ".1f", ".3f", ">", ".3f", ">", ".1f")
     result = Table("A training step, once pictures were drawn", columns, digits)
     for place, action in list(enumerate(ACTIONS))[1:]:
-        cells: list[float | str | None] = [action]
-        cells += [median(each.before[place] for each in found), median(each.after[place] for each in found)]
+        cells: list[Cell] = [action]
+        cells += [median(each.before[place] for each in rounds), median(each.after[place] for each in rounds)]
         for kind in range(2):
-            ratios = [float(each.ratios[place, kind]) for each in found]
+            ratios = [float(each.ratios[place, kind]) for each in rounds]
             cells += [median(ratios), f"{min(ratios):.3f}–{max(ratios):.3f}"]
         result.add(*cells, None if action == NOTHING else 1.0)
     result.notes.append("ratio: afterwards to before, both relative to another process that did nothing")
@@ -230,14 +211,9 @@ def table(found: list[Round]) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=5, help="each with new processes (default: 5)")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of steps in each process (default: 4)")
-    given = parser.parse_args()
-    if given.rounds < 1 or not given.seconds > 0:
-        parser.error("at least 1 round, and more than 0 seconds, are needed")
+    options = parser("benchmarks.drawing", __doc__, rounds=5, seconds=4.0).parse_args()
     print(describe(), flush=True)
-    print(table(measure(given.rounds, given.seconds)).text())
+    show(table(measure(options.rounds, options.seconds)))
 
 
 if __name__ == "__main__":

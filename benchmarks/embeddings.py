@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 
@@ -17,6 +16,7 @@ from examples.embeddings.train_embeddings import Settings, train
 from examples.embeddings.vectors import Vectors
 
 from .machine import describe
+from .program import parser
 
 
 def sentences(corpus: Corpus) -> list[list[str]]:
@@ -42,9 +42,7 @@ def gensims(corpus: Corpus, settings: Settings, rate: float) -> tuple[Vectors, f
 
 def main(argv: list[str] | None = None) -> int:
     """Measure, and print a table. Returns the exit status."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.embeddings", description=__doc__)
-    p.add_argument("--epochs", type=int, default=Settings.epochs, help=f"of both (default: {Settings.epochs})")
-    p.add_argument("--rate", type=float, default=0.025, help="gensim's first (default: 0.025, its own)")
+    p = parser("benchmarks.embeddings", __doc__, epochs=Settings.epochs, rate=0.025)
     p.add_argument("--language", choices=("english", "italian"), default="english", help="of the corpus")
     options = p.parse_args(argv)
     language: Language = options.language

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .process import Answer, Differ, alternate, ask, library_module, progress
+from .process import Answer, Differ, compared, library_module, speed
 from .steps import repeat
 from .table import Table, ratio
 
@@ -38,28 +37,26 @@ class Size(NamedTuple):
     prompt: int = 16
     tokens: int = 64
 
+    @property
+    def positions(self) -> int:
+        """The context: all that is written."""
+        return self.prompt + self.tokens
+
 
 TINY = Size(40, 8, 2, 2, 3, 6)  # to test the program
 
 
-def weights(size: Size) -> dict[str, Array]:
-    """Fixed numbers by the names of transformers' GPT-2."""
-    draw = np.random.default_rng(0)
-    d, inner = size.width, 4 * size.width
-    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (size.vocabulary, d), "wpe.weight": (positions(size), d)}
-    for i in range(size.layers):
-        linear = {"attn.c_attn": (d, 3 * d), "attn.c_proj": (d, d), "mlp.c_fc": (d, inner), "mlp.c_proj": (inner, d)}
-        for name, shape in linear.items():
-            shapes |= {f"h.{i}.{name}.weight": shape, f"h.{i}.{name}.bias": shape[1:]}
-    values = {f"transformer.{name}": 0.1 * draw.standard_normal(shape) for name, shape in shapes.items()}
-    for name in (*(f"h.{i}.ln_{k}" for i in range(size.layers) for k in (1, 2)), "ln_f"):
-        values |= {f"transformer.{name}.weight": np.ones(d), f"transformer.{name}.bias": np.zeros(d)}
-    return {name: value.astype(np.float32) for name, value in values.items()}
+def model_of(size: Size) -> Any:
+    """minigrad's model, with random weights that are large enough for different texts."""
+    import minigrad as mg
+    from minigrad_models.gpt.gpt2 import GPT2, Config
 
-
-def positions(size: Size) -> int:
-    """The context: all that is written."""
-    return size.prompt + size.tokens
+    mg.manual_seed(0)
+    model = GPT2(Config(size.vocabulary, size.positions, size.width, size.heads, size.layers)).eval()
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            mg.nn.init.normal_(weight, std=0.1)
+    return model
 
 
 def prompts(size: Size, batch: int) -> Array:
@@ -69,12 +66,7 @@ def prompts(size: Size, batch: int) -> Array:
 
 def ours(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
     """For each way a function that writes, with minigrad's cache."""
-    import minigrad
-    from minigrad_models.gpt.gpt2 import GPT2, Config
-
-    model = GPT2(Config(size.vocabulary, positions(size), size.width, size.heads, size.layers)).eval()
-    model.fill({name: minigrad.from_numpy(value) for name, value in weights(size).items()}, Path("weights"))
-    rows = prompts(size, batch).tolist()
+    model, rows = model_of(size), prompts(size, batch).tolist()
     return {way: partial(model.generate, rows, size.tokens, **options) for way, options in WAYS.items()}
 
 
@@ -83,9 +75,9 @@ def theirs(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
     torch, transformers = library_module("torch"), library_module("transformers")
     sizes = {"n_embd": size.width, "n_head": size.heads, "n_layer": size.layers}
     ends = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": 0}
-    config = transformers.GPT2Config(vocab_size=size.vocabulary, n_positions=positions(size), **sizes, **ends)
-    model = transformers.GPT2LMHeadModel(config).eval()
-    values = {name: torch.from_numpy(value) for name, value in weights(size).items()}
+    config = transformers.GPT2Config(vocab_size=size.vocabulary, n_positions=size.positions, **sizes, **ends)
+    model, own = transformers.GPT2LMHeadModel(config).eval(), model_of(size)
+    values = {name: torch.from_numpy(w.numpy()) for name, w in own.to_theirs(own.state_dict()).items()}
     model.load_state_dict({**values, "lm_head.weight": values["transformer.wte.weight"]})
     rows = torch.from_numpy(prompts(size, batch))
 
@@ -115,44 +107,28 @@ def measure(library: str, size: list[int], batch: int, seconds: float) -> Answer
     return {way: median(repeat(write, seconds)) for way, write in writers(library, size, batch).items()}
 
 
-def agree(answers: dict[str, Answer], size: Size, batch: int) -> None:
-    """See to it that the greedy texts are equal, and that all have the length that is timed.
-
-    Raises:
-        Differ: they are not.
-    """
-    present = {library: answer for library, answer in answers.items() if "missing" not in answer}
-    for library, answer in present.items():
+def agree(size: Size, batch: int, answers: dict[str, Answer]) -> None:
+    """See to it that the greedy texts are equal, and that all have the length that is timed. Raises Differ: they are
+    not."""
+    for library, answer in answers.items():
         for way in WAYS:
             if [len(text) for text in answer[way]] != [size.tokens] * batch:
                 raise Differ(f"generation, {way}: {library} wrote texts of another length than {size.tokens}")
-        if answer["greedy"] != present["minigrad"]["greedy"]:
+        if answer["greedy"] != answers["minigrad"]["greedy"]:
             raise Differ(f"generation: the greedy texts of {library} are other ones than minigrad's")
 
 
 def table(rounds: int, seconds: float, sizes: tuple[Size, ...] = tuple(map(Size, VOCABULARIES))) -> Table:
     """The table, a row for each vocabulary, number of texts and way."""
     columns = ("writing", "V", "texts", "tokens/s", "transformers", "times transformers'", "goal")
-    result = Table(
-        f"Writing {sizes[0].tokens} tokens after {sizes[0].prompt}, GPT-2 of {sizes[0].layers} × {sizes[0].width}",
-        columns,
-        ("", ",.0f", ".0f", ",.0f", ",.0f", ".2f", ".1f"),
-    )
+    title = f"Writing {sizes[0].tokens} tokens after {sizes[0].prompt}, GPT-2 of {sizes[0].layers} × {sizes[0].width}"
+    result = Table(title, columns, ("", ",.0f", ".0f", ",.0f", ",.0f", ".2f", ".1f"))
     for size in sizes:
         for batch in BATCHES:
-            work: dict[str, Any] = {"size": list(size), "batch": batch}
-            what = f"generation, {size.vocabulary:,} tokens, {batch} texts"
-            progress(f"{what}: the texts")
-            agree({name: ask("benchmarks.generation:check", name, **work) for name in LIBRARIES}, size, batch)
-            timed = partial(ask, "benchmarks.generation:measure", seconds=seconds, **work)
-            answers = alternate(LIBRARIES, rounds, timed, what)
+            same = partial(agree, size, batch)
+            answers = compared("generation", LIBRARIES, rounds, seconds, same, size=list(size), batch=batch)
             for way in WAYS:
                 speeds = [speed(answers[name], way, batch * size.tokens) for name in LIBRARIES]
                 result.add(way, float(size.vocabulary), float(batch), *speeds, ratio(*speeds), GOAL)
     result.notes.append("the greedy texts are equal; both with a cache, on the CPU")
     return result
-
-
-def speed(answers: list[Answer], way: str, tokens: int) -> float | None:
-    """Tokens a second, by the median of the processes; None where the library is missing."""
-    return None if "missing" in answers[0] else 1000 * tokens / median(answer[way] for answer in answers)

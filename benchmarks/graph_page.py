@@ -12,7 +12,6 @@ in Chromium, offline, where the node that is farthest away is then reached by cl
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -22,9 +21,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .browser import WINDOW, offline_page
+from .browser import WINDOW, evaluate, offline_page
 from .machine import describe
 from .process import Answer, Failed, ask, peak_mebibytes, progress
+from .program import parser, show
 from .table import Table
 from .workloads import WORK, build, loss_function
 
@@ -115,49 +115,22 @@ def measure(library: str, graph: str, file: str, run: str | None = None) -> Answ
     }
 
 
-COUNT_CLICKS = """() => {
-  const { graph, opened } = graphView;
-  const counts = graph.nodes.map(({ id }) => {
-    let count = 1;
-    graphView.opened = new Set(opened);
-    for (let box = graphView.boxOf(id); box[0] === "g"; box = graphView.boxOf(id)) {
-      const group = Number(box.slice(1));
-      for (const each of [group, ...graph.groups[group].opens]) graphView.opened.add(each);
-      count++;
-    }
-    return count;
-  });
-  graphView.opened = opened;
-  return counts;
-}"""
-IS_IN_WINDOW = """(key) => {
-  const box = document.getElementById(`box-${key}`).getBoundingClientRect();
-  const window = graphView.svg.getBoundingClientRect();
-  return box.left >= window.left && box.right <= window.right && box.top >= window.top
-    && box.bottom <= window.bottom;
-}"""
-
-
 def browse(library: str, file: str) -> Answer:
-    """Open a page in Chromium, offline, and click through to the node that is farthest away.
-
-    Raises:
-        Missing: there is no Playwright, or no Chromium. RuntimeError: a script failed, or something else was
-            reached.
-    """
+    """Open a page in Chromium, offline, and click through to the node that is farthest away. Raises Missing: there is
+    no Playwright, or no Chromium. RuntimeError: a script failed, or something else was reached."""
     with offline_page() as (page, wrong):
         start = time.perf_counter()
         page.goto(Path(file).resolve().as_uri())
         page.wait_for_selector("[data-state=done]")
         drawn = time.perf_counter() - start
         letters = 13 * page.evaluate("graphView.camera.at.scale")  # assets/graph.css
-        counts = page.evaluate(COUNT_CLICKS)
+        counts = evaluate(page, __file__, "countClicks")
         farthest = counts.index(max(counts))
-        made = click_through(page, farthest)
+        clicked = click_through(page, farthest)
         name = page.evaluate("id => graphView.graph.nodes[id].name", farthest)
-        if wrong or page.inner_text("#panel h2").split() != name.split() or made != max(counts):
+        if wrong or page.inner_text("#panel h2").split() != name.split() or clicked != max(counts):
             raise RuntimeError(f"{name!r} was not reached by {max(counts)} clicks: {'; '.join(wrong)}")
-    return {"drawn": drawn, "letters": letters, "clicks": made}
+    return {"drawn": drawn, "letters": letters, "clicks": clicked}
 
 
 def click_through(page: Any, node: int) -> int:
@@ -165,7 +138,7 @@ def click_through(page: Any, node: int) -> int:
     for clicks in range(1, 100):
         box = page.evaluate("id => graphView.boxOf(id)", node)
         key = box if box[0] == "g" else f"n{node}"
-        if not page.evaluate(IS_IN_WINDOW, key):
+        if not evaluate(page, __file__, "isInWindow", key):
             page.keyboard.press("0")  # all of it in the window
         page.click(f"#box-{key}")
         if box[0] == "n":
@@ -177,86 +150,70 @@ def click_through(page: Any, node: int) -> int:
 
 
 def measured(run: str | None = None, browser: bool = False, folder: Path | None = None) -> list[Answer]:
-    """The figures of each graph, whose pages go to a folder if one is given.
-
-    Raises:
-        Failed: a measurement ended in an error.
-    """
+    """The figures of each graph, whose pages go to a folder if there is one. Raises Failed: a measurement ended in an
+    error."""
     with tempfile.TemporaryDirectory() as temporary:
         answers = []
         for graph in GRAPHS:
             file = str((folder or Path(temporary)).resolve() / f"{graph}.html")
             progress(f"graph: {graph}")
-            found = ask("benchmarks.graph_page:measure", "minigrad", graph=graph, file=file, run=run)
+            figures = ask("benchmarks.graph_page:measure", "minigrad", graph=graph, file=file, run=run)
             if browser:
-                found |= ask("benchmarks.graph_page:browse", "minigrad", file=file)
-            answers.append(found)
+                figures |= ask("benchmarks.graph_page:browse", "minigrad", file=file)
+            answers.append(figures)
     return answers
 
 
 def missed(answer: Answer) -> list[str]:
     """The bars that a graph does not reach."""
     most = {"drawn": SECONDS, "megabytes": MEGABYTES, "clicks": CLICKS}
-    found = [
+    misses = [
         f"{name} {answer[name]:.1f}, at most {bar:g}"
         for name, bar in most.items()
         if name in answer and answer[name] > bar
     ]
     small = answer.get("letters", LETTERS) < LETTERS
-    return [*found, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
+    return [*misses, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
 
 
 def table(answers: list[Answer]) -> Table:
     """A row for each graph."""
-    columns = {
-        "title": "graph",
-        "nodes": "nodes",
-        "boxes": "boxes at first",
-        "record": "recorded s",
-        "write": "written s",
-        "megabytes": "MB",
-        "drawn": "in Chromium s",
-        "letters": "letters px",
-        "clicks": "clicks",
-        "memory": "most MiB",
-    }
+    names = ["title", "nodes", "boxes", "record", "write", "megabytes", "drawn", "letters", "clicks", "memory"]
+    columns = ["graph", "nodes", "boxes at first", "recorded s", "written s", "MB", "in Chromium s", "letters px"]
+    columns += ["clicks", "most MiB"]
     digits = ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", ".1f", "d", ",.0f")
-    result = Table("The page of a whole graph", tuple(columns.values()), digits)
+    result = Table("The page of a whole graph", columns, digits)
     for answer in answers:
-        result.add(*(answer.get(name) for name in columns))
+        result.add(*(answer.get(name) for name in names))
         result.notes += [f"{answer['title']}: {miss}" for miss in missed(answer)]
         if "missing" in answer:
             result.notes.append(f"no browser: {answer['missing']}")
     bars: Answer = {"title": "bar", "megabytes": MEGABYTES, "drawn": SECONDS, "letters": LETTERS, "clicks": CLICKS}
-    result.add(*(bars.get(name) for name in columns))
+    result.add(*(bars.get(name) for name in names))
     window = " × ".join(map(str, WINDOW))
     result.notes.append(f"letters: their height where all that is open at first fills a window of {window}")
     return result
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Measure and print; 1 if a bar is missed."""
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.graph_page",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = parser("benchmarks.graph_page", __doc__)
     p.add_argument("--run", type=Path, help="of the translator: a run's folder, or a model's file")
     p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
     p.add_argument("--folder", type=Path, help="keep the pages there")
-    given = p.parse_args(arguments)
-    if given.folder is not None and not given.folder.is_dir():
-        p.error(f"--folder: there is no folder {given.folder}")
-    print(describe("playwright") if given.browser else describe(), flush=True)
-    run = str(given.run.resolve()) if given.run else None
+    options = p.parse_args()
+    if options.folder is not None and not options.folder.is_dir():
+        p.error(f"--folder: there is no folder {options.folder}")
+    print(describe("playwright") if options.browser else describe(), flush=True)
+    run = str(options.run.resolve()) if options.run else None
     try:
-        answers = measured(run, given.browser, given.folder)
+        answers = measured(run, options.browser, options.folder)
     except Failed as error:
         print(error, file=sys.stderr)
         return 1
-    print(table(answers).text())
+    show(table(answers))
     return int(any(map(missed, answers)))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

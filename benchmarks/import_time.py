@@ -1,7 +1,5 @@
 """How much longer `import minigrad` takes than `import numpy`, which it needs. The goal: at most 1.4 times.
 
-    python -m benchmarks.import_time [--runs 15]
-
 A Python process imports NumPy, then a library, and tells both times: the ratio of a process compares times of one
 moment, whatever else the machine does. The libraries take turns. A first run of each, which compiles, is thrown away;
 what it compiled is kept until the end. PyTorch is timed too, where it is installed.
@@ -9,7 +7,6 @@ what it compiled is kept until the end. PyTorch is timed too, where it is instal
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 import subprocess
@@ -17,7 +14,6 @@ import sys
 import tempfile
 from statistics import median
 
-from .machine import describe
 from .process import ROOT, progress
 from .table import Table
 
@@ -63,16 +59,3 @@ def table(runs: int) -> Table:
         result.add(module, median(both for _, both in measured[1:]), median(ratios), goal)
     result.notes.append(f"each in a process of its own, after NumPy and with its time; medians of {runs}")
     return result
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=15, help="measurements of each import (default: 15)")
-    runs = parser.parse_args().runs
-    print(describe("safetensors"))
-    print(table(runs).text())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,167 +1,192 @@
-"""Each fused kernel alone, forward and backward, at the sizes that it has in the training steps."""
+"""Each fused kernel alone, at the sizes that it has in the training steps, and layers of other models than theirs.
+
+One source for both libraries. Results and all gradients, in float64 and of the same numbers, must be equal.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .process import Answer, Differ, alternate, ask, library_module, progress
+from .process import Answer, Differ, compared, library_module, middle
 from .steps import BOTH, EXACT, repeat
-from .table import Table, ratio
+from .table import Cell, Table, ratio
 from .workloads import WORK, build, optimizer
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """A function of tensors, and what it is called with.
+class Part:
+    """A function of tensors or a module, and what it is called with.
 
     Attributes:
-        call: is given the library, then the inputs. shapes: of the inputs, which all get gradients.
+        make: is given the library, and returns what is called.
+        shapes: of the inputs, which all get gradients, as a module's weights do.
         classes: if not 0, a last input of integers below it, ``rows`` of them.
-        scale: of the inputs after the first.
+        size: in the table; "": the shape of the first input.
+        goal: the ratio of times that it should have.
+        trains: whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``.
     """
 
     name: str
-    size: str
-    call: Callable[..., Any]
+    make: Callable[[Any], Callable[..., Any]]
     shapes: tuple[Shape, ...]
     classes: int = 0
     rows: int = 4096
-    scale: float = 1.0
+    size: str = ""
+    goal: float = 1.0
+    trains: bool = True
 
 
-def attention(torch: Any, q: Any, k: Any, v: Any, causal: bool = True, dropout: float = 0.0) -> Any:
-    """Attention as the decoder-only model calls it."""
-    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, dropout_p=dropout)
+def functional(name: str, *after: Any, **named: Any) -> Callable[[Any], Callable[..., Any]]:
+    """A function of ``torch.nn.functional``, with what follows the tensors."""
+    return lambda torch: lambda *inputs: getattr(torch.nn.functional, name)(*inputs, *after, **named)
 
 
-def recurrent(torch: Any, x: Any, *weights: Any, name: str) -> Any:
-    """One layer of a recurrent network, its weights given from outside."""
-    layer = recurrent_layer(torch, name, x.shape[-1], weights[1].shape[-1])
-    places = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-    return torch.func.functional_call(layer, dict(zip(places, weights, strict=True)), (x,))[0]
+def normed(name: str, *after: Any) -> Callable[[Any], Callable[..., Any]]:
+    """A norm over the last axis."""
+    return lambda torch: lambda x, *weights: getattr(torch.nn.functional, name)(x, x.shape[-1:], *weights, *after)
 
 
-@cache
-def recurrent_layer(torch: Any, name: str, width: int, state: int) -> Any:
-    """Made once: drawing its first weights is no part of the kernel."""
-    return getattr(torch.nn, name)(width, state, batch_first=True)
+def attention(causal: bool, dropout: float = 0.0) -> Callable[[Any], Callable[..., Any]]:
+    """Attention as the models call it."""
+    return functional("scaled_dot_product_attention", is_causal=causal, dropout_p=dropout)
 
 
-def recurrent_shapes(gates: int, batch: int = 64, length: int = 32, width: int = 128) -> tuple[Shape, ...]:
-    wide = gates * width
-    return (batch, length, width), (wide, width), (wide, width), (wide,), (wide,)
+def recurrent(name: str, *sizes: int, **named: Any) -> Callable[[Any], Callable[..., Any]]:
+    return lambda torch: getattr(torch.nn, name)(*sizes, **named)
 
 
-def functional(name: str, *after: Any, **named: Any) -> Callable[..., Any]:
-    """A function of ``torch.nn.functional`` with what follows the tensors."""
-    return lambda torch, *inputs: getattr(torch.nn.functional, name)(*inputs, *after, **named)
-
-
-def linear_then_cross_entropy(torch: Any, x: Any, weight: Any, target: Any) -> Any:
+def linear_then_cross_entropy(torch: Any) -> Callable[..., Any]:
     """As most programs write it."""
-    logits = torch.nn.functional.linear(x, weight)
-    return torch.nn.functional.cross_entropy(logits, target, label_smoothing=0.1)
+    F = torch.nn.functional
+    return lambda x, weight, target: F.cross_entropy(F.linear(x, weight), target, label_smoothing=0.1)
 
 
-def linear_cross_entropy(torch: Any, x: Any, weight: Any, target: Any) -> Any:
-    """As one function."""
-    return torch.nn.functional.linear_cross_entropy(x, weight, target, label_smoothing=0.1)
-
-
-def embedding(torch: Any, weight: Any, tokens: Any) -> Any:
-    """Rows of a matrix; the gradient adds rows up."""
-    return torch.nn.functional.embedding(tokens, weight)
-
-
-def normed(torch: Any, x: Any, weight: Any, bias: Any) -> Any:
-    return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias)
-
-
-def rms_normed(torch: Any, x: Any, weight: Any) -> Any:
-    return torch.nn.functional.rms_norm(x, x.shape[-1:], weight, 1e-6)
+def encoder(torch: Any, layers: int = 6) -> Any:
+    """As large as all-MiniLM-L6-v2's."""
+    width = SENTENCES[-1]
+    layer = torch.nn.TransformerEncoderLayer(width, 12, 4 * width, activation="gelu", batch_first=True)
+    return torch.nn.TransformerEncoder(layer, layers)
 
 
 ROWS, WIDTH, CLASSES = 4096, 128, 10_000  # of the first workload
+HEAD = (ROWS, WIDTH), (CLASSES, WIDTH)
+RECURRENT = (64, 32, 128)
 KERNELS = [
-    Kernel("softmax", "48×256×256", functional("softmax", -1), ((48, 256, 256),)),
-    Kernel("log_softmax", "4096×10000", functional("log_softmax", -1), ((ROWS, CLASSES),)),
-    Kernel("layer_norm", "4096×128", normed, ((ROWS, WIDTH), (WIDTH,), (WIDTH,))),
-    Kernel("layer_norm", "2048×384", normed, ((2048, 384), (384,), (384,))),
-    Kernel("rms_norm", "2048×384", rms_normed, ((2048, 384), (384,))),
-    Kernel("gelu", "2048×1536", functional("gelu"), ((2048, 1536),)),
-    Kernel("gelu, tanh", "2048×1536", functional("gelu", approximate="tanh"), ((2048, 1536),)),
-    Kernel("dropout", "256×16×256", functional("dropout", 0.3), ((256, 16, 256),)),
-    Kernel("embedding", "4096 of 10000×128", embedding, ((CLASSES, WIDTH),), CLASSES),
-    Kernel("linear", "4096×128 to 256", functional("linear"), ((ROWS, WIDTH), (256, WIDTH), (256,))),
-    Kernel("linear", "512×512 to 2048", functional("linear"), ((512, 512), (2048, 512), (2048,))),
-    Kernel(
-        "cross_entropy", "4096×10000", functional("cross_entropy", label_smoothing=0.1), ((ROWS, CLASSES),), CLASSES
-    ),
-    Kernel(
-        "linear, then cross_entropy",
-        "4096×128 to 10000",
-        linear_then_cross_entropy,
-        ((ROWS, WIDTH), (CLASSES, WIDTH)),
+    Part("softmax", functional("softmax", -1), ((48, 256, 256),)),
+    Part("log_softmax", functional("log_softmax", -1), ((ROWS, CLASSES),)),
+    Part("layer_norm", normed("layer_norm"), ((ROWS, WIDTH), (WIDTH,), (WIDTH,))),
+    Part("layer_norm", normed("layer_norm"), ((2048, 384), (384,), (384,))),
+    Part("rms_norm", normed("rms_norm", 1e-6), ((2048, 384), (384,))),
+    Part("gelu", functional("gelu"), ((2048, 1536),)),
+    Part("gelu, tanh", functional("gelu", approximate="tanh"), ((2048, 1536),)),
+    Part("dropout", functional("dropout", 0.3), ((256, 16, 256),)),
+    Part(
+        "embedding",
+        lambda torch: lambda weight, tokens: torch.nn.functional.embedding(tokens, weight),
+        ((CLASSES, WIDTH),),
         CLASSES,
     ),
-    Kernel(
-        "linear_cross_entropy", "4096×128 to 10000", linear_cross_entropy, ((ROWS, WIDTH), (CLASSES, WIDTH)), CLASSES
+    Part("linear", functional("linear"), ((ROWS, WIDTH), (256, WIDTH), (256,)), size="4096 × 128 to 256"),
+    Part("linear", functional("linear"), ((512, 512), (2048, 512), (2048,)), size="512 × 512 to 2048"),
+    Part("cross_entropy", functional("cross_entropy", label_smoothing=0.1), ((ROWS, CLASSES),), CLASSES),
+    Part("linear, then cross_entropy", linear_then_cross_entropy, HEAD, CLASSES, size="4096 × 128 to 10000"),
+    Part(
+        "linear_cross_entropy",
+        functional("linear_cross_entropy", label_smoothing=0.1),
+        HEAD,
+        CLASSES,
+        size="4096 × 128 to 10000",
     ),
-    Kernel("attention, causal", "8×6×256×64", attention, ((8, 6, 256, 64),) * 3),
-    Kernel("attention", "256×4×16×32", partial(attention, causal=False), ((256, 4, 16, 32),) * 3),
-    Kernel("attention, dropout", "256×4×16×32", partial(attention, causal=False, dropout=0.3), ((256, 4, 16, 32),) * 3),
-    Kernel("lstm", "64×32×128", partial(recurrent, name="LSTM"), recurrent_shapes(4), scale=0.05),
-    Kernel("gru", "64×32×128", partial(recurrent, name="GRU"), recurrent_shapes(3), scale=0.05),
-    Kernel("rnn", "64×32×128", partial(recurrent, name="RNN"), recurrent_shapes(1), scale=0.05),
+    Part("attention, causal", attention(True), ((8, 6, 256, 64),) * 3),
+    Part("attention", attention(False), ((256, 4, 16, 32),) * 3),
+    Part("attention, dropout", attention(False, 0.3), ((256, 4, 16, 32),) * 3),
+    *(Part(name.lower(), recurrent(name, 128, 128, batch_first=True), (RECURRENT,)) for name in ("LSTM", "GRU", "RNN")),
 ]
+IMAGES = (32, 64, 28, 28)
+SENTENCES = (32, 64, 384)
+SEQUENCES = (64, 32, 256)
+LAYERS = [
+    Part("LSTM, 2 layers of 256", recurrent("LSTM", 256, 256, num_layers=2), (SEQUENCES,)),
+    Part("GRU, 2 layers of 256", recurrent("GRU", 256, 256, num_layers=2), (SEQUENCES,)),
+    Part("GroupNorm, 8 groups", lambda torch: torch.nn.GroupNorm(8, IMAGES[1]), (IMAGES,)),
+    *(
+        Part(f"interpolate, {mode}, to double size", functional("interpolate", scale_factor=2, mode=mode), (IMAGES,))
+        for mode in ("bilinear", "nearest")
+    ),
+    Part("conv 3 × 3", lambda torch: torch.nn.Conv2d(IMAGES[1], IMAGES[1], 3, padding=1), (IMAGES,), goal=1.5),
+    Part("encoder 6 × 384, forward alone", encoder, (SENTENCES,), trains=False),
+]
+PARTS = {"kernels": KERNELS, "layers": LAYERS}
 
 
-def inputs(torch: Any, kernel: Kernel, dtype: Any) -> list[Any]:
-    """Numbers from one stream, which all get gradients, and the classes."""
-    draw = np.random.default_rng(0)
-    arrays = [draw.standard_normal(shape).astype(dtype) for shape in kernel.shapes]
-    for array in arrays[1:]:
-        array *= kernel.scale
-    given = [torch.from_numpy(array) for array in arrays]
-    for tensor in given:
-        tensor.requires_grad_()
-    if kernel.classes:
-        given.append(torch.from_numpy(draw.integers(0, kernel.classes, kernel.rows)))
-    return given
+def prepared(torch: Any, part: Part, dtype: str) -> tuple[Callable[[], Any], list[Any]]:
+    """A function that runs the part once and returns its result, and the tensors whose gradients count.
+
+    Weights and inputs are drawn by NumPy: the same for all libraries.
+    """
+    draw, kind = np.random.default_rng(0), getattr(torch, dtype)
+    called = part.make(torch)
+    leaves: list[Any] = []
+    if isinstance(called, torch.nn.Module):
+        called = called.to(kind).train(part.trains)
+        leaves = list(called.parameters())
+        with torch.no_grad():
+            for weight in leaves:
+                weight.copy_(torch.tensor(0.1 * draw.standard_normal(tuple(weight.shape))))
+    inputs = [torch.tensor(draw.standard_normal(shape), dtype=kind, requires_grad=part.trains) for shape in part.shapes]
+    leaves += inputs
+    if part.classes:
+        inputs = [*inputs, torch.from_numpy(draw.integers(0, part.classes, part.rows))]
+
+    def forward() -> Any:
+        out = called(*inputs)
+        return out[0] if isinstance(out, tuple) else out
+
+    return (forward, leaves) if part.trains else (torch.no_grad()(forward), [])
 
 
-def seed_for(torch: Any, out: Any) -> Any:
-    """The gradient that arrives at the result, of its shape."""
-    numbers = np.random.default_rng(1).standard_normal(tuple(out.shape), np.float32)
-    return torch.from_numpy(np.asarray(numbers)).to(out.dtype)
+def with_backward(torch: Any, forward: Callable[[], Any], leaves: list[Any]) -> Callable[[], Any]:
+    """The function with its gradients along one direction; itself, if it has none."""
+    if not leaves:
+        return forward
+    out = forward()
+    slopes = torch.tensor(np.random.default_rng(1).standard_normal(tuple(out.shape)), dtype=out.dtype)
+
+    def both() -> Any:
+        for leaf in leaves:
+            leaf.grad = None
+        out = forward()
+        out.backward(slopes)
+        return out
+
+    return both
 
 
-def check(library: str, chosen: list[int]) -> Answer:
-    """For each kernel some numbers of its result and of each gradient, in float64.
+def check(library: str, parts: str) -> Answer:
+    """For each part some numbers of its result and of each gradient, in float64.
 
     Dropout comes from PyTorch's stream, so that its masks can be compared.
     """
     torch = library_module(library)
     if library == "minigrad":
         torch.set_dropout_stream("pytorch")
-    found = {}
-    for i in chosen:
+    numbers = []
+    for part in PARTS[parts]:
+        forward, leaves = prepared(torch, part, "float64")
         torch.manual_seed(0)
-        given = inputs(torch, KERNELS[i], np.float64)
-        out = KERNELS[i].call(torch, *given)
-        out.backward(seed_for(torch, out))
-        tensors = [out.detach(), *(x.grad for x in given if x.requires_grad)]
-        found[str(i)] = [number for tensor in tensors for number in fingerprint(tensor.numpy())]
-    return {"found": found}
+        result = with_backward(torch, forward, leaves)()
+        arrays = [result.detach().numpy(), *(leaf.grad.numpy() for leaf in leaves)]
+        numbers.append([number for array in arrays for number in fingerprint(array)])
+    return {"numbers": numbers}
 
 
 def fingerprint(values: Any) -> tuple[float, float, float]:
@@ -172,37 +197,34 @@ def fingerprint(values: Any) -> tuple[float, float, float]:
 
 
 def agree(name: str, ours: list[float], theirs: list[float], tolerance: float = EXACT) -> None:
-    """See to it that fingerprints are equal, up to ``tolerance`` of the norm.
-
-    Raises:
-        Differ: they are not.
-    """
-    ok = len(ours) == len(theirs)
-    for i, (a, b) in enumerate(zip(ours, theirs, strict=False)):
-        norm = theirs[i // 3 * 3]
-        ok &= math.isclose(a, b, rel_tol=0, abs_tol=tolerance * max(1.0, norm))
-    if not ok:
+    """See to it that fingerprints are equal, up to ``tolerance`` of the norm. Raises Differ: they are not."""
+    norms = [max(1.0, norm) for norm in theirs[::3] for _ in range(3)]
+    if len(ours) != len(theirs) or not all(
+        math.isclose(a, b, rel_tol=0, abs_tol=tolerance * norm) for a, b, norm in zip(ours, theirs, norms, strict=True)
+    ):
         raise Differ(f"{name}: results or gradients differ: {ours} on minigrad and {theirs} on PyTorch")
 
 
-def measure(library: str, seconds: float, chosen: list[int]) -> Answer:
-    """Median times in ms of each kernel, forward alone (recorded) and with backward, and of Adam's step."""
+def all_agree(parts: str, answers: dict[str, Answer]) -> None:
+    """See to it that the libraries compute the same. Raises Differ: they do not."""
+    ours, *others = (answer["numbers"] for answer in answers.values())
+    for theirs in others:
+        for part, mine, other in zip(PARTS[parts], ours, theirs, strict=True):
+            agree(part.name, mine, other)
+
+
+def measure(library: str, parts: str, seconds: float) -> Answer:
+    """Median times in ms: of kernels forward alone (recorded) and with backward, and of Adam's step; of layers the
+    whole."""
     torch = library_module(library)
-    found = {}
-    for i in chosen:
-        kernel, given = KERNELS[i], inputs(torch, KERNELS[i], np.float32)
-        seed = seed_for(torch, kernel.call(torch, *given))
-
-        def forward(kernel: Kernel = kernel, given: list[Any] = given) -> Any:
-            return kernel.call(torch, *given)
-
-        def both(forward: Callable[[], Any] = forward, given: list[Any] = given, seed: Any = seed) -> None:
-            for tensor in given:
-                tensor.grad = None
-            forward().backward(seed)
-
-        found[str(i)] = [median(repeat(step, seconds)) for step in (forward, both)]
-    return {"found": found, "adam": adam(torch, seconds)}
+    times = []
+    for part in PARTS[parts]:
+        forward, leaves = prepared(torch, part, "float32")
+        calls = [with_backward(torch, forward, leaves)]
+        if parts == "kernels":
+            calls = [forward, *calls]
+        times.append([median(repeat(call, seconds)) for call in calls])
+    return {"times": times, **({"adam": adam(torch, seconds)} if parts == "kernels" else {})}
 
 
 def adam(torch: Any, seconds: float) -> float:
@@ -214,39 +236,23 @@ def adam(torch: Any, seconds: float) -> float:
     return median(repeat(optimizer(torch, work, model).step, seconds))
 
 
-def table(rounds: int, seconds: float) -> Table:
-    """The table, a row for each kernel."""
-    chosen = list(range(len(KERNELS)))
-    progress("kernels: results and gradients in float64")
-    checked = {name: ask("benchmarks.kernels:check", name, chosen=chosen) for name in BOTH}
-    for i in () if "missing" in checked["torch"] else chosen:
-        agree(KERNELS[i].name, *(checked[name]["found"][str(i)] for name in BOTH))
-    measured = partial(ask, "benchmarks.kernels:measure", seconds=seconds, chosen=chosen)
-    found = alternate(BOTH, rounds, measured, "kernels")
-    columns = (
-        "kernel",
-        "size",
-        "forward ms",
-        "PyTorch ms",
-        "ratio",
-        "with backward ms",
-        "PyTorch's ms",
-        "ratio of both",
-    )
-    result = Table("Kernels alone, against PyTorch eager", columns, ("", "", *(".3f", ".3f", ".2f") * 2))
-    for row in rows(found):
-        result.add(*row)
-    return result
-
-
-def rows(found: dict[str, list[Answer]]) -> Iterator[tuple[Any, ...]]:
-    """What is in the table."""
-    for i, kernel in enumerate(KERNELS):
-        forward, both = ([_median(found[name], str(i), part) for name in BOTH] for part in (0, 1))
-        yield kernel.name, kernel.size, *forward, ratio(*forward), *both, ratio(*both)
-    times = [median(a["adam"] for a in each) if "adam" in each[0] else None for each in found.values()]
-    yield "adam step", "2.6 M parameters", *times, ratio(*times), None, None, None
-
-
-def _median(answers: list[Answer], key: str, part: int) -> float | None:
-    return None if "missing" in answers[0] else median(a["found"][key][part] for a in answers)
+def table(parts: str, rounds: int, seconds: float) -> Table:
+    """The table of kernels or of layers, a row for each."""
+    answers = compared("kernels", BOTH, rounds, seconds, partial(all_agree, parts), parts=parts)
+    rows: list[Sequence[Cell]] = []
+    for i, part in enumerate(PARTS[parts]):
+        cells: list[Any] = [part.name, part.size or " × ".join(map(str, part.shapes[0]))]
+        for k in range(2 if parts == "kernels" else 1):
+            times = [middle(answers[name], "times", i, k) for name in BOTH]
+            cells += [*times, ratio(*times)]
+        rows.append(cells)
+    columns = ["kernel", "size", "forward ms", "PyTorch ms", "ratio"]
+    if parts == "kernels":
+        columns += ["with backward ms", "PyTorch's ms", "ratio of both"]
+        times = [middle(answers[name], "adam") for name in BOTH]
+        rows.append(["adam step", "2.6 M parameters", *times, ratio(*times), None, None, None])
+        return Table("Kernels alone, against PyTorch eager", columns, ("", "", *(".3f", ".3f", ".2f") * 2), rows)
+    columns = ["layer", "input", "minigrad ms", "PyTorch ms", "ratio", "goal"]
+    rows = [[*row, part.goal] for row, part in zip(rows, LAYERS, strict=True)]
+    notes = ["in training, forward and backward, but for the encoder"]
+    return Table("Layers, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"), rows, notes)

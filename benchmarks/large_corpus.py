@@ -11,7 +11,6 @@ that a person gives, minigrad train.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import itertools
 import sys
@@ -24,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from .machine import describe
-from .memory import resident_mebibytes
-from .process import Answer, ask, peak_mebibytes, progress
+from .process import Answer, ask, peak_mebibytes, progress, resident_mebibytes
+from .program import parser, show
 from .table import Table
 
 LIMIT = 2048.0  # MiB
@@ -74,9 +73,9 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 
     def stage(name: str, work: Callable[[], Any]) -> Any:
         start = time.perf_counter()
-        found = work()
+        measured = work()
         stages.append((name, time.perf_counter() - start, resident_mebibytes(), peak_mebibytes()))
-        return found
+        return measured
 
     from minigrad_models import text
 
@@ -135,42 +134,33 @@ def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 # The command ---------------------------------------------------------------------------------------------
 
 
-def table(found: Answer) -> Table:
+def table(measured: Answer) -> Table:
     """A row for each stage."""
-    title = f"A corpus of {found['pairs']:,} pairs, {found['tokens']:,} tokens, {found['batches']:,} batches"
+    title = f"A corpus of {measured['pairs']:,} pairs, {measured['tokens']:,} tokens, {measured['batches']:,} batches"
     result = Table(title, ("stage", "s", "MiB held", "most MiB so far"), ("", ".1f", ".0f", ".0f"))
-    for row in found["stages"]:
+    for row in measured["stages"]:
         result.add(*row)
-    most = max(row[3] for row in found["stages"])
-    first, last = found["losses"]
+    most = max(row[3] for row in measured["stages"])
+    first, last = measured["losses"]
     result.notes.append(f"loss {first:.2f} at first, {last:.2f} at last")
     result.notes.append(f"{most:,.0f} MiB of {LIMIT:,.0f}: {'fits' if most <= LIMIT else 'TOO MUCH'}")
     return result
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Make the corpus, measure, and print; 1 if it took more memory than the limit."""
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.large_corpus",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    p.add_argument("--pairs", type=int, default=2_000_000, help="default: 2000000")
-    p.add_argument("--updates", type=int, default=200, help="of training (default: 200)")
-    given = p.parse_args(arguments)
-    if given.pairs < 1 or given.updates < 1:
-        p.error("at least 1 pair and 1 update are needed")
+    options = parser("benchmarks.large_corpus", __doc__, pairs=2_000_000, updates=200).parse_args()
     print(describe(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        write_corpus(Path(folder), given.pairs)
+        write_corpus(Path(folder), options.pairs)
         progress("measuring")
-        found = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=given.updates)
+        measured = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=options.updates)
         progress("the command")
-        whole = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=given.updates)
-        found["stages"].append(whole["row"])
-    print(table(found).text())
-    return int(max(row[3] for row in found["stages"]) > LIMIT)
+        whole = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=options.updates)
+        measured["stages"].append(whole["row"])
+    show(table(measured))
+    return int(max(row[3] for row in measured["stages"]) > LIMIT)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

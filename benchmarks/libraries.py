@@ -17,23 +17,23 @@ from .steps import memory_of, time_of
 from .table import Cell, Table, ratio
 from .workloads import SIZES
 
-COMPILED = {"JAX": "jax_numpy"}  # files in peers/, as these
-ON_NUMPY = {"MyGrad": "mygrad", "HIPS autograd": "hips_autograd", "PyDyNet": "pydynet"}
+COMPILED = {"JAX": ("jax", "jax_numpy:Model")}  # the package, and its model in peers/, as these
+ON_NUMPY = {
+    "MyGrad": ("mygrad", "on_numpy:MyGrad"),
+    "HIPS autograd": ("autograd", "on_numpy:Autograd"),
+    "PyDyNet": ("pydynet", "on_numpy:PyDyNet"),
+}
 PEERS = {**COMPILED, **ON_NUMPY}
-PACKAGES = {"hips_autograd": "autograd", "jax_numpy": "jax"}  # where the package has another name than the file
 NAMES = {"torch": "PyTorch eager", "JAX": "JAX, jitted"}
 AGAIN = {"gpt-128": "gpt-128-tanh"}
 
 
 def model(library: str, work: str, dtype: Any) -> Any:
-    """A peer's model.
-
-    Raises:
-        Missing: the library is not installed.
-    """
-    module = PEERS[library]
-    library_module(PACKAGES.get(module, module))
-    return library_module(f"benchmarks.peers.{module}").Model(SIZES[work], dtype)
+    """A peer's model. Raises Missing: the library is not installed."""
+    package, place = PEERS[library]
+    library_module(package)
+    module, name = place.split(":")
+    return getattr(library_module(f"benchmarks.peers.{module}"), name)(SIZES[work], dtype)
 
 
 def check(library: str, work: str) -> Answer:
@@ -57,16 +57,12 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 
 def compare(work: str, peers: Iterable[str]) -> None:
-    """Compare the peers' losses and gradients with minigrad's.
-
-    Raises:
-        Differ: they differ.
-    """
+    """Compare the peers' losses and gradients with minigrad's. Raises Differ: they differ."""
     progress(f"peers {work}: losses and gradients in float64")
-    found = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
-    found |= {name: ask("benchmarks.libraries:check", name, work=work) for name in peers}
+    measured = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
+    measured |= {name: ask("benchmarks.libraries:check", name, work=work) for name in peers}
     for what in ("loss", "norm"):
-        steps.same(f"{work}, {what}", {name: a[what] for name, a in found.items() if "missing" not in a})
+        steps.same(f"{work}, {what}", {name: a[what] for name, a in measured.items() if "missing" not in a})
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
@@ -77,9 +73,9 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
         steps.compare(work)
         compare(work, peers)
         libraries = ["minigrad", "torch", *(["torch.compile"] if peers is COMPILED else []), *peers]
-        found = alternate(libraries, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
-        steps.plausible(work, found)
-        add(result, SIZES[work].title, found)
+        measured = alternate(libraries, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
+        steps.plausible(work, measured)
+        add(result, SIZES[work].title, measured)
     result.notes.append(
         "to: this library's time over PyTorch's and over minigrad's, in the same run; "
         "those on NumPy have AdamW written as a loop"
@@ -93,10 +89,10 @@ def empty() -> Table:
     return Table("Other libraries on the same steps", columns, ("", "", ".1f", ".2f", ".1f", ".0f"))
 
 
-def add(result: Table, title: str, found: dict[str, list[Answer]]) -> None:
+def add(result: Table, title: str, measured: dict[str, list[Answer]]) -> None:
     """A row for each library, or for what it lacks."""
-    ours, eager = time_of(found["minigrad"]), time_of(found["torch"])
-    for library, answers in found.items():
+    ours, eager = time_of(measured["minigrad"]), time_of(measured["torch"])
+    for library, answers in measured.items():
         name, took = NAMES.get(library, library), time_of(answers)
         missing: Cell = answers[0].get("missing")
         result.add(title, name, missing or took, ratio(took, eager), ratio(took, ours), memory_of(answers))

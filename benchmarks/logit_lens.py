@@ -7,7 +7,6 @@ The model is a GPT-2 with random weights, by default of the smallest published s
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from minigrad_models.viz import logit_lens
 from .browser import offline_page
 from .machine import describe
 from .process import Missing
+from .program import parser, show
 from .table import Table
 
 
@@ -67,21 +67,15 @@ def shown(file: Path) -> float:
 
 def main(arguments: list[str]) -> int:
     """Measure and print."""
-    p = argparse.ArgumentParser(
-        prog="python -m benchmarks.logit_lens",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    for name, value in Sizes()._asdict().items():
-        p.add_argument(f"--{name}", type=int, default=value, help=f"default: {value:,}")
+    p = parser("benchmarks.logit_lens", __doc__, **Sizes()._asdict())
     p.add_argument("--browser", action="store_true", help="open the page in Chromium, too")
-    given = vars(p.parse_args(arguments))
-    browser = given.pop("browser")
-    if small := [name for name, value in given.items() if value < 2]:
+    options = vars(p.parse_args(arguments))
+    browser = options.pop("browser")
+    if small := [name for name, value in options.items() if value < 2]:
         p.error(f"--{small[0]} must be at least 2")
     print(describe("playwright") if browser else describe(), flush=True)
     try:
-        print(measured(Sizes(**given), browser).text())
+        show(measured(Sizes(**options), browser))
     except Missing as error:
         print(f"cannot open the page: {error}", file=sys.stderr)
         return 1

@@ -10,18 +10,16 @@ tests/test_memory.py asserts the same of many more programs than this.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import mmap
-import sys
 import time
-from pathlib import Path
 
 import minigrad
 from minigrad import Tensor, nn, optim
 from minigrad.autograd.tape import Node
 
 from .machine import describe
+from .process import resident_mebibytes
+from .program import parser
 
 VOCABULARY, WIDTH, HEADS = 65, 32, 4
 BATCH, LENGTH = 8, 16
@@ -52,20 +50,6 @@ def step(model: nn.Module, optimizer: optim.Optimizer) -> None:
     optimizer.step()
 
 
-def resident_mebibytes() -> float:
-    """The process's resident memory; where the system tells only the most there ever was, that."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        if sys.platform == "win32":
-            return float("nan")
-        import resource
-
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most / 2**20 if sys.platform == "darwin" else most / 2**10
-    return pages * mmap.PAGESIZE / 2**20
-
-
 def live(kind: type) -> int:
     """How many objects of a class there are."""
     return sum(issubclass(type(each), kind) for each in gc.get_objects())
@@ -73,11 +57,10 @@ def live(kind: type) -> int:
 
 def main() -> None:
     """Train, and print a row at the start, a tenth of the way, half of it and the end."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--steps", type=int, default=1000, help="steps of training (default: 1000)")
-    parser.add_argument("--collector", action="store_true", help="leave Python's garbage collector on")
-    given = parser.parse_args()
-    if not given.collector:
+    p = parser("benchmarks.memory", __doc__, steps=1000)
+    p.add_argument("--collector", action="store_true", help="leave Python's garbage collector on")
+    options = p.parse_args()
+    if not options.collector:
         gc.disable()
     print(describe())
     minigrad.manual_seed(0)
@@ -85,11 +68,11 @@ def main() -> None:
     optimizer = optim.Adam(model.parameters(), lr=1e-3)
     print("    steps   MiB resident   live tensors   live nodes    seconds")
     start = time.perf_counter()
-    for done in range(given.steps + 1):
-        if done in {0, 1, given.steps // 10, given.steps // 2, given.steps}:
+    for done in range(options.steps + 1):
+        if done in {0, 1, options.steps // 10, options.steps // 2, options.steps}:
             row = f"{done:9,}   {resident_mebibytes():12.1f}   {live(Tensor):12,}   {live(Node):10,}"
             print(f"{row}   {time.perf_counter() - start:8.1f}")
-        if done < given.steps:
+        if done < options.steps:
             step(model, optimizer)
 
 

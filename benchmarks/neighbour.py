@@ -1,6 +1,6 @@
 """Training steps while another process keeps one core busy, against the same steps in quiet.
 
-    python -m benchmarks.neighbour [--work small] [--rounds 3] [--seconds 4]
+    python -m benchmarks.neighbour [--work small] [--rounds 3] [--seconds 6]
 
 In one process the steps go on, and the neighbour is let run and stopped in turns: what a machine does otherwise is
 then the same for both.
@@ -8,7 +8,6 @@ then the same for both.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,8 +18,9 @@ from statistics import median
 from . import steps
 from .machine import describe
 from .process import Answer, alternate, ask, library_module
+from .program import parser, show
 from .table import Table, ratio
-from .workloads import SIZES, WORK, build, loss_function, optimizer
+from .workloads import SIZES, WORK
 
 BAR = 2.2  # a step's time with a neighbour over that in quiet
 TURNS = 3  # of each, in a process
@@ -41,23 +41,13 @@ def neighbour() -> Iterator[None]:
 
 def train(library: str, work: str, seconds: float) -> Answer:
     """Times of training steps in ms, in quiet and with a neighbour: {"quiet": [...], "busy": [...]}."""
-    torch = library_module(library)
-    size = SIZES[work]
-    torch.manual_seed(0)
-    model = build(torch, size, size.dropout)
-    loss_of, adam = loss_function(torch, size), optimizer(torch, size, model)
-
-    def step() -> None:
-        adam.zero_grad()
-        loss_of(model).backward()
-        adam.step()
-
-    found: dict[str, list[float]] = {"quiet": [], "busy": []}
+    step = steps.stepper(library_module(library), work)
+    times: dict[str, list[float]] = {"quiet": [], "busy": []}
     for _ in range(TURNS):
-        found["quiet"] += steps.repeat(step, seconds / (2 * TURNS))
+        times["quiet"] += steps.repeat(step, seconds / (2 * TURNS))
         with neighbour():
-            found["busy"] += steps.repeat(step, seconds / (2 * TURNS))
-    return found
+            times["busy"] += steps.repeat(step, seconds / (2 * TURNS))
+    return times
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
@@ -68,8 +58,8 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     )
     for work in works:
         measure = partial(ask, "benchmarks.neighbour:train", work=work, seconds=seconds)
-        found = alternate(steps.BOTH, rounds, measure, f"neighbour {work}")
-        ours, theirs = (_medians(found[name]) for name in steps.BOTH)
+        answers = alternate(steps.BOTH, rounds, measure, f"neighbour {work}")
+        ours, theirs = (_medians(answers[name]) for name in steps.BOTH)
         result.add(f"{work}: {SIZES[work].title}", *ours, BAR, *theirs)
     result.notes.append("busy: another process computes without pause, on one core")
     return result
@@ -83,16 +73,12 @@ def _medians(answers: list[Answer]) -> tuple[float | None, float | None, float |
     return quiet, busy, ratio(busy, quiet)
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbour", description="Steps beside a busy process.")
-    parser.add_argument("--work", choices=WORK, action="append", help="may be repeated (default: all)")
-    parser.add_argument("--rounds", type=int, default=3, help="processes of each library (default: 3)")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of steps in each process (default: 6)")
-    given = parser.parse_args(arguments)
+    options = parser("benchmarks.neighbour", __doc__, WORK, rounds=3, seconds=6.0).parse_args()
     print(describe("torch") + "\n")
-    print(table(given.work or list(WORK), given.rounds, given.seconds).text())
+    show(table(options.work or list(WORK), options.rounds, options.seconds))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

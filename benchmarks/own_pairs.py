@@ -8,7 +8,6 @@ are translated: the part of the table that the training held out, and other pair
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -24,6 +23,7 @@ from typing import NamedTuple
 
 from .machine import describe
 from .process import Failed
+from .program import parser, show
 from .table import Table
 
 Pair = tuple[str, str]
@@ -119,45 +119,38 @@ def _minigrad(*arguments: str) -> None:
 
 
 def _share(report: Path) -> float:
-    found = json.loads(report.read_text(encoding="utf-8"))
-    return float(found["exact"]) / float(found["sentences"])
+    scores = json.loads(report.read_text(encoding="utf-8"))
+    return float(scores["exact"]) / float(scores["sentences"])
 
 
 def table(results: dict[str, Measured], pairs: int) -> Table:
     """The results by task."""
     columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")
-    made = Table(f"{pairs:,} pairs, one command: translated exactly", columns, ("", ".1f", ".1f", ".1f", ".1f"))
-    for task, found in results.items():
-        made.add(task, 100 * found.held_out, 100 * found.others, found.minutes, found.processor)
-    return made
+    result = Table(f"{pairs:,} pairs, one command: translated exactly", columns, ("", ".1f", ".1f", ".1f", ".1f"))
+    for task, measured in results.items():
+        result.add(task, 100 * measured.held_out, 100 * measured.others, measured.minutes, measured.processor)
+    return result
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    p = argparse.ArgumentParser(description="Measure what train --data makes of a few pairs.")
+def main() -> None:
+    """Measure, and print the table."""
+    p = parser("benchmarks.own_pairs", __doc__, pairs=500)
     p.add_argument("--only", default=",".join(TASKS), help=f"tasks (default: {','.join(TASKS)})")
-    p.add_argument("--pairs", type=int, default=500, help="pairs of the table (default: 500)")
     p.add_argument("--seed", type=int, default=0, help="which pairs are drawn (default: 0)")
     p.add_argument("--keep", type=Path, metavar="DIR", help="where tables and runs are left (default: nowhere)")
-    return p
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, and print the table."""
-    given = parser().parse_args(argv)
-    chosen = re.split(r"[,\s]+", given.only)
+    options = p.parse_args()
+    chosen = re.split(r"[,\s]+", options.only)
     if unknown := set(chosen) - set(TASKS):
-        raise SystemExit(f"there is no task {', '.join(sorted(unknown))}; there are {', '.join(TASKS)}")
+        p.error(f"there is no task {', '.join(sorted(unknown))}; there are {', '.join(TASKS)}")
     results: dict[str, Measured] = {}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.keep or Path(temporary)
+        folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for task in chosen:
-            results[task] = measure(task, given.pairs, given.seed, folder)
+            results[task] = measure(task, options.pairs, options.seed, folder)
             print(f"{task}: {results[task]}", file=sys.stderr, flush=True)
-    made = table(results, given.pairs)
-    made.notes.append(describe())
-    print(made.text())
+    print(describe())
+    show(table(results, options.pairs))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
@@ -37,11 +40,7 @@ class Differ(Exception):
 
 
 def library_module(name: str) -> Any:
-    """Import a library.
-
-    Raises:
-        Missing: it is not installed.
-    """
+    """Import a library. Raises Missing: it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -78,14 +77,43 @@ def alternate(
 
     A library that is missing is asked once.
     """
-    found: dict[str, list[Answer]] = {library: [] for library in libraries}
+    answers: dict[str, list[Answer]] = {library: [] for library in libraries}
     for turn in range(rounds):
-        for library in list(found)[:: 1 if turn % 2 == 0 else -1]:
-            if turn and "missing" in found[library][0]:
+        for library in list(answers)[:: 1 if turn % 2 == 0 else -1]:
+            if turn and "missing" in answers[library][0]:
                 continue
             progress(f"{what}: {library}, round {turn + 1} of {rounds}")
-            found[library].append(measure(library))
-    return found
+            answers[library].append(measure(library))
+    return answers
+
+
+def compared(
+    module: str,
+    libraries: Iterable[str],
+    rounds: int,
+    seconds: float,
+    agree: Callable[[dict[str, Answer]], None],
+    **work: Any,
+) -> dict[str, list[Answer]]:
+    """The answers of a module's ``measure`` by library, after ``agree`` has compared those of its ``check``. Raises
+    Differ: the libraries do not compute the same."""
+    what = ", ".join([module, *map(str, work.values())])
+    progress(f"{what}: results")
+    checked = {library: ask(f"benchmarks.{module}:check", library, **work) for library in libraries}
+    agree({library: answer for library, answer in checked.items() if "missing" not in answer})
+    return alternate(checked, rounds, partial(ask, f"benchmarks.{module}:measure", seconds=seconds, **work), what)
+
+
+def middle(answers: Iterable[Answer], *path: Any) -> float | None:
+    """The median of a figure of answers, to which ``path`` leads; None where the library is missing."""
+    figures: list[Any] = [reduce(getitem, path, answer) for answer in answers if "missing" not in answer]
+    return float(median(figures)) if figures else None
+
+
+def speed(answers: Iterable[Answer], way: str, tokens: int) -> float | None:
+    """Tokens a second, of a figure that is the milliseconds for so many; None where the library is missing."""
+    time = middle(answers, way)
+    return None if time is None else 1000 * tokens / time
 
 
 def progress(line: str) -> None:
@@ -97,13 +125,20 @@ def progress(line: str) -> None:
 
 
 def peak_mebibytes() -> float:
-    """The most memory that this process has had resident so far; NaN where the system does not tell.
+    """The most memory that this process has had resident so far; NaN where the system does not tell."""
+    return _resident("VmHWM")  # Linux's ru_maxrss begins at what the parent held, this at nothing
 
-    Linux's ``ru_maxrss`` begins at what the parent held when it started this process, VmHWM at nothing.
-    """
+
+def resident_mebibytes() -> float:
+    """The process's resident memory; where the system tells only the most there ever was, that."""
+    return _resident("VmRSS")
+
+
+def _resident(field: str) -> float:
+    """A line of Linux's /proc/self/status in MiB; elsewhere the most that was ever resident."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM"))
+        return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith(field))
     except (OSError, StopIteration):
         pass
     if sys.platform == "win32":

@@ -9,14 +9,13 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .process import Answer, Differ, Missing, alternate, ask, library_module, progress
+from .process import Answer, Differ, Missing, compared, library_module, middle
 from .steps import repeat
 from .table import Table, ratio
 
@@ -98,14 +97,10 @@ def measure(library: str, number: int, batch: int, seconds: float) -> Answer:
 
 
 def agree(answers: dict[str, Answer]) -> None:
-    """See to it that the vectors are equal.
-
-    Raises:
-        Differ: they are not.
-    """
-    there = [np.array(answer["vectors"]) for answer in answers.values() if "missing" not in answer]
-    for vectors in there[1:]:
-        if (largest := float(np.abs(vectors - there[0]).max())) > TOLERANCE:
+    """See to it that the vectors are equal. Raises Differ: they are not."""
+    first, *others = (np.array(answer["vectors"]) for answer in answers.values())
+    for vectors in others:
+        if (largest := float(np.abs(vectors - first).max())) > TOLERANCE:
             raise Differ(f"sentences: vectors differ by {largest:.1e} between minigrad and PyTorch")
 
 
@@ -114,13 +109,8 @@ def table(rounds: int, seconds: float, number: int = SENTENCES) -> Table:
     columns = ("sentences at once", "minigrad (ms)", "PyTorch (ms)", "over PyTorch's", "goal")
     result = Table(f"{number:,} sentences as vectors, all-MiniLM-L6-v2", columns, (".0f", ",.0f", ",.0f", ".2f", ".1f"))
     for batch in BATCHES:
-        options: dict[str, Any] = {"number": number, "batch": batch}
-        progress(f"sentences, {batch} at once: vectors")
-        agree({name: ask("benchmarks.sentences:check", name, **options) for name in LIBRARIES})
-        measured = partial(ask, "benchmarks.sentences:measure", seconds=seconds, **options)
-        times = alternate(LIBRARIES, rounds, measured, f"sentences, {batch} at once")
-        both = [None if "missing" in a[0] else median(x["time"] for x in a) for a in times.values()]
-        result.add(float(batch), *both, ratio(*both), GOAL if batch > 1 else None)
-        if why := times["minigrad"][0].get("missing"):
-            result.notes = [why]
+        answers = compared("sentences", LIBRARIES, rounds, seconds, agree, number=number, batch=batch)
+        times = [middle(each, "time") for each in answers.values()]
+        result.add(float(batch), *times, ratio(*times), GOAL if batch > 1 else None)
+        result.notes = [each[0]["missing"] for each in answers.values() if "missing" in each[0]][:1]
     return result

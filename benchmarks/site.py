@@ -11,7 +11,6 @@ whose weights are not rounded to half precision, is counted.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import statistics
@@ -26,42 +25,13 @@ from docs.web.translator import trained
 from minigrad_models.translation import Translator
 from minigrad_models.translation.translation_data import read_shipped
 
-from .browser import chromium
+from .browser import chromium, evaluate
 from .machine import describe
 from .process import Missing
+from .program import parser, show
 from .table import Table
 
 LOOP = "while True:\n    loss = 1.0\n"
-RUN = """async (program) => {
-    while (!window.playground?.editor) await new Promise((done) => setTimeout(done, 2));
-    const { playground } = window;
-    const told = [];
-    new MutationObserver(() => told.push([performance.now(), playground.state.textContent]))
-        .observe(playground.state, { childList: true, characterData: true, subtree: true });
-    told.push([performance.now(), playground.state.textContent]);
-    playground.editor.text = program;
-    await playground.run();
-    return { seconds: performance.now() / 1000, text: playground.root.querySelector("#panel-output").innerText, told };
-}"""
-STOP = """async (program) => {
-    const { playground } = window;
-    playground.editor.text = program;
-    const running = playground.run();
-    await new Promise((done) => setTimeout(done, 500));
-    const start = performance.now();
-    playground.stopButton.click();
-    await running;
-    return performance.now() - start;
-}"""
-TRANSLATE = """async ([texts, beam]) => {
-    const answers = [];
-    for (const text of texts) {
-        const begun = performance.now();
-        const { sentences } = await window.minigradAnswers("/translate", { text, beam });
-        answers.push([sentences[0].text, (performance.now() - begun) / 1000]);
-    }
-    return answers;
-}"""
 BEAMS = (1, 5)  # the command line's, and the page's at first
 
 
@@ -71,14 +41,14 @@ def ten_lines() -> str:
     return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "backward()" in block)
 
 
-def first_result(context: Any, address: str, told: bool) -> tuple[Any, float]:
+def first_result(context: Any, address: str, timeline: bool) -> tuple[Any, float]:
     """The playground, opened and used; and seconds from opening it to the program's result."""
     page = context.new_page()
     page.goto(f"{address}playground.html", wait_until="commit")
-    answer = page.evaluate(RUN, ten_lines() + "print('loss', loss.item())\n")
+    answer = evaluate(page, __file__, "run", ten_lines() + "print('loss', loss.item())\n")
     if "loss 0.000" not in answer["text"]:
         raise RuntimeError(f"the program did not say its loss: {answer['text'][:500]}")
-    for at, what in answer["told"] if told else ():
+    for at, what in answer["states"] if timeline else ():
         print(f"{at / 1000:7.3f} s  {what}", file=sys.stderr)
     return page, answer["seconds"]
 
@@ -96,26 +66,26 @@ def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float],
     with shown(folder) as address, chromium() as browser:
         page = browser.new_page()
         page.goto(f"{address}translator_page/index.html")
-        page.evaluate(TRANSLATE, [texts[:2], 1])  # Python starts
+        evaluate(page, __file__, "translate", [texts[:2], 1])  # Python starts
         for beam in BEAMS:
-            answers = page.evaluate(TRANSLATE, [texts, beam])
+            answers = evaluate(page, __file__, "translate", [texts, beam])
             expected = exact.translate(texts, beam=beam)
-            otherwise = sum(given != wanted.text for (given, _), wanted in zip(answers, expected, strict=True))
+            otherwise = sum(text != other.text for (text, _), other in zip(answers, expected, strict=True))
             yield beam, [seconds for _, seconds in answers], otherwise
 
 
-def table(folder: Path, rounds: int, sentences: int, told: bool = False) -> Table:
+def table(folder: Path, rounds: int, sentences: int, timeline: bool = False) -> Table:
     """The medians, with the worst of them."""
     cold, warm, stops = [], [], []
     with shown(folder) as address, chromium() as browser:
         for _ in range(rounds):
             context = browser.new_context()
-            page, seconds = first_result(context, address, told)
+            page, seconds = first_result(context, address, timeline)
             cold.append(seconds)
             page.close()
-            page, seconds = first_result(context, address, told)
+            page, seconds = first_result(context, address, timeline)
             warm.append(seconds)
-            stops += [page.evaluate(STOP, LOOP) / 1000 for _ in range(10)]
+            stops += [evaluate(page, __file__, "stop", LOOP) / 1000 for _ in range(10)]
             context.close()
     result = Table("The site's playground", ("what", "median", "worst"), ("", ".3f", ".3f"))
     for name, times in (("first visit", cold), ("second visit", warm), ("an endless loop stops", stops)):
@@ -131,13 +101,11 @@ def table(folder: Path, rounds: int, sentences: int, told: bool = False) -> Tabl
 
 def main() -> int:
     """Measure, and print the table; 2: there is no browser or no site."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--sentences", type=int, default=200)
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--timeline", action="store_true", help="what the page says, and when")
-    asked = parser.parse_args()
+    p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
+    p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
+    p.add_argument("--markdown", action="store_true")
+    p.add_argument("--timeline", action="store_true", help="what the page says, and when")
+    asked = p.parse_args()
     try:
         if not (asked.folder / "playground.html").exists():
             raise Missing(f"no site in {asked.folder}: python tasks.py site")
@@ -145,7 +113,7 @@ def main() -> int:
     except Missing as error:
         print(error, file=sys.stderr)
         return 2
-    print(result.markdown() if asked.markdown else result.text())
+    show(result, asked.markdown)
     return 0
 
 

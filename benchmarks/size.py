@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
-from .process import progress
+from .process import ROOT, progress
 from .table import Table, ratio
 
 COMPILED = {".pyc", ".pyo"}  # Python makes them as it goes
@@ -19,41 +20,24 @@ def installed(package: str) -> int | None:
     A checkout, installed as editable or not at all, counts as what a wheel of it holds: the package's folder.
     """
     try:
-        distribution = metadata.distribution(package)
+        paths = [Path(str(file.locate())) for file in metadata.files(package) or []]
     except metadata.PackageNotFoundError:
-        return of_folder(package)
-    paths = [Path(str(file.locate())) for file in distribution.files or []]
+        paths = []
     if all(path.suffix != ".py" or path.name.startswith("__editable__") for path in paths):
-        return of_folder(package)
-    return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix not in COMPILED)
-
-
-def of_folder(package: str) -> int | None:
-    """Bytes of the files in a package's folder."""
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
-        return None
-    paths = Path(found.origin).parent.rglob("*")
-    return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix not in COMPILED)
+        spec = importlib.util.find_spec(package)
+        paths = list(Path(spec.origin).parent.rglob("*")) if spec and spec.origin else []
+    sizes = [path.stat().st_size for path in paths if path.is_file() and path.suffix not in COMPILED]
+    return sum(sizes) if paths else None
 
 
 def needed(package: str) -> list[str]:
-    """Names of the packages that this one needs, without extras, as far as they are installed."""
+    """Names of the packages that this one needs, without extras; of a checkout by its pyproject.toml."""
     try:
         lines = metadata.requires(package) or []
     except metadata.PackageNotFoundError:
-        lines = of_project()
+        lines = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     names = [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line]
     return [name.lower().replace("_", "-") for name in names]
-
-
-def of_project() -> list[str]:
-    """The dependencies in the checkout's pyproject.toml."""
-    import tomllib
-
-    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    lines: list[str] = project["project"]["dependencies"]
-    return lines
 
 
 def everything(package: str) -> dict[str, int]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from statistics import median
 from typing import Any
 
-from .process import Answer, Differ, Missing, alternate, ask, library_module, peak_mebibytes, progress
+import numpy as np
+
+from .process import Answer, Differ, Missing, alternate, ask, library_module, middle, peak_mebibytes, progress
 from .table import Table, ratio
-from .workloads import SIZES, build, loss_function, optimizer
+from .workloads import SIZES, Product, build, loss_function, optimizer, products
 
 BOTH = ("minigrad", "torch")
 PLAIN = "minigrad on NumPy"  # without its compiled kernels
@@ -37,11 +41,24 @@ def train(library: str, work: str, seconds: float) -> Answer:
     """
     compiled = library == "torch.compile"
     torch = library_module("torch" if compiled else library)
+    step = stepper(torch, work, torch.compile if compiled else None)
+    try:
+        first = step()
+    except Exception as error:
+        if not compiled:
+            raise
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise Missing(f"cannot compile: {reason[0][:100]}") from error
+    return {"loss": first, "times": repeat(step, seconds), "memory": peak_mebibytes()}
+
+
+def stepper(torch: Any, work: str, wrapped: Callable[[Any], Any] | None = None) -> Callable[[], float]:
+    """A training step of a work, which returns the loss before it; ``wrapped`` makes of the model what is called."""
     size = SIZES[work]
     torch.manual_seed(0)
     model = build(torch, size, size.dropout)
     loss_of, adam = loss_function(torch, size), optimizer(torch, size, model)
-    called = torch.compile(model) if compiled else model
+    called = wrapped(model) if wrapped else model
 
     def step() -> float:
         adam.zero_grad()
@@ -50,30 +67,18 @@ def train(library: str, work: str, seconds: float) -> Answer:
         adam.step()
         return float(loss.item())
 
-    first = _try_compiled(step) if compiled else step()
-    return {"loss": first, "times": repeat(step, seconds), "memory": peak_mebibytes()}
+    return step
 
 
-def _try_compiled(step: Callable[[], float]) -> float:
-    """The first step compiles, and so finds out whether it can.
-
-    Raises:
-        Missing: it cannot.
-    """
-    try:
-        return step()
-    except Exception as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise Missing(f"cannot compile: {reason[0][:100]}") from error
-
-
-def repeat(step: Callable[[], Any], seconds: float, warm_up: int = WARM_UP, least: int = LEAST) -> list[float]:
+def repeat(
+    step: Callable[[], Any], seconds: float, warm_up: int = WARM_UP, least: int = LEAST, most: int = MOST
+) -> list[float]:
     """Times of a step in milliseconds, after a warm-up."""
     for _ in range(warm_up):
         step()
     times: list[float] = []
     end = time.perf_counter() + seconds
-    while len(times) < least or (len(times) < MOST and time.perf_counter() < end):
+    while len(times) < least or (len(times) < most and time.perf_counter() < end):
         start = time.perf_counter()
         step()
         times.append(1000 * (time.perf_counter() - start))
@@ -81,11 +86,7 @@ def repeat(step: Callable[[], Any], seconds: float, warm_up: int = WARM_UP, leas
 
 
 def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
-    """See to it that libraries have computed the same.
-
-    Raises:
-        Differ: they have not; it says what each has.
-    """
+    """See to it that libraries have computed the same. Raises Differ: they have not; it says what each has."""
     ours = values["minigrad"]
     for library, theirs in values.items():
         if not math.isclose(ours, theirs, rel_tol=tolerance):
@@ -93,11 +94,7 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
 
 
 def compare(work: str) -> None:
-    """Compare losses and gradients of minigrad and PyTorch, where that is installed.
-
-    Raises:
-        Differ: they differ.
-    """
+    """Compare losses and gradients of minigrad and PyTorch, where that is installed. Raises Differ: they differ."""
     progress(f"step {work}: losses and gradients in float64")
     answers = {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH}
     for what in ("loss", "norm"):
@@ -107,10 +104,27 @@ def compare(work: str) -> None:
 def measure(library: str, work: str, seconds: float) -> Answer:
     """``train``, or the matrix products alone, in a process of its own."""
     if library == "products":
-        return ask("benchmarks.floor:measure", "numpy", work=work)
+        return ask("benchmarks.steps:floor", "numpy", work=work)
     if library == PLAIN:
         return ask("benchmarks.steps:train", "minigrad", environment={"MINIGRAD_FAST": "0"}, work=work, seconds=seconds)
     return ask("benchmarks.steps:train", library, work=work, seconds=seconds)
+
+
+def floor(library: str, work: str) -> Answer:
+    """{"time": ms}: the step's matrix products alone on float32 arrays, of each shape the best of several runs. No step
+    can be faster without fewer products."""
+    counts = Counter(products(SIZES[work]))
+    return {"time": sum(count * best(product) for product, count in counts.items())}
+
+
+def best(product: Product, seconds: float = 0.1) -> float:
+    """The best time of a batch of products in milliseconds; operands and result are there beforehand."""
+    batch, rows, inner, columns = product
+    left, right = np.ones((batch, rows, inner), np.float32), np.ones((batch, inner, columns), np.float32)
+    if batch == 1:
+        left, right = left[0], right[0]
+    result = np.matmul(left, right)
+    return min(repeat(lambda: np.matmul(left, right, out=result), seconds, warm_up=0, least=3, most=sys.maxsize))
 
 
 def time_of(answers: list[Answer]) -> float | None:
@@ -119,15 +133,9 @@ def time_of(answers: list[Answer]) -> float | None:
     return median(times) if times else None
 
 
-def least_of(answers: list[Answer]) -> float | None:
-    """The least of all processes' steps, in milliseconds: one that nothing else on the machine disturbed."""
-    return min((t for a in answers for t in a.get("times", [])), default=None)
-
-
 def memory_of(answers: list[Answer]) -> float | None:
     """The median of the processes' peaks, in MiB."""
-    peaks = [a["memory"] for a in answers if "memory" in a]
-    return median(peaks) if peaks else None
+    return middle([answer for answer in answers if "memory" in answer], "memory")
 
 
 def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
@@ -140,42 +148,29 @@ def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     """The table of training steps, a row for each work."""
-    columns = (
-        "step",
-        "minigrad ms",
-        "PyTorch ms",
-        "ratio",
-        "of rounds",
-        "goal",
-        "on NumPy ms",
-        "ratio on NumPy",
-        "products ms",
-        "to products",
-        "minigrad MiB",
-        "PyTorch MiB",
-        "memory ratio",
-    )
+    columns = ["step", "minigrad ms", "PyTorch ms", "ratio", "of rounds", "goal", "on NumPy ms", "ratio on NumPy"]
+    columns += ["products ms", "to products", "minigrad MiB", "PyTorch MiB", "memory ratio"]
     digits = ("", ".1f", ".1f", ".2f", ">", ">", ".1f", ".2f", ".1f", ".2f", ".0f", ".0f", ".2f")
     result = Table("A training step, against PyTorch eager", columns, digits)
     for work in works:
         compare(work)
         asked = (*BOTH, PLAIN, "products")
-        found = alternate(asked, rounds, partial(measure, work=work, seconds=seconds), f"step {work}")
-        result.add(*_row(work, found))
+        answers = alternate(asked, rounds, partial(measure, work=work, seconds=seconds), f"step {work}")
+        result.add(*_row(work, answers))
     held = {name: ask("benchmarks.process:imported", name).get("memory") for name in BOTH}
     result.notes += _notes(held)
     return result
 
 
-def _row(work: str, found: dict[str, list[Answer]]) -> tuple[Any, ...]:
-    ours, theirs, plain, products = (time_of(found[name]) for name in (*BOTH, PLAIN, "products"))
-    mine, other = memory_of(found["minigrad"]), memory_of(found["torch"])
-    plausible(work, found)
-    between = spread(found["minigrad"], found["torch"])
-    name = f"{work}: {SIZES[work].title}"
+def _row(work: str, answers: dict[str, list[Answer]]) -> tuple[Any, ...]:
+    plausible(work, answers)
+    ours, theirs, plain, products = (time_of(answers[name]) for name in (*BOTH, PLAIN, "products"))
+    memory = [memory_of(answers[name]) for name in BOTH]
+    between = spread(*(answers[name] for name in BOTH))
     times = (ours, theirs, ratio(ours, theirs), between, goal(work, ratio(products, theirs)), plain)
-    to_products = ratio(least_of(found["minigrad"]), products)
-    return name, *times, ratio(plain, theirs), products, to_products, mine, other, ratio(mine, other)
+    least = min(t for a in answers["minigrad"] for t in a["times"])  # a step that nothing else disturbed
+    over = ratio(plain, theirs), products, ratio(least, products)
+    return f"{work}: {SIZES[work].title}", *times, *over, *memory, ratio(*memory)
 
 
 def goal(work: str, products: float | None) -> str | None:
@@ -186,9 +181,9 @@ def goal(work: str, products: float | None) -> str | None:
     return f"{OF_PRODUCTS} × products"
 
 
-def plausible(work: str, found: dict[str, list[Answer]]) -> None:
+def plausible(work: str, answers: dict[str, list[Answer]]) -> None:
     """The timed runs' first losses, in float32 and each with its own dropout, differ little."""
-    losses = {name: found[name][0]["loss"] for name in ("minigrad", "torch") if "loss" in found[name][0]}
+    losses = {name: answers[name][0]["loss"] for name in BOTH if "loss" in answers[name][0]}
     same(f"{work}, the timed run's first loss", losses, 0.02 if SIZES[work].dropout else 1e-4)
 
 

@@ -31,11 +31,7 @@ class Table:
             raise ValueError(f"two columns have one heading: {self.columns}")
 
     def add(self, *cells: Cell) -> None:
-        """A row.
-
-        Raises:
-            ValueError: it has not one cell for each column.
-        """
+        """A row. Raises ValueError: it has not one cell for each column."""
         if len(cells) != len(self.columns):
             raise ValueError(f"a row of {len(cells)} cells in a table of {len(self.columns)} columns")
         self.rows.append(cells)

@@ -142,12 +142,12 @@ def loss_function(torch: Any, work: Work, rank: int = 0, device: Any = "cpu") ->
     shape = (work.batch, work.length)
     source = torch.from_numpy(draw.integers(0, work.vocabulary, shape)).to(device)
     target = torch.from_numpy(draw.integers(0, work.vocabulary, (work.batch, work.length + 1))).to(device)
-    given, wanted = target[:, :-1], target[:, 1:].reshape(-1)
+    inputs, targets = target[:, :-1], target[:, 1:].reshape(-1)
 
     def loss(model: Any) -> Any:
-        logits = model(given) if work.decoder_only else model(source, given)
+        logits = model(inputs) if work.decoder_only else model(source, inputs)
         return torch.nn.functional.cross_entropy(
-            logits.view(-1, logits.size(-1)), wanted, label_smoothing=work.smoothing
+            logits.view(-1, logits.size(-1)), targets, label_smoothing=work.smoothing
         )
 
     return loss

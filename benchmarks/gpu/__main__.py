@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..machine import describe
+from ..program import parser
 from . import pack, results
 from .runner import ROOT, Result, Run, run
 from .stages import BY_NAME, STAGES, Stage
@@ -33,20 +34,15 @@ WHY_NOT = "from minigrad.backend import cuda; print(cuda.why_not())"
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description="Measure and check minigrad on a GPU.")
+    p = parser("benchmarks.gpu", __doc__, seconds=410.0)
     p.add_argument("--out", type=Path, metavar="FOLDER", help="where results.json and table.md are written")
-    p.add_argument("--seconds", type=float, default=410.0, help="for all of it (default: 410)")
     p.add_argument("--only", type=_stages, default=STAGES, metavar="STAGE,...", help="some of the stages (see --list)")
     p.add_argument("--list", action="store_true", help="print the stages, and do nothing")
     p.add_argument("--rehearse", action="store_true", help="all stages, with tiny sizes, on the tests' stand-in")
     p.add_argument("--pack", action="store_true", help=f"gather texts and wheels in {pack.FOLDER.name}/")
     p.add_argument("--missing", default="", metavar="PACKAGE,...", help="with --pack: packages that the machine lacks")
-    p.add_argument(
-        "--python", default="3.12", metavar="VERSION", help="with --pack: the machine's Python (default: 3.12)"
-    )
+    p.add_argument("--python", default="3.12", metavar="VERSION", help="with --pack: the machine's (default: 3.12)")
     options = p.parse_args(arguments)
-    if not options.seconds > 0:
-        p.error(f"--seconds: more than 0 is needed, not {options.seconds:g}")
     if not (options.out or options.rehearse or options.pack or options.list):
         p.error("--out FOLDER is needed, or one of --rehearse, --pack, --list")
     return options
@@ -100,9 +96,8 @@ def main(arguments: list[str]) -> int:
             signal.signal(getattr(signal, name), _stop)
     with tempfile.TemporaryDirectory(prefix="minigrad-gpu-") as folder:
         out = options.out or Path(folder)
-        shared = Run(
-            "strict" if options.rehearse else "cuda", Path(folder), environment(Path(folder), options.rehearse)
-        )
+        device = "strict" if options.rehearse else "cuda"
+        shared = Run(device, Path(folder), environment(Path(folder), options.rehearse))
         if not options.rehearse and (why := why_not(shared)):
             print(f"error: there is no GPU to measure: {why}\n--rehearse runs all of it without one", file=sys.stderr)
             return 1

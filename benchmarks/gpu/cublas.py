@@ -12,13 +12,8 @@ from typing import Any
 from .place import Place
 
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}  # cudaDataType
-COMPUTE = {
-    "float32": 68,
-    "float64": 70,
-    "float16": 68,
-    "bfloat16": 68,
-    "TF32": 77,
-}  # cublasComputeType_t: sums in 32 or 64 bits
+# cublasComputeType_t: sums in 32 or 64 bits
+COMPUTE = {"float32": 68, "float64": 70, "float16": 68, "bfloat16": 68, "TF32": 77}
 DEFAULT_ALGORITHM = -1
 WORKSPACE = 32 << 20  # bytes; else cuBLAS allocates it in the graph
 

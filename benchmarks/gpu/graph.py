@@ -57,41 +57,34 @@ class Mlp:
                 g = self.gelu.backward((True,), None, before, sums[i - 1], "tanh")[0]
 
 
+WAYS = ("by CuPy's products", "by ctypes' products", "as a graph")
+
+
 def items(place: Place) -> dict[str, Callable[[], Any]]:
     """Steps of two sizes, in three ways, and whether the ways agree."""
     sizes = place.choose([(4, 256, 64), (8, 1024, 256)], [(2, 32, 4)])
-    ways = {"by CuPy's products": plain, "by ctypes' products": own, "as a graph": graph}
     steps: dict[str, Callable[[], Any]] = {}
     for size in sizes:
-        make = partial(Mlp, place, *size)
-        title = "{} layers × {}, batch {}".format(*size)
-        steps |= {f"{title} {way}": partial(f, place, make, title, way) for way, f in ways.items()}
+        make, title = partial(Mlp, place, *size), "{} layers × {}, batch {}".format(*size)
+        steps |= {f"{title} {way}": partial(timed, place, make, title, way) for way in WAYS}
         steps[f"{title} the same weights"] = partial(same, place, make)
     return steps
 
 
-Make = Callable[[], Mlp]
+def timed(place: Place, make: Callable[[], Mlp], title: str, way: str) -> dict[str, Any]:
+    """Times of a step in one way."""
+    mlp, seconds = make(), place.choose(0.5, 0.01)
+    if way == "as a graph":
+        launcher = captured(place, mlp.step)
+        with launcher.on_stream():
+            times = place.time(launcher.launch, seconds)
+    else:
+        product = (lambda a, b: a @ b) if way == "by CuPy's products" else None
+        times = place.time(partial(mlp.step, product), seconds)
+    return {"MLP": title, "launched": way, **times}
 
 
-def plain(place: Place, make: Make, title: str, way: str) -> dict[str, Any]:
-    """Times of a step with the ``@`` of arrays."""
-    mlp = make()
-    return {"MLP": title, "launched": way, **place.time(lambda: mlp.step(lambda a, b: a @ b), place.choose(0.5, 0.01))}
-
-
-def own(place: Place, make: Make, title: str, way: str) -> dict[str, Any]:
-    """Times of a step with cuBLAS by ctypes."""
-    return {"MLP": title, "launched": way, **place.time(make().step, place.choose(0.5, 0.01))}
-
-
-def graph(place: Place, make: Make, title: str, way: str) -> dict[str, Any]:
-    """Times of a step as a graph."""
-    launcher = captured(place, make().step)
-    with launcher.on_stream():
-        return {"MLP": title, "launched": way, **place.time(launcher.launch, place.choose(0.5, 0.01))}
-
-
-def same(place: Place, make: Make) -> dict[str, Any]:
+def same(place: Place, make: Callable[[], Mlp]) -> dict[str, Any]:
     """A graph changes the weights as single launches do. Raises ArithmeticError: it does not."""
     one, other = make(), make()
     launcher = captured(place, other.step)  # which has done one step

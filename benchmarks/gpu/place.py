@@ -138,52 +138,30 @@ class Place:
         step()
         self.synchronize()
         repeats = max(2, min(most, int(seconds / max(time.perf_counter() - start, 1e-6))))
-        clock = _clock(self)
         start = time.perf_counter()
-        begin = clock.mark()
+        begin = self._mark()
         for _ in range(repeats):
             step()
-        end = clock.mark()
+        end = self._mark()
         host = time.perf_counter() - start
         self.synchronize()
-        return {"ms": clock.between(begin, end) / repeats, "host ms": 1000 * host / repeats}
+        return {"ms": self._between(begin, end) / repeats, "host ms": 1000 * host / repeats}
 
-
-class _Host:
-    """The host's clock, where there is no GPU."""
-
-    def mark(self) -> Any:
-        return time.perf_counter()
-
-    def between(self, begin: Any, end: Any) -> float:
-        return 1000 * float(end - begin)
-
-
-class _Cupy(_Host):
-    """Events of CUDA on CuPy's current stream."""
-
-    def mark(self) -> Any:
-        event = importlib.import_module("cupy").cuda.Event()
+    def _mark(self) -> Any:
+        """An event on the library's current stream; without a GPU, the host's time."""
+        if self.rehearsal:
+            return time.perf_counter()
+        if self.library == "torch":
+            event = library_module("torch").cuda.Event(enable_timing=True)
+        else:
+            event = importlib.import_module("cupy").cuda.Event()
         event.record()
         return event
 
-    def between(self, begin: Any, end: Any) -> float:
+    def _between(self, begin: Any, end: Any) -> float:
+        """Milliseconds between two marks."""
+        if self.rehearsal:
+            return 1000 * float(end - begin)
+        if self.library == "torch":
+            return float(begin.elapsed_time(end))
         return float(importlib.import_module("cupy").cuda.get_elapsed_time(begin, end))
-
-
-class _Torch(_Host):
-    """Events of CUDA on PyTorch's current stream."""
-
-    def mark(self) -> Any:
-        event = library_module("torch").cuda.Event(enable_timing=True)
-        event.record()
-        return event
-
-    def between(self, begin: Any, end: Any) -> float:
-        return float(begin.elapsed_time(end))
-
-
-def _clock(place: Place) -> _Host:
-    if place.rehearsal:
-        return _Host()
-    return _Torch() if place.library == "torch" else _Cupy()

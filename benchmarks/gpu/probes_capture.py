@@ -59,15 +59,8 @@ def _as(x: Any, dtype: str) -> Any:
 def a_sum(place: Place) -> None:
     """A graph of array functions does the work when it is launched, each time."""
     x, total = _matrix(place, 4, 5), place.xp().zeros((4, 5), "float32")
-
-    def step() -> None:
-        total.__iadd__(x * 2 + 1)
-
-    graph = captured(place, step)
-    for _ in range(2):
-        graph.launch()
-    place.synchronize()
-    _close(total, 3 * (x * 2 + 1))
+    _launched(place, lambda: total.__iadd__(x * 2 + 1), total, times=2)
+    _close(total, 2 * (x * 2 + 1))
 
 
 def a_kernel(place: Place) -> None:
@@ -78,11 +71,7 @@ def a_kernel(place: Place) -> None:
     def step() -> None:
         out[...] = softmax.forward((False, False), x, -1)[0]
 
-    graph = captured(place, step)
-    out.fill(0)
-    place.synchronize()
-    graph.launch()
-    place.synchronize()
+    _launched(place, step, out)
     _close(out, softmax.forward((False, False), x, -1)[0])
 
 
@@ -90,12 +79,18 @@ def a_product(place: Place) -> None:
     """cuBLAS by ctypes in a graph."""
     multiply, a, b = products(place).matmul, _matrix(place, 6, 8), _matrix(place, 8, 4)
     out = place.xp().zeros((6, 4), "float32")
-    graph = captured(place, lambda: multiply(a, b, out))
+    _launched(place, lambda: multiply(a, b, out), out)
+    _close(out, a @ b)
+
+
+def _launched(place: Place, step: Callable[[], Any], out: Any, times: int = 1) -> None:
+    """Capture a step, which fills ``out``, set that to 0, and launch the graph."""
+    graph = captured(place, step)
     out.fill(0)
     place.synchronize()
-    graph.launch()
+    for _ in range(times):
+        graph.launch()
     place.synchronize()
-    _close(out, a @ b)
 
 
 def refused(place: Place) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Probes of the CUDA kernels: forward and backward in all dtypes, against the CPU in float64."""
+"""First contact: the library on a GPU, one small thing at a time, against the CPU.
+
+Here are the probes of the CUDA kernels: forward and backward in all dtypes, against the CPU in float64.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import nn
 
+from . import probes_arrays, probes_capture
 from .place import Place
 
 F = nn.functional
@@ -61,11 +65,15 @@ CASES: dict[str, Case] = {
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Each kernel in each dtype, and checks that no plain definition has."""
+    """Each kernel in each dtype, checks that no plain definition has, and the probes of the other modules. They do not
+    depend on each other; those that CuPy's own tests do not cover come first."""
     dtypes = place.choose(tuple(TOLERANCE), ("float32", "bfloat16") if has_bfloat16(place) else ("float32",))
     pairs = [(name, dtype) for name in CASES for dtype in dtypes]
-    checks = {f"{name}, {dtype}": partial(checked, place, CASES[name], dtype) for name, dtype in pairs}
-    return {**checks, "keep mask": partial(masks, place), "a long row of one index": partial(frequent, place)}
+    checks: dict[str, Callable[[], Any]] = {
+        f"{name}, {dtype}": partial(checked, place, CASES[name], dtype) for name, dtype in pairs
+    }
+    checks |= {"keep mask": partial(masks, place), "a long row of one index": partial(frequent, place)}
+    return {**checks, **probes_capture.items(place), **probes_arrays.items(place)}
 
 
 def has_bfloat16(place: Place) -> bool:

@@ -42,7 +42,7 @@ STAGES = [
     _stage("machine", "The machine and its ceilings", 30, 10, 20),
     _stage("sources", "CUDA sources compile", 45, 15, 30, brief=True),
     _stage("warm", "CuPy's array functions are compiled", 45, 15, 45, brief=True),
-    _stage("probes", "First contact", 60, 15, 20, brief=True),
+    _stage("probes", "First contact", 60, 15, 20, "probes_kernels", brief=True),
     _stage("kernels", TESTS, 40, 20, 40, "suites"),
     _stage("parity-torch", PARITY, 25, 15, 20, "parity", brief=True),
     _stage("parity", PARITY, 50, 15, 30),

@@ -19,21 +19,9 @@ from .place import Place
 RESERVE = 6.0  # seconds in which pytest ends
 PROCESSES = 6  # that share the GPU
 SHOWN = 15  # failures whose reasons are kept
-KERNELS = (
-    "tests/backend/test_cuda_kernels.py",
-    "tests/backend/test_cuda_attention.py",
-    "tests/backend/test_cuda_backend.py",
-    "tests/backend/kernels",
-)
-SAMPLE = (
-    "tests/ops",
-    "tests/autograd",
-    "tests/functions",
-    "tests/nn",
-    "tests/optim",
-    "tests/backend",
-    "tests/models/training",
-)
+_CUDA = ("test_cuda_kernels.py", "test_cuda_attention.py", "test_cuda_backend.py", "kernels")
+KERNELS = [f"tests/backend/{name}" for name in _CUDA]
+SAMPLE = [f"tests/{name}" for name in ("ops", "autograd", "functions", "nn", "optim", "backend", "models/training")]
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
 
 
@@ -60,7 +48,7 @@ def tested(place: Place) -> dict[str, Any]:
 
 def command(place: Place) -> list[str]:
     """pytest's command line; the order is random, so that any part of it is a sample."""
-    which = place.choose(KERNELS if place.stage == "kernels" else SAMPLE, (TINY[place.stage],))
+    which = place.choose(KERNELS if place.stage == "kernels" else SAMPLE, [TINY[place.stage]])
     select = place.choose(["-m", "cuda and not nightly"], ["-m", "not nightly"])
     plugins = ["-p", "benchmarks.gpu.pytest_rows", "-p", "no:cacheprovider"]
     split = importlib.util.find_spec("xdist") and not place.rehearsal

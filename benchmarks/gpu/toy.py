@@ -12,17 +12,8 @@ from .place import Place
 from .texts import translations
 
 PAIRS = 100  # of a rehearsal: the fewest of which some are held out
-TINY = {
-    "--held-out": 1,
-    "--steps": 3,
-    "--warm-up": 1,
-    "--layers": 1,
-    "--d-model": 8,
-    "--heads": 2,
-    "--d-ff": 8,
-    "--batch-tokens": 32,
-    "--positions": 16,
-}
+_SIZES = "--layers 1 --d-model 8 --heads 2 --d-ff 8 --batch-tokens 32 --positions 16"
+TINY = f"--preset toy --held-out 1 --steps 3 --warm-up 1 {_SIZES}".split()
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -51,4 +42,4 @@ def _tiny(place: Place) -> list[str]:
     pairs, table = translations(place, "toy")[0], place.work / "pairs.tsv"
     rows = [f"{a}\t{b}\n" for a, b in zip(pairs.source, pairs.target, strict=True)]
     table.write_text("".join(rows[:PAIRS]), encoding="utf-8")
-    return ["--preset", "toy", "--data", str(table), *(str(word) for option in TINY.items() for word in option)]
+    return [*TINY, "--data", str(table)]

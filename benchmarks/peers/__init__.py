@@ -1,14 +1,14 @@
 """The decoder-only model of workloads.py in the terms of libraries that have no PyTorch names.
 
-Each file writes the same model as its library's own users would, with products over all tokens at once and no
-loop over heads or sentences. What all share is here: the first weights, the batch, and AdamW as plain NumPy,
+Each is the same model as its library's own users would write it, with products over all tokens at once and no loop over
+heads or sentences. What all share is here: the first weights, the batch, and AdamW as plain NumPy,
 which none of them has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,40 +18,14 @@ Array = np.ndarray[Any, Any]
 EPS = 1e-5  # of layer norms, as in PyTorch
 
 
-class Peer(Protocol):
-    """A model on one library."""
-
-    def __init__(self, work: Work, dtype: type[np.floating[Any]]) -> None: ...
-
-    def loss_and_gradients(self) -> tuple[float, list[Array]]:
-        """The mean cross-entropy of the batch, and its gradient for each array of weights."""
-        ...
-
-    def step(self) -> float:
-        """One step of training; the loss before it."""
-        ...
-
-
 def weights(work: Work, dtype: type[np.floating[Any]]) -> dict[str, Array]:
     """What ``workloads.build`` sets the decoder-only model's parameters to, in its order and by its names."""
     d, hidden = work.width, work.hidden
     shapes: dict[str, tuple[int, ...]] = {"tokens": (work.vocabulary, d), "places": (work.length, d)}
     for i in range(work.layers):
-        block = {
-            "norm1": (d,),
-            "norm1.bias": (d,),
-            "qkv": (3 * d, d),
-            "qkv.bias": (3 * d,),
-            "out": (d, d),
-            "out.bias": (d,),
-            "norm2": (d,),
-            "norm2.bias": (d,),
-            "up": (hidden, d),
-            "up.bias": (hidden,),
-            "down": (d, hidden),
-            "down.bias": (d,),
-        }
-        shapes |= {f"{i}.{name}": shape for name, shape in block.items()}
+        block = {"norm1": (d,), "qkv": (3 * d, d), "out": (d, d), "norm2": (d,), "up": (hidden, d), "down": (d, hidden)}
+        for name, shape in block.items():
+            shapes |= {f"{i}.{name}": shape, f"{i}.{name}.bias": shape[:1]}
     shapes |= {"norm": (d,), "norm.bias": (d,), "head": (work.vocabulary, d)}
     draw = np.random.default_rng(0)
     return {name: _values(draw, shape).astype(dtype) for name, shape in shapes.items()}

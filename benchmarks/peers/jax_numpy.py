@@ -17,7 +17,7 @@ Weights = dict[str, Any]
 
 
 class Model:
-    """See ``Peer``."""
+    """As ``on_numpy.Model``."""
 
     def __init__(self, work: Work, dtype: Any) -> None:
         jax.config.update("jax_enable_x64", dtype == numpy.float64)
@@ -28,7 +28,7 @@ class Model:
         self.weights = {name: np.asarray(p.detach().numpy().astype(dtype)) for name, p in named}
         self.data = data(work)
         self.derive = jax.jit(
-            jax.value_and_grad(lambda w, source, given, wanted, keys: loss(work, w, source, given, wanted, keys))
+            jax.value_and_grad(lambda w, source, inputs, targets, keys: loss(work, w, source, inputs, targets, keys))
         )
         self.keys = jax.random.key(0, impl="rbg")  # the fastest of its generators
         zeros = {name: np.zeros_like(w) for name, w in self.weights.items()}
@@ -36,18 +36,18 @@ class Model:
         self.train = jax.jit(self.trained, donate_argnums=0)
 
     def loss_and_gradients(self) -> tuple[float, list[Array]]:
-        found, gradients = self.derive(self.weights, *self.data, None)
-        return float(found), [numpy.asarray(g) for g in gradients.values()]
+        value, gradients = self.derive(self.weights, *self.data, None)
+        return float(value), [numpy.asarray(g) for g in gradients.values()]
 
     def step(self) -> float:
         self.keys, now = jax.random.split(self.keys)
-        self.state, found = self.train(self.state, *self.data, now)
-        return float(jax.block_until_ready(found))
+        self.state, value = self.train(self.state, *self.data, now)
+        return float(jax.block_until_ready(value))
 
-    def trained(self, state: Any, source: Any, given: Any, wanted: Any, key: Any) -> Any:
+    def trained(self, state: Any, source: Any, inputs: Any, targets: Any, key: Any) -> Any:
         """The state after a step of AdamW, and the loss before it."""
         weights, first, second, steps = state
-        found, slopes = self.derive(weights, source, given, wanted, key)
+        value, slopes = self.derive(weights, source, inputs, targets, key)
         steps = steps + 1
         first = jax.tree.map(lambda m, g: m + 0.1 * (g - m), first, slopes)
         second = jax.tree.map(lambda v, g: v + 0.001 * (g * g - v), second, slopes)
@@ -56,7 +56,7 @@ class Model:
         weights = jax.tree.map(
             lambda p, m, v: p * shrink - rate * m / (np.sqrt(v) / scale + 1e-8), weights, first, second
         )
-        return (weights, first, second, steps), found
+        return (weights, first, second, steps), value
 
 
 def data(work: Work) -> tuple[Array, Array, Array]:
@@ -78,12 +78,12 @@ class Drop:
         return np.where(jax.random.bernoulli(now, 1 - self.share, x.shape), x / (1 - self.share), 0)
 
 
-def loss(work: Work, w: Weights, source: Any, given: Any, wanted: Any, key: Any) -> Any:
+def loss(work: Work, w: Weights, source: Any, inputs: Any, targets: Any, key: Any) -> Any:
     """The mean cross-entropy, smoothed."""
     drop = Drop(key, work.dropout)
-    logits = language_model(work, w, given, drop) if work.decoder_only else translator(work, w, source, given, drop)
+    logits = language_model(work, w, inputs, drop) if work.decoder_only else translator(work, w, source, inputs, drop)
     log_p = jax.nn.log_softmax(logits.reshape(-1, work.vocabulary))
-    picked = np.take_along_axis(log_p, wanted[:, None], 1)
+    picked = np.take_along_axis(log_p, targets[:, None], 1)
     return -np.mean((1 - work.smoothing) * picked[:, 0] + work.smoothing * np.mean(log_p, axis=1))
 
 
@@ -114,15 +114,15 @@ def layer(work: Work, w: Weights, name: str, x: Any, memory: Any, drop: Drop) ->
     """One of the encoder; with a memory, of the decoder."""
     own = name + "self_attn."
     q, k, v = np.split(x @ w[own + "in_proj_weight"].T + w[own + "in_proj_bias"], 3, -1)
-    seen = attention(work, q, k, v, memory is not None, drop)
-    x = norm(w, name + "norm1", x + drop(linear(w, own + "out_proj", seen)))
+    attended = attention(work, q, k, v, memory is not None, drop)
+    x = norm(w, name + "norm1", x + drop(linear(w, own + "out_proj", attended)))
     if memory is not None:
         cross = name + "multihead_attn."
         weight, bias = w[cross + "in_proj_weight"], w[cross + "in_proj_bias"]
         q = x @ weight[: work.width].T + bias[: work.width]
         k, v = np.split(memory @ weight[work.width :].T + bias[work.width :], 2, -1)
-        seen = attention(work, q, k, v, False, drop)
-        x = norm(w, name + "norm2", x + drop(linear(w, cross + "out_proj", seen)))
+        attended = attention(work, q, k, v, False, drop)
+        x = norm(w, name + "norm2", x + drop(linear(w, cross + "out_proj", attended)))
     y = linear(w, name + "linear2", drop(jax.nn.relu(linear(w, name + "linear1", x))))
     return norm(w, name + ("norm2" if memory is None else "norm3"), x + drop(y))
 

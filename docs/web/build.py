@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import interpreter, node, pages, scripts, server, translator
+from . import node, packs, pages, scripts, server, translator
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
@@ -19,11 +19,8 @@ POLICY = (
 
 
 def build(site: Path = SITE) -> None:
-    """Build the site anew. What was there is removed once the new one stands.
-
-    Raises:
-        SystemExit: a program that it needs is missing, a part has failed, or the folder holds something else.
-    """
+    """Build the site anew. What was there is removed once the new one stands. Raises SystemExit: a program that it
+    needs is missing, a part has failed, or the folder holds something else."""
     site = site.resolve()
     if site.exists() and not _is_replaceable(site):
         raise SystemExit(f"{site} is there, and is no site: it would be deleted. Give a folder of its own.")
@@ -32,7 +29,7 @@ def build(site: Path = SITE) -> None:
     steps: dict[str, Callable[[], object]] = {
         "installing what comes from npm": node.install,
         "writing the documents": lambda: pages.build(made),
-        "packing Python": lambda: interpreter.build(made / "python"),
+        "packing Python": lambda: packs.build(made / "python"),
         "putting scripts together": lambda: scripts.build(made),
         "packing the translator": lambda: translator.build(made, POLICY),
         "writing the headers": lambda: server.write_headers(made),

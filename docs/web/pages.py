@@ -23,65 +23,20 @@ HERE = Path(__file__).parent
 IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
 ARCHITECTURE = "docs/architecture.md"
 ENGINE = {  # file: how the paragraphs of docs/architecture.md begin that introduce it
-    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules are written in operators and ops.**"),
-    "minigrad/autograd/tape.py": ("A `Node` records one application of an op", "A node never holds its result"),
-    "minigrad/autograd/walk.py": ("- **Broadcasting is undone once,**", "Gradients accumulate by slot"),
+    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules use operators and ops.**"),
+    "minigrad/autograd/tape.py": ("A `Node` records one call of an op",),
+    "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Gradients accumulate per input slot"),
 }
-HOW = """\
----
-title: How it works
-hide: [navigation, toc]
----
-
-# How it works
-
-{start}
-
-Here they are in full, as they run: [the op](#opsoppy), [the tape](#autogradtapepy), [the walk](#autogradwalkpy).
-[Architecture](architecture.md) tells how the rest stands on them.
-"""
 FIGURE = """\
 <figure markdown="1">
 [![{words}]({picture})]({picture})
 <figcaption markdown="1">{words}: [how]({page})</figcaption>
 </figure>
 """
-GALLERY = """\
----
-title: Gallery
----
-
-# Gallery
-
-Pictures of live models, made by [docs/gallery.py](docs/gallery.py).
-
-<div class="gallery" markdown="1">
-
-{figures}
-</div>
-"""
-LECTURES = """\
----
-title: Lectures
----
-
-# Worked examples of the transformer lectures
-
-Each is a page of its own; all numbers were computed by minigrad when this site was built, and
-`python -m examples.lectures` prints them. What has no link needs a translator that was trained before.
-
-| lesson | what it is about |
-|---|---|
-{rows}
-"""
 
 
 def build(output: Path) -> None:
-    """Build all pages into a folder.
-
-    Raises:
-        SystemExit: a link leads nowhere, or a document is in no menu.
-    """
+    """Build all pages into a folder. Raises SystemExit: a link leads nowhere, or a document is in no menu."""
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name).resolve())
         run_mkdocs(Path(name).resolve(), output.resolve())
@@ -116,19 +71,23 @@ def prepare(folder: Path) -> None:
         text = notebooks.page(ROOT / path, target) if path.endswith(".ipynb") else _read(path)
         text = f"---\nhide: [navigation]\n---\n\n{text}" if path == "README.md" else text
         _write(folder, documents.page_of(path), text, path, linked)
+    filled = {"how_it_works": how_it_works(), "gallery": gallery(), "lectures": lectures(folder / "lectures")}
     for file in sorted((HERE / "content").glob("*.md")):
-        _write(folder, file.name, file.read_text(encoding="utf-8"), file.name, linked)
-    _write(folder, "how_it_works.md", how_it_works(), ARCHITECTURE, linked)
-    _write(folder, "gallery.md", gallery(), "gallery.md", linked)
-    _write(folder, "lectures.md", lectures(folder / "lectures"), "lectures.md", linked)
+        place = ARCHITECTURE if file.stem == "how_it_works" else file.name
+        _write(folder, file.name, filled.get(file.stem) or _content(file.stem), place, linked)
     _write(folder, "reference/index.md", reference.overview(), "docs/index.md", linked)
     for page in reference.modules():
-        _write(folder, f"reference/{reference.file_name(page)}", reference.write(page), "docs/index.md", linked)
+        _write(folder, f"reference/{page}.md", reference.write(page), "docs/index.md", linked)
     _write_sources(folder, linked)
 
 
 def _read(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
+
+
+def _content(name: str) -> str:
+    """A page of the site's own; what is made of others fills the places in braces."""
+    return _read(f"docs/web/content/{name}.md")
 
 
 def _write(folder: Path, page: str, text: str, place: str, linked: set[str]) -> None:
@@ -153,12 +112,12 @@ def _write_sources(folder: Path, linked: set[str]) -> None:
 def how_it_works() -> str:
     """The engine's own code, introduced in the words of docs/architecture.md, from where its links lead."""
     text = _read(ARCHITECTURE)
-    parts = [HOW.format(start=documents.paragraph(text, "The engine is three files:"))]
+    start, parts = documents.paragraph(text, "The engine is three files:"), []
     for path, beginnings in ENGINE.items():
         parts.append(f"## {path.removeprefix('minigrad/')}")
         parts += [documents.paragraph(text, beginning) for beginning in beginnings]
         parts.append(sources.placeholder(path, f"{Path(path).stem}-"))
-    return "\n\n".join(parts) + "\n"
+    return _content("how_it_works").format(start=start, engine="\n\n".join(parts))
 
 
 def gallery() -> str:
@@ -169,7 +128,7 @@ def gallery() -> str:
         figures |= {
             picture: FIGURE.format(words=words, picture=f"docs/{picture}", page=path) for words, picture in found
         }
-    return GALLERY.format(figures="\n".join(figures.values()))
+    return _content("gallery").format(figures="\n".join(figures.values()))
 
 
 def lectures(folder: Path) -> str:
@@ -183,7 +142,7 @@ def lectures(folder: Path) -> str:
             rows.append(f"| [{name}](lectures/{name}.html) | {about} |")
         except FileNotFoundError:  # it needs a model that a person has trained
             rows.append(f"| {name} | {about} |")
-    return LECTURES.format(rows="\n".join(rows))
+    return _content("lectures").format(rows="\n".join(rows))
 
 
 if __name__ == "__main__":

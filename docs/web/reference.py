@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from . import docstrings, evidence, public, usage
+from . import docstrings, evidence, public, sources, usage
 
 TENSOR = "minigrad.Tensor"
 MODULES = {  # section: pages, each a module and those below it that belong there
@@ -31,7 +31,7 @@ MODULES["Files, machines, PyTorch"] += ["minigrad.compat"]
 BELOW = {
     "minigrad.autograd": ("functional", "graph", "function", "observer"),
     "minigrad.backend": ("extras",),
-    "minigrad.compat": ("amp", "backends", "hub", "library", "overrides", "profiler", "testing", "types", "weak"),
+    "minigrad.compat": ("amp", "backends", "hub", "library", "overrides", "profiler", "testing", "types"),
     "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
     "minigrad_models.architectures": ("autoencoder", "classifiers", "layers", "pretrained", "relative", "skip_gram"),
     "minigrad_models.bert": ("bert",),
@@ -173,16 +173,9 @@ def canonical() -> dict[int, Entry]:
 # Pages ---------------------------------------------------------------------------------------------------
 
 
-def file_name(page: str) -> str:
-    """The file of a page, in reference/."""
-    return f"{page}.md"
-
-
 def navigation() -> list[Any]:
     """The pages by section, as MkDocs takes them."""
-    sections = [
-        {section: [{page: f"reference/{file_name(page)}"} for page in pages]} for section, pages in MODULES.items()
-    ]
+    sections = [{section: [{page: f"reference/{page}.md"} for page in pages]} for section, pages in MODULES.items()]
     return ["reference/index.md", *sections]
 
 
@@ -192,7 +185,7 @@ def overview() -> str:
     for section, pages in MODULES.items():
         parts.append(f'## {section}\n\n<div class="modules" markdown="1">\n\n| module | what it has |\n|---|---|')
         for page in pages:
-            link = f"[`{page}`](../reference/{file_name(page)})"
+            link = f"[`{page}`](../reference/{page}.md)"
             parts.append(f"| {link} | {len(entries(page))} names. {_summary(page)} |")
         parts.append("\n</div>\n")
     return "\n".join(parts)
@@ -235,7 +228,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     if inspect.isclass(entry.value) and entry.anchor != TENSOR:
         yield from _members(entry)
     elif entry.anchor == TENSOR:
-        yield f"Its methods have [a page of their own](../reference/{file_name(TENSOR)})."
+        yield f"Its methods have [a page of their own](../reference/{TENSOR}.md)."
     yield _places(entry)
 
 
@@ -253,7 +246,7 @@ def _free(entry: Entry) -> Entry | None:
 
 
 def _reference(entry: Entry) -> str:
-    return f"[`{entry.anchor}`](../reference/{file_name(entry.page)}#{entry.anchor})"
+    return f"[`{entry.anchor}`](../reference/{entry.page}.md#{entry.anchor})"
 
 
 def _places(entry: Entry) -> str:
@@ -263,20 +256,12 @@ def _places(entry: Entry) -> str:
     area = {"minigrad": "functions", TENSOR: "functions"}.get(entry.page, f"{entry.page}.".split(".")[1])
     named = [f"[{file}](../{file}#L{line})" for file, line in evidence.tests(entry.name, area, file)]
     parts += [f"Named in {' and '.join(named)}"] if named else []
-    use = usage.example(entry.anchor)
-    shown = f"Example: {_code(use.code)} [{use.file}:{use.line}](../{use.file}{_at(use)})  \n" if use else ""
+    shown = ""
+    if use := usage.example(entry.anchor):
+        ticks = "``" if "`" in use.code else "`"  # a line as code, whatever is in it
+        at = f"#L{use.line}" if use.file.endswith(".py") else ""  # of other files the page has no lines
+        shown = f"Example: {ticks}{use.code}{ticks} [{use.file}:{use.line}](../{use.file}{at})  \n"
     return f"{shown}{' · '.join(parts)}\n{{: .places }}"
-
-
-def _code(text: str) -> str:
-    """A line as code, whatever is in it."""
-    ticks = "``" if "`" in text else "`"
-    return f"{ticks}{text}{ticks}"
-
-
-def _at(use: usage.Use) -> str:
-    """The line, where the file's page has lines."""
-    return f"#L{use.line}" if use.file.endswith(".py") else ""
 
 
 def _home(entry: Entry) -> str:
@@ -317,10 +302,7 @@ def _signature(name: str, value: Any, bound: bool = False) -> str:
     text = _call(name, getattr(value, "fget", value), bound) if callable(value) or isinstance(value, property) else ""
     if isinstance(value, property):
         text = f"{name}{text[text.rfind(' -> ') :].replace(' -> ', ': ')}" if " -> " in text else name
-    pygments: Any = import_module("pygments")
-    formatter: Any = import_module("pygments.formatters").HtmlFormatter(nowrap=True)
-    lexer: Any = import_module("pygments.lexers").PythonLexer()
-    shown = pygments.highlight(text or f"{name} = {_value(value)}", lexer, formatter).rstrip("\n")
+    shown = sources.coloured(text or f"{name} = {_value(value)}", import_module("pygments.lexers").PythonLexer())
     return f'<div class="highlight signature"><pre><code>{shown}</code></pre></div>'
 
 

@@ -50,11 +50,15 @@ def filled(content: str, anchors: set[str]) -> str:
 
 def highlighted(text: str, name: str, prefix: str = "") -> str:
     """The text of a file as HTML, a span for each line, whose id is its number."""
-    pygments: Any = import_module("pygments")
-    formatter: Any = import_module("pygments.formatters").HtmlFormatter(nowrap=True)
-    lines = pygments.highlight(text[:MOST], lexer(name), formatter).rstrip("\n").split("\n")
+    lines = coloured(text[:MOST], lexer(name)).split("\n")
     spans = (f'<span class="line" id="{prefix}L{n}">{line}</span>' for n, line in enumerate(lines, 1))
     return f'<div class="highlight listing"><pre tabindex="0"><code>{chr(10).join(spans)}\n</code></pre></div>'
+
+
+def coloured(text: str, lexer: Any) -> str:
+    """A text as a lexer of pygments colours it, in HTML."""
+    formatter: Any = import_module("pygments.formatters").HtmlFormatter(nowrap=True)
+    return str(import_module("pygments").highlight(text, lexer, formatter)).rstrip("\n")
 
 
 def lexer(name: str) -> Any:

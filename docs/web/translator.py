@@ -26,11 +26,8 @@ MORE = '  <link rel="stylesheet" href="more.css">\n</head>'
 
 
 def trained() -> Path:
-    """The toy translator's file, which is trained if it is not there: a minute or two.
-
-    Raises:
-        SystemExit: the training has failed.
-    """
+    """The toy translator's file, which is trained if it is not there: a minute or two. Raises SystemExit: the training
+    has failed."""
     if not (RUN / MODEL).exists():
         print("training the toy translator, for the page ...", flush=True)
         if subprocess.run([sys.executable, "-m", "minigrad", "train", "--run", str(RUN)], check=False).returncode:

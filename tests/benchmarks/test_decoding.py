@@ -4,22 +4,22 @@ from typing import Any
 
 import pytest
 
-from benchmarks import decoding
+from benchmarks import decoding, process
 
-GIVEN = {"work": "tiny", "batch": 3, "tokens": 5}
+WORK = {"work": "tiny", "batch": 3, "tokens": 5}
 
 
 def test_the_cache_changes_nothing() -> None:
-    found = {name: decoding.check(name, **GIVEN) for name in ("minigrad", "without cache")}
-    decoding.agree(found)
-    tokens = found["minigrad"]["greedy"]
+    answers = {name: decoding.check(name, **WORK) for name in ("minigrad", "without cache")}
+    decoding.agree(answers)
+    tokens = answers["minigrad"]["greedy"]
     assert [len(row) for row in tokens] == [5, 5, 5]  # no sentence has ended
     assert len({token for row in tokens for token in row}) > 1
 
 
 def test_pytorch_decodes_the_same() -> None:
     pytest.importorskip("torch")
-    decoding.agree({name: decoding.check(name, **GIVEN) for name in decoding.LIBRARIES})
+    decoding.agree({name: decoding.check(name, **WORK) for name in decoding.LIBRARIES})
 
 
 def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
             return {"greedy": [[1]], "beam": [[1]], "logits": [1.0, 1.0, 1.0]}
         return dict.fromkeys(decoding.WAYS, {"minigrad": 10.0, "without cache": 40.0, "torch": 20.0}[library])
 
-    monkeypatch.setattr(decoding, "ask", answer)
+    monkeypatch.setattr(process, "ask", answer)
     written = decoding.table(rounds=1, seconds=1.0, work="tiny", tokens=10).written()
     assert written[0] == ["greedy", "1", "1,000", "250", "500", "2.00", "1.5"]
     assert written[1] == ["beam of 4", "1", "1,000", "250", "500", "2.00", "–"]

@@ -32,7 +32,7 @@ def test_other_results_are_noticed(place: Place) -> None:
     rows = [([1.0, 2.0], [1.0, 2.001]), ([1, 2], [1, 3]), ([1.0, float("nan")], [1.0, 0.0]), ([1.0], [1.0, 1.0])]
     for here, there in [*rows, ([1.0, 2.0], [1, 2])]:
         with pytest.raises(AssertionError):
-            probes_arrays.compared(place, lambda device, a=here, b=there: mg.tensor(a if device == "cpu" else b))
+            probes_arrays.compared(place, lambda at, a=here, b=there: mg.tensor(a if at.device == "cpu" else b))
 
 
 @needs_emulator

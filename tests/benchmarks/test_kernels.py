@@ -1,4 +1,4 @@
-"""Kernels are called as written, give PyTorch's results at small sizes, and differences are noticed."""
+"""Kernels and layers are called as written, give PyTorch's results at small sizes, and differences are noticed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,52 +7,60 @@ from typing import Any
 import pytest
 
 import minigrad
-from benchmarks import kernels
-from benchmarks.kernels import KERNELS, Kernel
+from benchmarks import kernels, process
+from benchmarks.kernels import KERNELS, LAYERS, Part
 from benchmarks.process import Differ
 
-EVERY = range(len(KERNELS))
 
-
-def small(kernel: Kernel) -> Kernel:
+def small(part: Part) -> Part:
     """The same with large dimensions divided by 32."""
-    shapes = tuple(tuple(max(1, n // 32) if n >= 32 else n for n in shape) for shape in kernel.shapes)
-    return replace(kernel, shapes=shapes, classes=kernel.classes // 32, rows=kernel.rows // 32)
+    shapes = tuple(tuple(max(1, n // 32) if n >= 32 else n for n in shape) for shape in part.shapes)
+    return replace(part, shapes=shapes, classes=part.classes // 32, rows=part.rows // 32)
+
+
+def little(part: Part) -> Part:
+    """The same with an input of few elements; the width stays, as a module's weights have it."""
+    ((_, *rest),) = part.shapes
+    return replace(part, shapes=((2, rest[0], 3, 3) if len(rest) == 3 else (2, 1, rest[1]),))
 
 
 @pytest.fixture(autouse=True)
-def small_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(kernels, "KERNELS", [small(kernel) for kernel in KERNELS])
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    own = [small(part) if part.name not in ("lstm", "gru", "rnn") else little(part) for part in KERNELS]
+    monkeypatch.setattr(kernels, "PARTS", {"kernels": own, "layers": list(map(little, LAYERS))})
     yield
     minigrad.set_dropout_stream("fast")
 
 
-def test_results_and_gradients_are_pytorchs() -> None:
+@pytest.mark.parametrize("parts", ["kernels", "layers"])
+def test_results_and_gradients_are_pytorchs(parts: str) -> None:
     pytest.importorskip("torch")
-    ours, theirs = (kernels.check(library, list(EVERY))["found"] for library in kernels.BOTH)
-    for i, kernel in enumerate(KERNELS):
-        assert len(ours[str(i)]) == 3 * (1 + len(kernel.shapes))
-        kernels.agree(kernel.name, ours[str(i)], theirs[str(i)])
-        with pytest.raises(Differ, match=kernel.name):
-            kernels.agree(kernel.name, ours[str(i)], [1.001 * value for value in theirs[str(i)]])
+    answers = {library: kernels.check(library, parts) for library in kernels.BOTH}
+    kernels.all_agree(parts, answers)
+    for part, ours, theirs in zip(kernels.PARTS[parts], *(a["numbers"] for a in answers.values()), strict=True):
+        assert len(ours) >= 3 * (1 + len(part.shapes) * part.trains)
+        with pytest.raises(Differ, match=part.name):
+            kernels.agree(part.name, ours, [1.001 * value for value in theirs])
 
 
-def test_every_kernel_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("parts", "calls"), [("kernels", 2), ("layers", 1)])
+def test_every_part_is_timed(parts: str, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "adam", lambda torch, seconds: 1.0)
-    found = kernels.measure("minigrad", 1e-6, list(EVERY))["found"]
-    assert all(0 < time < 1000 for times in found.values() for time in times)
-    assert sorted(map(int, found)) == list(EVERY)
+    measured = kernels.measure("minigrad", parts, 1e-6)["times"]
+    assert [len(times) for times in measured] == [calls] * len(kernels.PARTS[parts])
+    assert all(0 < time < 10_000 for times in measured for time in times)
 
 
-def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+def test_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(function: str, library: str, parts: str, **arguments: Any) -> dict[str, Any]:
         if function.endswith("check"):
-            return {"found": {str(i): [1.0, 2.0, 3.0] for i in EVERY}}
+            return {"numbers": [[1.0, 2.0, 3.0]] * len(kernels.PARTS[parts])}
         times = [1.0, 2.0] if library == "minigrad" else [4.0, 4.0]
-        return {"found": {str(i): times for i in EVERY}, "adam": times[0]}
+        return {"times": [times] * len(kernels.PARTS[parts]), "adam": times[0]}
 
-    monkeypatch.setattr(kernels, "ask", answer)
-    written = kernels.table(rounds=1, seconds=1.0).written()
+    monkeypatch.setattr(process, "ask", answer)
+    written = kernels.table("kernels", rounds=1, seconds=1.0).written()
     assert len(written) == len(KERNELS) + 1
     assert all(row[2:] == ["1.000", "4.000", "0.25", "2.000", "4.000", "0.50"] for row in written[:-1])
     assert written[-1][2:] == ["1.000", "4.000", "0.25", "–", "–", "–"]
+    assert {tuple(row[2:5]) for row in kernels.table("layers", 1, 1.0).written()} == {("1.00", "4.00", "0.25")}

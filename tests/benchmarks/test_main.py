@@ -40,7 +40,7 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["--only", "nothing"], "no part 'nothing'"),
         (["--work", "nothing"], "invalid choice: 'nothing'"),
-        (["--rounds", "0"], "at least 1"),
+        (["--rounds", "0"], "more than 0"),
         (["--seconds", "nan"], "more than 0"),
         (["--json", "no/such/folder/file"], "there is no folder"),
     ):

@@ -3,19 +3,16 @@
 import importlib.util
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import data_parallel, drawing, embeddings, first_run, import_time, logit_lens, midi, neighbour, size
+from benchmarks import data_parallel, drawing, embeddings, first_run, import_time, logit_lens, neighbour, size
 from benchmarks.drawing import DRAW, IMPORT, NOTHING, Worker
 from benchmarks.process import Failed
 from benchmarks.steps import LEAST
 from examples.embeddings.text import shipped
-from minigrad_models.music import write_midi
-from tests.support.cases import raises
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -104,16 +101,6 @@ def test_a_row_of_figures(capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = logit_lens.measured(logit_lens.Sizes(5, 2, 8, 11), browser=False).rows
     assert row[:4] == (5, 2, 8, 11) and row[-1] is None
     assert all(isinstance(cell, float) and cell > 0 for cell in row[4:7])
-
-
-def test_table_of_midi(tmp_path: Path) -> None:
-    pytest.importorskip("mido")
-    file = write_midi(tmp_path / "x.mid", midi.invented(20))
-    rows = {row[0]: row[1:] for row in midi.table([file], 30, 1).rows}
-    assert {"read, minigrad_models.music", "read, mido", "write, minigrad_models.music", "events of notes"} <= set(rows)
-    assert all(seconds is not None for row in rows.values() for seconds in row)
-    assert {row[1] for row in midi.table([], 30, 1).rows} == {None}
-    raises(SystemExit, None, lambda: midi.main([str(tmp_path / "empty")]))
 
 
 def test_steps_are_timed_in_both_states() -> None:

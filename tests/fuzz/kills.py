@@ -15,18 +15,8 @@ from . import seeds
 from .watch import Finding
 
 ROOT = Path(__file__).parents[1]
-STEPS = (
-    "--steps",
-    "40",
-    "--save-seconds",
-    "0.02",
-    "--snapshot-every",
-    "7",
-    "--evaluate-every",
-    "20",
-    "--log-every",
-    "3",
-)
+_STEPS = "--steps 40 --save-seconds 0.02 --snapshot-every 7 --evaluate-every 20 --log-every 3"
+STEPS = _STEPS.split()
 
 
 def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:

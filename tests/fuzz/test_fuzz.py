@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each case runs in a forked process")
-watch = pytest.importorskip("fuzz.watch")  # resource is POSIX's
+watch = pytest.importorskip("tests.fuzz.watch")  # resource is POSIX's
 for module in ("tqdm", "tokenizers", "sacrebleu"):
     pytest.importorskip(module)
 
@@ -52,7 +52,7 @@ def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_finding_is_told_and_is_the_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     finding = watch.Finding("case 7", "it hangs")
-    monkeypatch.setattr("fuzz.threads.cases", lambda folder, rng: (finding for _ in range(1)))
+    monkeypatch.setattr("tests.fuzz.threads.cases", lambda folder, rng: (finding for _ in range(1)))
     assert main(["threads", "--seed", "3"]) == 1
     told = capsys.readouterr().out
     assert "FOUND with --seed 3: case 7\nit hangs" in told and "1 cases" in told

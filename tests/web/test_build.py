@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from docs.web import build as builder
-from docs.web import interpreter, node, pages, scripts, translator
+from docs.web import node, packs, pages, scripts, translator
 
-STEPS = {"node": node, "pages": pages, "interpreter": interpreter, "scripts": scripts, "translator": translator}
+STEPS = {"node": node, "pages": pages, "packs": packs, "scripts": scripts, "translator": translator}
 
 
 class Steps:
@@ -63,7 +63,7 @@ def content(folder: Path) -> dict[str, str]:
 def test_a_new_site_replaces_the_old_one(steps: Steps, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     builder.build(old)
     made = content(old)
-    assert {"pages", "python/interpreter", "scripts", "translator"} <= set(made)
+    assert {"pages", "python/packs", "scripts", "translator"} <= set(made)
     assert "old" not in made.values()
     assert steps.done == list(STEPS)
     assert [path.name for path in old.parent.iterdir()] == [old.name]

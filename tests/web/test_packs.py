@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from docs.web import interpreter, packs
+from docs.web import packs
 
 
 def unpacked(archive: bytes) -> dict[str, bytes]:
@@ -85,8 +85,8 @@ FETCHED = {"pyodide.js": b"start()", "minigrad.tar": bytes(9000)}
 
 def built(folder: Path, files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Any:
     """The manifest of files."""
-    monkeypatch.setattr(interpreter, "files", lambda: iter(files.items()))
-    total = interpreter.build(folder)
+    monkeypatch.setattr(packs, "files", lambda: iter(files.items()))
+    total = packs.build(folder)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert total == sum(file["bytes"] for file in manifest["files"])
     return manifest

@@ -1,10 +1,10 @@
 """MIDI files, read and written.
 
 The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
-channel. symusic, in C++, reads some three hundred times as fast (``python -m benchmarks.midi``) and is released more
-often; but it drops notes that are never released, forgets channels (so a pedal ends where the program changes, and
-overlapping notes cannot be kept apart in writing), and wraps around after 2³¹ ticks, each without a word. With mido an
-hour of piano takes a second, which is bearable. symusic is the second reader of the tests.
+channel. symusic, in C++, reads some three hundred times as fast and is released more often; but it drops notes that
+are never released, forgets channels (so a pedal ends where the program changes, and overlapping notes cannot be kept
+apart in writing), and wraps around after 2³¹ ticks, each without a word. With mido an hour of piano takes a second,
+which is bearable. symusic is the second reader of the tests.
 
 Seconds are exact: they are computed from the file's ticks and tempos as whole numbers, and rounded once.
 """

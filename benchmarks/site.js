@@ -1,0 +1,35 @@
+// What benchmarks/site.py asks of a page of the site: an object of functions.
+({
+  run: async (program) => {
+    while (!window.playground?.editor) await new Promise((done) => setTimeout(done, 2));
+    const { playground } = window;
+    const states = [];
+    new MutationObserver(() => states.push([performance.now(), playground.state.textContent]))
+      .observe(playground.state, { childList: true, characterData: true, subtree: true });
+    states.push([performance.now(), playground.state.textContent]);
+    playground.editor.text = program;
+    await playground.run();
+    return { seconds: performance.now() / 1000, text: playground.root.querySelector("#panel-output").innerText, states };
+  },
+
+  stop: async (program) => {
+    const { playground } = window;
+    playground.editor.text = program;
+    const running = playground.run();
+    await new Promise((done) => setTimeout(done, 500));
+    const start = performance.now();
+    playground.stopButton.click();
+    await running;
+    return performance.now() - start;
+  },
+
+  translate: async ([texts, beam]) => {
+    const answers = [];
+    for (const text of texts) {
+      const begun = performance.now();
+      const { sentences } = await window.minigradAnswers("/translate", { text, beam });
+      answers.push([sentences[0].text, (performance.now() - begun) / 1000]);
+    }
+    return answers;
+  },
+})
