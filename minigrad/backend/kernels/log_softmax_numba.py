@@ -21,9 +21,9 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
     for i in range(start, stop):
         most, total, others = top(x, i), F(0.0), F(0.0)
         for j in range(width):
-            below = x[i, j] - most
-            out[i, j] = below
-            total += exp(below)
+            out[i, j] = x[i, j] - most
+        for j in range(width):  # apart, as in softmax
+            total += exp(out[i, j])
         if is_one(total):
             for j in range(width):
                 others += exp(out[i, j]) if out[i, j] < F(0.0) else F(0.0)

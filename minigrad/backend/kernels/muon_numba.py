@@ -62,9 +62,9 @@ def update(
         for j in range(size):
             mean = m[j] + r1 * (g[j] - m[j])
             m[j] = mean
-            value = share * mean + (F(1.0) - share) * g[j]
-            x[j] = value
-            total += value * value
+            x[j] = share * mean + (F(1.0) - share) * g[j]
+        for j in range(size):  # apart: a loop that also writes adds in an order that depends on places in memory
+            total += x[j] * x[j]
         scale = F(1.0) / max(np.sqrt(total), eps)
         for j in range(size):
             x[j] *= scale

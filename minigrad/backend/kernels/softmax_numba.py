@@ -13,14 +13,15 @@ F = np.float32
 
 @loop
 def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
-    """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf."""
+    """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf. The sum has a loop of its own: one that also
+    writes adds in another order where x and y lie close together."""
     width = x.shape[1]
     for i in range(start, stop):
         level, total = top(x, i), F(0.0)
         for j in range(width):
-            power = exp(x[i, j] - level)
-            out[i, j] = power
-            total += power
+            out[i, j] = exp(x[i, j] - level)
+        for j in range(width):
+            total += out[i, j]
         share = F(1.0) / (F(1.0) if total == F(0.0) else total)
         for j in range(width):
             out[i, j] *= share

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -261,3 +262,19 @@ def test_bits_of_masks_are_those_of_the_plain_form(count: int) -> None:
 
 def test_masks_of_any_number_of_threads_are_the_same() -> None:
     on_threads(lambda: [random.Generator().manual_seed(4).keep_mask((301, 999), 0.3)])
+
+
+def test_no_bit_depends_on_where_arrays_lie() -> None:
+    """A loop that adds and writes is compiled twice: for arrays that lie apart, and for those that may overlap."""
+    memory, rows = np.zeros(2000, np.float32), np.random.default_rng(0).standard_normal((5, 8), np.float32)
+    for module in ("softmax_numba", "log_softmax_numba"):
+        loops = import_module(f"minigrad.backend.kernels.{module}")
+        for loop, count in ((loops.rows, 1), (loops.slope, 2)):
+            bits = set()
+            for distance in (40, 48, 63, 64, 100, 400):
+                *inputs, out = (memory[i * distance :][:40].reshape(5, 8) for i in range(count + 1))
+                for array in inputs:
+                    array[...] = rows
+                loop(5, 5, *inputs, out)
+                bits.add(out.tobytes())
+            assert len(bits) == 1, (module, count)
