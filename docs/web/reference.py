@@ -40,7 +40,7 @@ BELOW = {
     "minigrad_models.music": ("music_transformer",),
     "minigrad_models.text": ("pretrained", "scores", "word_pieces"),
     "minigrad_models.translation": (
-        *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "r_drop", "seq2seq", "transformer"),
+        *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
     ),
     "minigrad_models.viz": (
         *("embedding", "logit_lens", "piano_roll", "piano_roll.piano_roll_view", "positional_encoding"),
