@@ -1,4 +1,4 @@
-"""Each fused kernel alone, at the sizes that it has in the training steps, and layers of other models than theirs.
+"""Each fused kernel on its own, at the sizes that it has in the training steps, and layers of other models than theirs.
 
 One source for both libraries. Results and all gradients, in float64 and of the same numbers, must be equal.
 """
@@ -123,7 +123,7 @@ LAYERS = [
         for mode in ("bilinear", "nearest")
     ),
     Part("conv 3 × 3", lambda torch: torch.nn.Conv2d(IMAGES[1], IMAGES[1], 3, padding=1), (IMAGES,), goal=1.5),
-    Part("encoder 6 × 384, forward alone", encoder, (SENTENCES,), trains=False),
+    Part("encoder 6 × 384, forward only", encoder, (SENTENCES,), trains=False),
 ]
 PARTS = {"kernels": KERNELS, "layers": LAYERS}
 
@@ -214,7 +214,7 @@ def all_agree(parts: str, answers: dict[str, Answer]) -> None:
 
 
 def measure(library: str, parts: str, seconds: float) -> Answer:
-    """Median times in ms: of kernels forward alone (recorded) and with backward, and of Adam's step; of layers the
+    """Median times in ms: of kernels forward only (recorded) and with backward, and of Adam's step; of layers the
     whole."""
     torch = library_module(library)
     times = []
@@ -251,8 +251,8 @@ def table(parts: str, rounds: int, seconds: float) -> Table:
         columns += ["with backward ms", "PyTorch's ms", "ratio of both"]
         times = [middle(answers[name], "adam") for name in BOTH]
         rows.append(["adam step", "2.6 M parameters", *times, ratio(*times), None, None, None])
-        return Table("Kernels alone, against PyTorch eager", columns, ("", "", *(".3f", ".3f", ".2f") * 2), rows)
+        return Table("Single kernels, against PyTorch eager", columns, ("", "", *(".3f", ".3f", ".2f") * 2), rows)
     columns = ["layer", "input", "minigrad ms", "PyTorch ms", "ratio", "goal"]
     rows = [[*row, part.goal] for row, part in zip(rows, LAYERS, strict=True)]
-    notes = ["in training, forward and backward, but for the encoder"]
+    notes = ["in training, forward and backward, except the encoder"]
     return Table("Layers, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"), rows, notes)

@@ -102,7 +102,7 @@ def compare(work: str) -> None:
 
 
 def measure(library: str, work: str, seconds: float) -> Answer:
-    """``train``, or the matrix products alone, in a process of its own."""
+    """``train``, or the matrix products only, in a process of its own."""
     if library == "products":
         return ask("benchmarks.steps:floor", "numpy", work=work)
     if library == PLAIN:
@@ -111,7 +111,7 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 
 def floor(library: str, work: str) -> Answer:
-    """{"time": ms}: the step's matrix products alone on float32 arrays, of each shape the best of several runs. No step
+    """{"time": ms}: the step's matrix products only on float32 arrays, of each shape the best of several runs. No step
     can be faster without fewer products."""
     counts = Counter(products(SIZES[work]))
     return {"time": sum(count * best(product) for product, count in counts.items())}
@@ -192,7 +192,7 @@ def _notes(held: dict[str, float | None]) -> list[str]:
     also = "; PyTorch is not installed" if theirs is None else f", importing PyTorch {theirs:.0f}"
     return [
         "ratio: minigrad's time over PyTorch's, medians both",
-        "products: the step's matrix products alone, on NumPy, each the best of many",
+        "products: the step's matrix products only, on NumPy, each the best of many",
         "to products: the best step over them",
         "on NumPy: minigrad with MINIGRAD_FAST=0, as without the extra fast",
         f"goal: where products take more than {MOST_PRODUCTS} of it, {OF_PRODUCTS} times their time in place of it",
