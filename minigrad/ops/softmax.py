@@ -17,10 +17,15 @@ from .reduction import sum as sum_over
 @op("dx = y (d − Σ d y), d = g − Σ g y", x=lambda g, out, dim: out * _centred(g, out, dim), promote="float")
 def softmax(x: Array, dim: int) -> Array:
     """eˣ / Σ eˣ along an axis, the largest taken out first; an axis that is all -inf gives zeros"""
-    top = amax(x, dim, True)
+    top = _largest(x, dim)
     powers = exp(x - where(top == float("-inf"), 0.0, top))
     total = sum_over(powers, dim, True)
     return powers / where(total == 0, 1.0, total)
+
+
+def _largest(x: Array, dim: int) -> Array:
+    """The largest along an axis, which stays with one element: 0 where the axis has none."""
+    return amax(x, dim, True) if x.size else sum_over(x, dim, True)
 
 
 def _centred(g: Array, y: Array, dim: int) -> Array:
@@ -35,7 +40,7 @@ def _centred(g: Array, y: Array, dim: int) -> Array:
 @op("dx = g − eʸ Σ g", x=lambda g, out, dim: _log_slope(g, out, sum_over(g, dim, True)), promote="float")
 def log_softmax(x: Array, dim: int) -> Array:
     """x - ln Σ eˣ along an axis"""
-    below = x - amax(x, dim, True)
+    below = x - _largest(x, dim)
     return below - logsumexp(below, dim, True)
 
 

@@ -75,7 +75,8 @@ def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     rows, (index, factor, top, total, miss) = np.ascontiguousarray(logits), saved
     ignored, classes, out = target == ignore_index, rows.shape[1], np.empty_like(rows)
     g = np.where(ignored, rows.dtype.type(0), g)  # g is NaN after a mean over no rows
-    hit, each = g * factor * (1 - smoothing), (g * (smoothing / classes)).astype(rows.dtype)
+    hit = g * factor * (1 - smoothing)
+    each = (g * (smoothing / classes) if smoothing else np.zeros_like(g)).astype(rows.dtype)  # 0 · ∞ would be NaN
     spread = each * (classes if weight is None else weight.sum())
     columns = top, (hit + spread) / total, spread * (1 - miss) - hit * miss, each  # p (hit + spread) - hit
     work = partial(_slopes, rows, out, index, columns, 1 if weight is None else weight)
