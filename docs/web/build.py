@@ -19,8 +19,8 @@ POLICY = (
 
 
 def build(site: Path = SITE) -> None:
-    """Build the site anew. What was there is removed once the new one stands. Raises SystemExit: a program that it
-    needs is missing, a part has failed, or the folder holds something else."""
+    """Build the site, then replace the old one. Raises SystemExit if a program that it needs is missing, a part fails,
+    or the folder holds something else."""
     site = site.resolve()
     if site.exists() and not _is_replaceable(site):
         raise SystemExit(f"{site} is there, and is no site: it would be deleted. Give a folder of its own.")

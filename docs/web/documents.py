@@ -130,7 +130,7 @@ def sections(text: str) -> Iterator[str]:
 
 
 def paragraph(text: str, start: str) -> str:
-    """The paragraph that begins with these words. Raises LookupError: there is none: the document was written anew."""
+    """The paragraph that begins with these words. Raises LookupError if the document has none."""
     for part in sections(text):
         if part.startswith(start):
             return part
