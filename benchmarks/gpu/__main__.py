@@ -72,15 +72,21 @@ def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: 
 
 def environment(work: Path, rehearsal: bool) -> dict[str, str]:
     """Variables of all stages: one cache of kernels, the texts and the packages from ``carry/``."""
-    variables = {"MINIGRAD_FAST": "0"}  # the CPU, which only checks, waits for no compiled kernels
+    # the CPU, which only checks, waits for no compiled kernels
+    variables = {"MINIGRAD_FAST": "0", "PYTHONPATH": _paths(ROOT, ROOT / "models")}
     if rehearsal:
         return variables
     variables["CUPY_CACHE_DIR"] = os.environ.get("CUPY_CACHE_DIR", str(Path.home() / ".cupy" / "kernel_cache"))
     if pack.FOLDER.is_dir() and "MINIGRAD_DATA" not in os.environ:
         variables["MINIGRAD_DATA"] = str(pack.FOLDER)
     if site := pack.install(work / "site"):
-        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+        variables["PYTHONPATH"] = _paths(site, ROOT, ROOT / "models")
     return variables
+
+
+def _paths(*first: Path) -> str:
+    """PYTHONPATH with these folders before the others: the machine need not have minigrad installed."""
+    return os.pathsep.join([*map(str, first), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def main(arguments: list[str]) -> int:

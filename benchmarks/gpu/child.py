@@ -24,6 +24,7 @@ from ..process import Missing
 from .place import NeedsGpu, Place
 from .runner import append, read
 
+LONGEST = 6000  # characters of a reason
 LOST = 70  # the exit code of a process whose GPU does not answer any more
 
 
@@ -59,7 +60,7 @@ def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
         return [{"needs": f"needs a GPU: {needs}"}]
     except Exception as error:
         traceback.print_exc()
-        return [{"failed": f"{type(error).__name__}: {error}"[:600]}]
+        return [{"failed": f"{type(error).__name__}: {error}"[:LONGEST]}]
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:

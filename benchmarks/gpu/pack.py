@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "carry"
 TEXTS = ("tinyshakespeare/input.txt", "multi30k")  # of MINIGRAD_DATA
-SUFFIXES = {".txt", ".en", ".de"}
+SUFFIXES = {".txt", ".en", ".de", ".gz"}
 MOST_BYTES = 60 << 20
 GLIBC = ("2_28", "2_27", "2_17")  # of the wheels: a system of 2019 or later has it
 

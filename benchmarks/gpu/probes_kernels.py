@@ -103,7 +103,7 @@ def checked(place: Place, case: Case, dtype: str) -> dict[str, float]:
 
 def results(function: Callable[..., Any], device: str, inputs: list[Any]) -> list[Any]:
     """The result, and the gradient of each input along a direction, on the CPU."""
-    leaves = [x.to(device).requires_grad_() for x in inputs]
+    leaves = [x.detach().to(device).requires_grad_() for x in inputs]
     out = function(device, *leaves)
     g = np.random.default_rng(3).standard_normal(tuple(out.shape))
     out.backward(mg.tensor(g).to(inputs[0].dtype).to(device))

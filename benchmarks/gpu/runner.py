@@ -21,7 +21,7 @@ from typing import Any
 from .stages import Stage
 
 ROOT = Path(__file__).parents[2]
-TAIL = 40  # lines that are kept of a stage that fails
+TAIL = 400  # lines that are kept of a stage that fails
 POLL = 0.05  # seconds between looks at a process
 DYING = 5.0  # seconds to wait for a process that was killed
 Row = dict[str, Any]

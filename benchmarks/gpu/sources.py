@@ -13,7 +13,7 @@ from typing import Any
 
 from .place import Place
 
-PROCESSES = 8
+PROCESSES = 14
 BITS = {"float32": 32, "float16": 16, "bfloat16": 16, "float64": 64}
 HEADS = (32, 64)  # widths of attention's heads in the workloads
 TINY = 4  # and in a rehearsal, which compiles less of all

@@ -56,7 +56,7 @@ STAGES = [
     _stage("shakespeare", SHAKESPEARE, 35, 25, 35),
     _stage("shakespeare-torch", SHAKESPEARE, 35, 25, 35, "shakespeare"),
     _stage("nccl", "NCCL with one rank", 15, 10, 15, brief=True),
-    _stage("tests", TESTS, 60, 20, 60, "suites"),
+    _stage("tests", TESTS, 200, 20, 200, "suites"),
     _stage("threads", "Steps on the CPU by threads, ms", 60, 30, 30),
 ]
 BY_NAME = {stage.name: stage for stage in STAGES}

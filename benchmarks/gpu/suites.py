@@ -17,11 +17,11 @@ from typing import Any
 from .place import Place
 
 RESERVE = 6.0  # seconds in which pytest ends
-PROCESSES = 6  # that share the GPU
+PROCESSES = 12  # that share the GPU
 SHOWN = 15  # failures whose reasons are kept
 _CUDA = ("test_cuda_kernels.py", "test_cuda_attention.py", "test_cuda_backend.py", "kernels")
 KERNELS = [f"tests/backend/{name}" for name in _CUDA]
-SAMPLE = [f"tests/{name}" for name in ("ops", "autograd", "functions", "nn", "optim", "backend", "models/training")]
+SAMPLE = ["tests"]
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
 
 
@@ -53,6 +53,7 @@ def command(place: Place) -> list[str]:
     plugins = ["-p", "benchmarks.gpu.pytest_rows", "-p", "no:cacheprovider"]
     split = importlib.util.find_spec("xdist") and not place.rehearsal
     beside = ["-n", str(min(PROCESSES, os.cpu_count() or 1))] if split else []
+    select += ["--continue-on-collection-errors"]  # the machine may lack packages
     return [sys.executable, "-m", "pytest", "-q", "--tb=short", *select, *plugins, *beside, *which]
 
 

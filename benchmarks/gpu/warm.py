@@ -20,7 +20,7 @@ from . import probes_arrays
 from .place import Place
 from .works import Step
 
-PROCESSES = 6
+PROCESSES = 12
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:

@@ -7,6 +7,7 @@ promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-prom
 from __future__ import annotations
 
 import math
+import re
 from contextvars import ContextVar, copy_context
 from functools import reduce
 from typing import Any
@@ -190,7 +191,8 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
 def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     """An array library's error as one that names the op and its operands."""
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
-    if isinstance(error, TypeError) and "not supported for the input types" in str(error):
+    # NumPy's words, and CuPy's
+    if isinstance(error, TypeError) and re.search("not supported for the input types|^Wrong type", str(error)):
         return NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})")
     if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
         misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])

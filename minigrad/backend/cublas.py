@@ -1,8 +1,8 @@
-"""Products of matrices by cuBLAS: those of a batch, and whether float32 may be multiplied in TF32.
+"""Products of matrices by cuBLAS, and whether those of float32 may be in TF32.
 
 CuPy 14.2 copies transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16; a row times a
 column of 16 bits it adds up in 16 bits. Here cuBLAS reads operands by their strides, and adds up products of 16 bits in
-float32. Other products of two matrices are CuPy's.
+float32.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtype import Array
+from .dtype import Array, name_of
 from .registry import xp
 
 _TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}  # cudaDataType_t
@@ -41,9 +41,7 @@ def allow_tf32(allowed: bool, cupy: Any = None) -> None:
 
 def matmul(a: Array, b: Array) -> Array:
     """a b over the last two axes: (..., M, K) and (..., K, N) -> (..., M, N), or a vector (K) on either side."""
-    if a.dtype != b.dtype or a.dtype.name not in _TYPES or not hasattr(xp(a), "cuda"):
-        return a @ b
-    if max(a.ndim, b.ndim) < 3 and (a.itemsize > 2 or (a.ndim == b.ndim == 2 and len(a) * b.shape[1] > 1)):
+    if a.dtype != b.dtype or name_of(a.dtype) not in _TYPES or not hasattr(xp(a), "cuda"):
         return a @ b
     if a.ndim == 1:
         return matmul(a[None], b)[..., 0, :] if b.ndim > 1 else matmul(a[None], b)[0]
@@ -64,7 +62,7 @@ def matmul(a: Array, b: Array) -> Array:
 
 def _multiply(a: Array, b: Array, out: Array, rows: int, inner: int, columns: int) -> None:
     """Write a b to ``out``. cuBLAS thinks in columns, for which all three are transposed: outᵀ = bᵀ aᵀ."""
-    kind, cuda = _TYPES[a.dtype.name], xp(a).cuda
+    kind, cuda = _TYPES[name_of(a.dtype)], xp(a).cuda
     compute = _IN_FLOAT64 if kind == 1 else _IN_TF32 if kind == 0 and _TF32["allowed"] else _IN_FLOAT32
     one, zero = (_WIDE, _WIDE + 8) if kind == 1 else (_NARROW, _NARROW + 4)
     (a, turns_a, row_a, step_a), (b, turns_b, row_b, step_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -217,6 +218,12 @@ def kind_of(array: Array) -> str:
     """NumPy's letter for the kind of an array's numbers, with "f" for bfloat16, too."""
     letter: str = array.dtype.kind
     return "f" if letter == "V" else letter
+
+
+@cache
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The name of a NumPy dtype: NumPy puts it together at each call."""
+    return dtype.name
 
 
 def counted(array: Array) -> Array:

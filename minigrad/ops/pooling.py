@@ -13,6 +13,7 @@ from ..backend.dtype import Array, counted
 from ..backend.window import Ints, Window
 from .convolution import padded
 from .op import op
+from .reduction import first_of
 
 
 @op("dx = Σ g over the windows that hold an element", x=lambda g, shape, window: window_spread(g, window, shape[2:]))
@@ -112,7 +113,7 @@ def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Ar
     cells = cells.reshape(*x.shape[:2], *places, prod(kernel))
     windows = prod(places) * prod(kernel)
     values = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], windows), -1)
-    return m.take_along_axis(cells, values.reshape(cells.shape).argmax(axis=-1)[..., None], -1)[..., 0]
+    return m.take_along_axis(cells, first_of(values.reshape(cells.shape), "argmax", -1)[..., None], -1)[..., 0]
 
 
 @op
@@ -124,7 +125,7 @@ def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
     for place in product(*map(range, sizes)):
         at = tuple(slice(*bin_of(i, n, size)) for i, n, size in zip(place, lengths, sizes, strict=True))
         part = x[(..., *at)]
-        best = part.reshape(*x.shape[:2], prod(part.shape[2:])).argmax(-1)
+        best = first_of(part.reshape(*x.shape[:2], prod(part.shape[2:])), "argmax", -1)
         out[(..., *place)] = m.take(number[at].reshape(-1), best)
     return out
 

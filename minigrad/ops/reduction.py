@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import in_order, products, xp
-from ..backend.dtype import Array, counted
+from ..backend.dtype import Array, counted, kind_of
 from .elementwise import flow, isnan, only, sign, where
 from .op import op
 from .shape import broadcast_to, reshape
@@ -222,13 +222,22 @@ def _truth(x: Array, out: Array) -> Array:
 @op
 def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The index of the largest, the first where several are"""
-    return _index_of(x.argmax(axis=dim), x.shape, dim, keepdim)
+    return _index_of(first_of(x, "argmax", dim), x.shape, dim, keepdim)
 
 
 @op
 def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The index of the smallest, the first where several are"""
-    return _index_of(x.argmin(axis=dim), x.shape, dim, keepdim)
+    return _index_of(first_of(x, "argmin", dim), x.shape, dim, keepdim)
+
+
+def first_of(x: Array, name: str, dim: int | None) -> Any:
+    """NumPy's "argmax" or "argmin": the first of several, and NaN before numbers. On a GPU, CuPy takes any NaN."""
+    index = getattr(x, name)(axis=dim)
+    if isinstance(x, np.ndarray) or kind_of(x) != "f":
+        return index
+    missing = x != x
+    return xp(x).where(missing.any(axis=dim), missing.argmax(axis=dim), index)
 
 
 def _index_of(index: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool) -> Array:

@@ -14,7 +14,7 @@ main: Any = __import__("benchmarks.gpu.__main__", fromlist=["main"])
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where it is gathered; the data are beside it."""
     data = tmp_path / "data"
-    for name in ("tinyshakespeare/input.txt", "multi30k/train.en", "multi30k/train.de", "multi30k/features.npy"):
+    for name in ("tinyshakespeare/input.txt", "multi30k/train.en", "multi30k/train.de.gz", "multi30k/features.npy"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_text(name)
     monkeypatch.setenv("MINIGRAD_DATA", str(data))
@@ -30,5 +30,5 @@ def test_texts_are_gathered_again_each_time(folder: Path) -> None:
     folder.mkdir()
     (folder / "old").touch()
     assert main.main(["--pack"]) == 0
-    assert files(folder) == ["multi30k/train.de", "multi30k/train.en", "tinyshakespeare/input.txt"]
-    assert (folder / "multi30k" / "train.de").read_text() == "multi30k/train.de"
+    assert files(folder) == ["multi30k/train.de.gz", "multi30k/train.en", "tinyshakespeare/input.txt"]
+    assert (folder / "multi30k" / "train.de.gz").read_text() == "multi30k/train.de.gz"

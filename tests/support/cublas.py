@@ -10,6 +10,8 @@ import numpy as np
 
 from minigrad.backend.dtype import named
 
+from .launches import launched
+
 HANDLE = 7
 TYPES = {0: "float32", 1: "float64", 2: "float16", 14: "bfloat16"}
 COMPUTE: dict[int, Any] = {68: np.float32, 70: np.float64, 77: np.float32}  # 32F, 64F, 32F_FAST_TF32
@@ -65,6 +67,7 @@ def gemmStridedBatchedEx(
     result = _matrices(c, c_type, ldc, stride_c, (m, n), count)
     old = factors[1] * result.astype(wide) if factors[1] else 0
     result[...] = (factors[0] * product + old).astype(result.dtype)
+    launched("matmul")
     calls.append(compute)
 
 

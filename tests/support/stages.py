@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.place import NeedsGpu, Place
+from benchmarks.gpu.runner import TAIL
 from benchmarks.process import Missing
 
 
@@ -31,7 +32,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 def raises() -> None:
     """An error of many lines."""
-    for number in range(60):
+    for number in range(TAIL + 20):
         print(f"line {number}")
     raise ValueError("all is\nwrong")
 

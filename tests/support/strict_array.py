@@ -336,10 +336,18 @@ def _by_function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
         if name in _WAIT:
             synchronized(name)
         with np.errstate(all="ignore"):
-            result = wrap(getattr(self._array, name)(*_plain_arrays(args), **named), self, *kwargs.values())
-        return _new(name, result, self)
+            takes_any = name in ("argmax", "argmin") and self.dtype.kind == "f"
+            array = _last_nan_wins(name, self._array, *args, **kwargs) if takes_any else self._array
+            result = getattr(array, name)(*_plain_arrays(args), **named)
+        return _new(name, wrap(result, self, *kwargs.values()), self)
 
     return method
+
+
+def _last_nan_wins(name: str, x: Ndarray, axis: int | None = None, **options: Any) -> Ndarray:
+    """Numbers of which ``argmax`` or ``argmin`` takes the last NaN: a GPU takes any."""
+    missing, number = np.isnan(x), np.arange(1, x.size + 1).reshape(x.shape)
+    return np.where(missing.any(axis, keepdims=True), missing * (number if name == "argmax" else -number), x)
 
 
 def _plain_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:

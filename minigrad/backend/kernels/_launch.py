@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..dtype import Array, kind_of
+from ..dtype import Array, kind_of, name_of
 from ..random import Draw
 from ..registry import xp
 from . import Gradients, Needs
@@ -52,7 +52,7 @@ def launch(
     """
     if kind_of(like) not in "fb":  # a kernel that has only masks has no ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
-    if like.dtype.name == "bfloat16":
+    if name_of(like.dtype) == "bfloat16":
         defines = (*defines, ("REAL_BFLOAT", 1))
     if 0 in grid:
         return
@@ -114,6 +114,11 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
     return dense if x.ndim else dense.reshape(())
 
 
+def unset_like(x: Array) -> Array:
+    """Unset numbers, as many as a contiguous array has, in a third of the time of CuPy's ``empty_like``."""
+    return xp(x).empty(x.shape, x.dtype)
+
+
 def strided(x: Array, dtype: Any = None) -> tuple[Any, ...]:
     """A kernel's arguments for an array that need not be contiguous: itself, and its strides of all axes but the last
     in elements. One of another dtype, or whose last axis has gaps, is copied."""
@@ -144,7 +149,7 @@ def along(source: str, name: str) -> tuple[Any, Any]:
 
     def run(name: str, dim: int, *inputs: Array) -> Array:
         last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]
-        out = xp(last[0]).empty_like(last[0])
+        out = unset_like(last[0])
         over_rows(out, source, name, *last, out)
         return contiguous(xp(out).moveaxis(out, -1, dim)) if inputs[0].ndim else out.reshape(())
 

@@ -25,6 +25,10 @@ typedef long long i64;
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
 
+// A product that no sum takes into one rounding: what two places compute is then the same, and their difference 0.
+__device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
+
 // Loops that leave no work over however few blocks there are. A row belongs to the blockDim.x threads that
 // have one threadIdx.y: a single warp, or else (then blockDim.y is 1) the whole block.
 #define EACH_ELEMENT(i, count) \

@@ -7,7 +7,7 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._launch import address, contiguous, over_rows, wide
+from ._launch import address, contiguous, over_rows, unset_like, wide
 
 
 def forward(
@@ -24,7 +24,7 @@ def forward(
 def backward(needs: Needs, saved: tuple[Array, ...], g: Array, *args: Any) -> Gradients:
     logits, target, weight, ignore_index, label_smoothing = args
     x, index = contiguous(logits), contiguous(target, xp(target).int64)
-    dx = xp(x).empty_like(x)
+    dx = unset_like(x)
     inputs = contiguous(g, x.dtype), x, index, address(weight, x.dtype)
     options = int(ignore_index), float(label_smoothing)
     over_rows(x, "cross_entropy", "cross_entropy_gradient", *inputs, *saved, dx, *options)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtype import Array
-from ..registry import xp
 from . import Needs
-from ._launch import contiguous, drawn, over_elements
+from ._launch import contiguous, drawn, over_elements, unset_like
 
 
 def forward(needs: Needs, x: Array, keep: Any, scale: float) -> tuple[Array, None]:
@@ -19,6 +18,6 @@ def forward(needs: Needs, x: Array, keep: Any, scale: float) -> tuple[Array, Non
 def dropped(x: Array, keep: Any, scale: float, rectify: bool = False) -> Array:
     """dropout(x) or dropout(max(x, 0)), in one launch."""
     x = contiguous(x)
-    out = xp(x).empty_like(x)
+    out = unset_like(x)
     over_elements(x, "dropout", "dropout", x, out, int(rectify), *drawn(keep), float(scale))
     return out

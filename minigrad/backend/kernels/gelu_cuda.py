@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from ..dtype import Array
-from ..registry import xp
 from . import Gradients, Needs
-from ._launch import contiguous, over_elements
+from ._launch import contiguous, over_elements, unset_like
 
 
 def forward(needs: Needs, x: Array, approximate: str) -> tuple[Array, None]:
     x = contiguous(x)
-    out = xp(x).empty_like(x)
+    out = unset_like(x)
     over_elements(x, "gelu", "gelu", x, out, int(approximate == "tanh"))
     return out, None
 
 
 def backward(needs: Needs, saved: None, g: Array, x: Array, approximate: str) -> Gradients:
     x = contiguous(x)
-    dx = xp(x).empty_like(x)
+    dx = unset_like(x)
     over_elements(x, "gelu", "gelu_gradient", contiguous(g), x, dx, int(approximate == "tanh"))
     return dx, None

@@ -37,21 +37,22 @@ extern "C" __global__ void layer_norm_gradient(const real* g, const real* x, con
     EACH_ROW(row, rows) {
         wide center = mean ? mean[row] : (wide)0, scale = inverse_std[row], total = 0, dot = 0;
         EACH_COLUMN(j, n) {
-            wide h = (wide)g[row * n + j] * (weight ? (wide)weight[j] : (wide)1);
+            wide h = product((wide)g[row * n + j], weight ? (wide)weight[j] : (wide)1);
             total += h;
             dot += h * ((wide)x[row * n + j] - center) * scale;
         }
         total = mean ? row_sum(total) / n : (wide)0;
         dot = row_sum(dot) / n;
         EACH_COLUMN(j, n) {
-            wide h = (wide)g[row * n + j] * (weight ? (wide)weight[j] : (wide)1);
+            wide h = product((wide)g[row * n + j], weight ? (wide)weight[j] : (wide)1);
             wide normal = ((wide)x[row * n + j] - center) * scale;
             dx[row * n + j] = (real)((h - total - normal * dot) * scale);
         }
     }
 }
 
-// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each if it has an array. A block adds up 16 columns,
+// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each if it has an array; dbias is that of a
+// linear layer, too, which has no x. A block adds up 16 columns,
 // each thread every 64th row, in the same order in every run. Block: 16 columns, 64 rows.
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_parameter_gradients(
     const real* g, const real* x, const wide* mean, const wide* inverse_std, real* dweight, real* dbias, i64 rows,
@@ -62,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(1024) layer_norm_parameter_gradient
     wide weights = 0, biases = 0;
     for (i64 row = y; j < n && row < rows; row += 64) {
         wide gradient = (wide)g[row * n + j];
-        weights += gradient * ((wide)x[row * n + j] - (mean ? mean[row] : (wide)0)) * inverse_std[row];
+        if (dweight) weights += gradient * ((wide)x[row * n + j] - (mean ? mean[row] : (wide)0)) * inverse_std[row];
         biases += gradient;
     }
     of_weight[y][column] = weights, of_bias[y][column] = biases;

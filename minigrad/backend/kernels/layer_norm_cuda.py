@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._launch import NULL, address, contiguous, launch, over_rows, row_count, wide
+from ._launch import NULL, address, contiguous, launch, over_rows, row_count, unset_like, wide
 
 Kept = tuple[Array | int, Array]  # the mean of each row (none of an RMS norm), and 1 / √(variance + eps)
 
@@ -15,7 +17,7 @@ def forward(
 ) -> tuple[Array, Kept]:
     """Without ``centred`` the mean is not subtracted: RMS norm."""
     x = contiguous(x)
-    out = xp(x).empty_like(x)
+    out = unset_like(x)
     mean, inverse_std = xp(x).empty((2, row_count(x)), wide(x))
     saved = mean if centred else NULL, inverse_std
     scale_and_shift = address(weight, x.dtype), address(bias, x.dtype)
@@ -27,12 +29,22 @@ def backward(
     needs: Needs, saved: Kept, g: Array, x: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Gradients:
     g, x = contiguous(g, x.dtype), contiguous(x)
-    dx = xp(x).empty_like(x)
+    dx = unset_like(x)
     rows, n = row_count(x), x.shape[-1]
     sums = [xp(x).empty(n, x.dtype) if need else None for need in needs[1:3]]
     if needs[0]:
         over_rows(x, "layer_norm", "layer_norm_gradient", g, x, address(weight, x.dtype), *saved, dx)
     if any(needs[1:3]):
-        args = (g, x, *saved, *map(address, sums), rows, n)
-        launch(x, "layer_norm", "layer_norm_parameter_gradients", (-(-n // 16),), (16, 64), args)
+        _sum_columns(g, x, *saved, *map(address, sums), rows, n)
     return wanted(needs, dx, *sums)
+
+
+def column_sums(g: Array) -> Array:
+    """The sums of a matrix's columns."""
+    out = xp(g).empty(g.shape[1], g.dtype)
+    _sum_columns(contiguous(g), NULL, NULL, NULL, NULL, out, *g.shape)
+    return out
+
+
+def _sum_columns(g: Array, *args: Any) -> None:
+    launch(g, "layer_norm", "layer_norm_parameter_gradients", (-(-args[-1] // 16),), (16, 64), (g, *args))

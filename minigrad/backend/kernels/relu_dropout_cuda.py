@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtype import Array, kind_of
-from ..registry import xp
 from . import Gradients, Needs
-from ._launch import contiguous, over_elements
+from ._launch import contiguous, over_elements, unset_like
 from .dropout_cuda import dropped
 
 
@@ -20,6 +19,6 @@ def forward(needs: Needs, x: Array, keep: Any = None, scale: float = 1.0) -> tup
 
 def backward(needs: Needs, y: Array, g: Array, x: None, keep: None = None, scale: float = 1.0) -> Gradients:
     g = contiguous(g)
-    dx = xp(g).empty_like(g)
+    dx = unset_like(g)
     over_elements(g, "dropout", "rectified_gradient", g, y, dx, float(scale))
     return dx, *(None for _ in needs[1:])

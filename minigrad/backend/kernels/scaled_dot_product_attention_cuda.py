@@ -14,7 +14,7 @@ from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
 from ._attention import empty_result, factor, laid_like, sum_to
-from ._launch import NULL, address, contiguous, drawn, launch, strided, wide
+from ._launch import NULL, address, contiguous, drawn, launch, strided, unset_like, wide
 
 _SOURCE = "scaled_dot_product_attention"
 _SIDE = 16  # threads along each side of a block
@@ -113,7 +113,7 @@ def backward(
     out, lse, cut = saved
     inputs = *strided(g, q.dtype), *strided(q), *strided(k, q.dtype), *strided(v, q.dtype)
     tail = _attention_args(q, k, v, *how)
-    delta, (dq, dk, dv) = xp(q).empty_like(lse), laid_like(q, k, v)
+    delta, (dq, dk, dv) = unset_like(lse), laid_like(q, k, v)
     dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), wide(q)) if needs[3] else None
 
     def run(name: str, length: int, scores: int, *results: Any) -> None:

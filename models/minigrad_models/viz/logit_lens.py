@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,7 +34,6 @@ WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # of a cell of the picture, and 
 UNKNOWN = -1  # for a token that nobody knows
 
 
-@runtime_checkable
 class LayeredModel(Protocol):
     """The parts of a model that the lens uses; ``generation.continuation.LanguageModel`` has them, too."""
 
@@ -187,7 +186,7 @@ def logit_lens(
         ValueError: there are no tokens, shapes do not fit, top is below 1, the page would be too large, or a
             distribution is not of numbers.
     """
-    if not isinstance(model, Module) or not isinstance(model, LayeredModel):
+    if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
         raise TypeError(
             f"logit_lens takes a model with layers (a ModuleList) and logits(states), as GPT2 is, and not "
             f"a {type(model).__name__}"

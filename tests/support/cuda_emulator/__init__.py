@@ -29,6 +29,11 @@ from ..launches import launched
 _FOLDER = Path(__file__).parent
 _COMPILER = shutil.which("g++")
 _FLAGS = ("-O1", "-shared", "-fPIC", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE")
+_FLAGS += (
+    "-march=native",
+    "-ffp-contract=fast",
+    "-fexpensive-optimizations",
+)  # as on a GPU, a product and a sum are rounded once
 _KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 _GUARD_BYTES = 4096
 _POISON = 0xFF

@@ -256,6 +256,14 @@ static inline float __int_as_float(int bits) {
 }
 static inline float rsqrt(float x) { return 1 / sqrtf(x); }
 static inline double rsqrt(double x) { return 1 / sqrt(x); }
+static inline float __fmul_rn(float a, float b) {
+    volatile float product = a * b;
+    return product;
+}
+static inline double __dmul_rn(double a, double b) {
+    volatile double product = a * b;
+    return product;
+}
 static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
 using std::erf;
 using std::exp;
