@@ -37,10 +37,11 @@ def _memory(place: Place) -> Any:
     gc.collect()
     if place.library == "torch":
         cuda = place.module().cuda
+        cuda.empty_cache()
         cuda.reset_peak_memory_stats()
     else:  # whose count of the peak would make all later steps slower; its pool keeps its largest size
         cuda = importlib.import_module("minigrad.cuda")
-    cuda.empty_cache()
+        cuda.empty_cache()
     return cuda
 
 

@@ -1,4 +1,4 @@
-"""Products by cuBLAS: which arguments it gets for which operands, and TF32 by PyTorch's three switches."""
+"""Batched products by cuBLAS: which arguments it gets for which operands, and TF32 by PyTorch's three switches."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -83,6 +83,9 @@ def test_sixteen_bits_are_added_up_in_float32(name: str) -> None:
         fake.calls.clear()
         assert set(cublas.matmul(wrap(x), wrap(y)).get().ravel().tolist()) == {4096}
         assert fake.calls == [68]
+    fake.calls.clear()
+    assert cublas.matmul(wrap(ones[:, 0]), wrap(ones[:, 0].T)).shape == (2, 2)
+    assert not fake.calls  # CuPy's own
 
 
 def test_lengths_that_differ_are_refused() -> None:

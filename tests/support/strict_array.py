@@ -15,6 +15,7 @@ import json
 import operator
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -292,10 +293,22 @@ def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[Str
         mine, others = flushed(self._array), flushed(_operand(other))
         if function is operator.matmul and mine.itemsize == 2:
             return _half_product(others, mine) if swapped else _half_product(mine, others)
-        with np.errstate(all="ignore"):  # a GPU does not warn
+        with _refusing(function.__name__):
             return wrap(flushed(np.asarray(function(others, mine) if swapped else function(mine, others))))
 
     return method
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """No warnings, as on a GPU, and dtypes are refused in CuPy's words."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except TypeError as error:
+        if "not supported for the input types" in str(error):
+            raise TypeError(f"Wrong type of arguments for cupy_{name}") from None
+        raise
 
 
 def _unary(function: Callable[[Any], Any]) -> Callable[[StrictArray], Any]:
@@ -465,7 +478,7 @@ class Function:
         if self.name == "take":
             named["mode"] = "wrap"  # CuPy's only one
         count = self.numpy.nin if isinstance(self.numpy, np.ufunc) else 0
-        with np.errstate(all="ignore"):
+        with _refusing(self.name):
             result = self.formula(*map(flushed, plain[:count]), *plain[count:], **named)
         if self.name in _PLAIN:
             return result
