@@ -64,7 +64,7 @@ def run(program: Path, output: Path) -> None:
         runpy.run_path(str(program), run_name="__main__")
 
 
-@pytest.mark.parametrize("program", programs())
+@pytest.mark.parametrize("program", list(programs()))
 def test_a_program_prints_what_it_prints_with_pytorch(program: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     ours, theirs = on_minigrad(program), on_pytorch(program, tmp_path / "printed")
