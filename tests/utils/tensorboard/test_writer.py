@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 pytest.importorskip("tensorboard")
 reader = import_module("tensorboard.backend.event_processing.event_accumulator")
 files = import_module("tensorboard.backend.event_processing.event_file_loader")
+event_file_writer: Any = import_module("tensorboard.summary.writer.event_file_writer")
 SummaryWriter: Any = import_module("minigrad.utils.tensorboard").SummaryWriter
 
 
@@ -140,6 +141,8 @@ def test_hyperparameters(writer: Any) -> None:
 
 def test_the_folder_and_what_is_not_provided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # TensorBoard reads files in the order of their names, which end with a number: 10 would come before 9
+    monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
     with SummaryWriter(comment="_lr0.1", filename_suffix=".end") as made:
         assert made.get_logdir().startswith("runs/") and made.log_dir.endswith("_lr0.1")
         made.add_scalar("x", 1, 1)
