@@ -20,7 +20,7 @@ from ..ops.elementwise import add, cast
 from ..ops.op import Arguments, bare, watch
 from ..ops.reduction import sum_to
 from .hooks import AROUND, accumulate, errors, nested, run_hooks
-from .mode import at_end, back_to, state
+from .mode import state
 from .observer import span
 from .tape import Lost, Node, Variable, source, wrap
 
@@ -151,21 +151,25 @@ class Walk:
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
         self.depth = 0 if state.walk is None else state.walk.depth + 1  # each takes some ten calls of Python
-        return nested.in_thread(self._run, retain) if self.depth % 30 == 29 else self._run(retain)
+        if self.depth % 30 == 29:
+            nested.in_thread(self.call, self._visit_all, retain)
+        else:
+            self.call(self._visit_all, retain)
+        return self
 
-    def _run(self, retain: bool) -> Walk:
-        with at_end(back_to, state.grad, state.walk) as end, end, at_end(notify, "ended"):
-            state.grad, state.walk = self.create, self
+    def _visit_all(self, retain: bool) -> None:
+        try:
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
                 while self.heap:
                     self.visit(*self.pending.pop(heappop(self.heap)), retain)
             for leaf, sums in self.leaves.values():
                 if leaf._hooks or watch.observers:
                     _show(leaf, {0: leaf._hooks or {}}, sums)
-        for position, target in enumerate(self.targets):
-            if id(target) in self.leaves:
-                self.gradients[position] = self.leaves[id(target)][1][0][0]
-        return self
+            for position, target in enumerate(self.targets):
+                if id(target) in self.leaves:
+                    self.gradients[position] = self.leaves[id(target)][1][0][0]
+        finally:
+            notify("ended")
 
     def at_targets(self) -> list[tuple[Any, Any, bool]]:
         """The targets, each once, that a gradient has reached and no hook gives it to."""
@@ -175,9 +179,15 @@ class Walk:
 
     def call(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function in the state of the walk."""
-        with at_end(back_to, state.grad, state.walk) as end, end:
-            state.grad, state.walk = self.create, self
-            function(*args)
+        before = state.grad, state.walk
+        try:
+            try:
+                state.grad, state.walk = self.create, self
+                function(*args)
+            finally:
+                state.grad, state.walk = before
+        finally:
+            state.grad, state.walk = before  # twice, as Ctrl-C may come before any line
 
     def finish(self) -> None:
         """Call the functions that wait for the end of the pass."""
