@@ -15,11 +15,11 @@ from weakref import WeakSet, WeakValueDictionary
 from ..autograd.function import _Result
 from ..autograd.mode import at_end, no_grad
 from ..autograd.observer import Observer, attach, detach, observed
-from ..autograd.recompute import Region
 from ..autograd.tape import Lost, Node, Variable, record, wrap
 from ..backend import ARRAY_TYPES
 from ..ops.elementwise import clone
 from ..ops.op import Op, watch
+from ..utils.checkpoint import Region
 
 
 class _Refused(threading.local):
