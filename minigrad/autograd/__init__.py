@@ -11,8 +11,9 @@ from .tracebacks import border_functions as _border_functions
 from .walk import backward
 
 if TYPE_CHECKING:  # imported when first used
-    from . import function, functional
-    from .anomaly import detect_anomaly, set_detect_anomaly
+    from ..compat import functional
+    from ..compat.anomaly import detect_anomaly, set_detect_anomaly
+    from . import function
     from .function import Function
 
 __all__ = [
@@ -35,4 +36,4 @@ __all__ = [
 ]
 
 _border_functions(globals())
-_later(__name__, {"anomaly": "detect_anomaly set_detect_anomaly", "function": "Function"})
+_later(__name__, {"function": "Function"})

@@ -50,7 +50,8 @@ torch | (tensor minigrad) | _tensor
 torch.amp | compat.amp | grad_scaler
 torch.amp | compat.autocast | autocast_mode
 torch.autograd | compat.profiler | profiler profiler_util
-torch.autograd | (autograd.anomaly autograd) | anomaly_mode
+torch.autograd | (compat.anomaly) | anomaly_mode
+torch.autograd | compat. | functional
 torch.autograd | (autograd.mode autograd) | grad_mode
 torch.backends | compat.backends: | cpu cuda cudnn mkl mkldnn mps openmp opt_einsum
 torch.cpu torch.cuda | (compat.amp) | amp
@@ -114,10 +115,9 @@ torch | : | legacy_contiguous_format=contiguous_format
 torch | minigrad | torch
 torch | =builtins: | sym_float=float sym_int=int sym_max=max sym_min=min
 torch | =operator: | sym_not=not_
-torch | autograd: | set_anomaly_enabled=set_detect_anomaly
-torch | autograd.anomaly: | is_anomaly_check_nan_enabled is_anomaly_enabled
 torch | backend.dtype: | cdouble=complex128 cfloat=complex64
 torch | backend.storage: | TypedStorage UntypedStorage
+torch | compat.anomaly: | is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled=set_detect_anomaly
 torch | compat.autocast: | autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
     get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
     set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
@@ -170,6 +170,7 @@ torch.accelerator | compat.internal: | current_accelerator
 torch.accelerator | cuda: | current_device_idx=current_device current_device_index=current_device device_count
     empty_cache is_available max_memory_allocated memory_allocated memory_reserved reset_peak_memory_stats
     set_device_idx=set_device set_device_index=set_device synchronize
+torch.autograd | compat.anomaly: | detect_anomaly set_detect_anomaly
 torch.autograd | compat.saved: | SavedTensor
 torch.autograd torch.autograd.variable | compat.legacy: | Variable
 torch.autograd.function | compat.legacy: | InplaceFunction
