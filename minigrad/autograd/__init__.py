@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from ..extension import later as _later
 from . import graph
-from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradients import grad
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .tracebacks import border_functions as _border_functions
@@ -13,6 +12,7 @@ from .walk import backward
 if TYPE_CHECKING:  # imported when first used
     from ..compat import functional
     from ..compat.anomaly import detect_anomaly, set_detect_anomaly
+    from ..utils.gradcheck import GradcheckError, gradcheck, gradgradcheck
     from . import function
     from .function import Function
 

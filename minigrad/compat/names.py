@@ -52,6 +52,7 @@ torch.amp | compat.autocast | autocast_mode
 torch.autograd | compat.profiler | profiler profiler_util
 torch.autograd | (compat.anomaly) | anomaly_mode
 torch.autograd | compat. | functional
+torch.autograd | utils. | gradcheck
 torch.autograd | (autograd.mode autograd) | grad_mode
 torch.backends | compat.backends: | cpu cuda cudnn mkl mkldnn mps openmp opt_einsum
 torch.cpu torch.cuda | (compat.amp) | amp
@@ -172,6 +173,7 @@ torch.accelerator | cuda: | current_device_idx=current_device current_device_ind
     set_device_idx=set_device set_device_index=set_device synchronize
 torch.autograd | compat.anomaly: | detect_anomaly set_detect_anomaly
 torch.autograd | compat.saved: | SavedTensor
+torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
 torch.autograd torch.autograd.variable | compat.legacy: | Variable
 torch.autograd.function | compat.legacy: | InplaceFunction
 torch.autograd.graph | compat.edges: | GradientEdge get_gradient_edge increment_version register_multi_grad_hook
