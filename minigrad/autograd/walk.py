@@ -169,7 +169,7 @@ class Walk:
                 if id(target) in self.leaves:
                     self.gradients[position] = self.leaves[id(target)][1][0][0]
         finally:
-            notify("ended")
+            watch.notify("ended")
 
     def at_targets(self) -> list[tuple[Any, Any, bool]]:
         """The targets, each once, that a gradient has reached and no hook gives it to."""
@@ -217,7 +217,7 @@ class Walk:
         """Run a node's rules, and deliver what they give to the node's inputs."""
         observed = watch.observers
         if observed:
-            notify("passing", node)
+            watch.notify("passing", node)
         g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
@@ -227,10 +227,10 @@ class Walk:
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
-                notify("delivered", node, i, gradient)
+                watch.notify("delivered", node, i, gradient)
             self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         if observed:
-            notify("passed", node, gradients)
+            watch.notify("passed", node, gradients)
 
     def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
@@ -252,13 +252,7 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
     if hooks:
         run_hooks(hooks, sums)
     for slot, held in sums.items():
-        notify("arrived", target, slot, held[0])
-
-
-def notify(event: str, *about: Any) -> None:
-    """Call a method of each observer."""
-    for observer in watch.observers:
-        getattr(observer, event)(*about)
+        watch.notify("arrived", target, slot, held[0])
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
