@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from ..extension import later as _later
 from . import graph
 from .gradients import grad
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
@@ -10,11 +9,10 @@ from .tracebacks import border_functions as _border_functions
 from .walk import backward
 
 if TYPE_CHECKING:  # imported when first used
-    from ..compat import functional
+    from ..compat import function, functional
     from ..compat.anomaly import detect_anomaly, set_detect_anomaly
+    from ..compat.function import Function
     from ..utils.gradcheck import GradcheckError, gradcheck, gradgradcheck
-    from . import function
-    from .function import Function
 
 __all__ = [
     "Function",
@@ -36,4 +34,3 @@ __all__ = [
 ]
 
 _border_functions(globals())
-_later(__name__, {"function": "Function"})

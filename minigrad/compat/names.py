@@ -51,7 +51,7 @@ torch.amp | compat.amp | grad_scaler
 torch.amp | compat.autocast | autocast_mode
 torch.autograd | compat.profiler | profiler profiler_util
 torch.autograd | (compat.anomaly) | anomaly_mode
-torch.autograd | compat. | functional
+torch.autograd | compat. | function functional
 torch.autograd | utils. | gradcheck
 torch.autograd | (autograd.mode autograd) | grad_mode
 torch.backends | compat.backends: | cpu cuda cudnn mkl mkldnn mps openmp opt_einsum
@@ -172,6 +172,7 @@ torch.accelerator | cuda: | current_device_idx=current_device current_device_ind
     empty_cache is_available max_memory_allocated memory_allocated memory_reserved reset_peak_memory_stats
     set_device_idx=set_device set_device_index=set_device synchronize
 torch.autograd | compat.anomaly: | detect_anomaly set_detect_anomaly
+torch.autograd | compat.function: | Function
 torch.autograd | compat.saved: | SavedTensor
 torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
 torch.autograd torch.autograd.variable | compat.legacy: | Variable

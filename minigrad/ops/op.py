@@ -147,7 +147,7 @@ class Op:
         self.formulas: dict[str, str] = {}
         self.differentiable = 0  # a bit for each argument that has a rule
         self.plans: dict[int, Plan] = {}
-        self.backward: Any = None  # a user's Function has this in place of rules (autograd/function.py)
+        self.backward: Any = None  # a user's Function has this in place of rules (compat/function.py)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

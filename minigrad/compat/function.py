@@ -8,13 +8,13 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NoReturn
 
+from ..autograd.inplace import check_no_leaf, rebase
+from ..autograd.mode import enable_grad, kept, no_grad, state
+from ..autograd.tape import Node, Variable, node_of, record, report, wrap
+from ..autograd.tracebacks import border, warn
+from ..autograd.walk import intact
 from ..backend.dtype import has_gradient
 from ..ops.op import Op, op, watch
-from .inplace import check_no_leaf, rebase
-from .mode import enable_grad, kept, no_grad, state
-from .tape import Node, Variable, node_of, record, report, wrap
-from .tracebacks import border, warn
-from .walk import intact
 
 
 class FunctionCtx:
