@@ -119,11 +119,10 @@ class Walk:
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
         self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
         self.gradients: list[Any] = [None] * len(self.targets)
-        self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
-        self.useful: dict[Any, bool] | None = None
         self.callbacks: list[Callable[[], None]] = []
-        if targets is not None:
-            self.wanted_of, self.useful = paths(roots, targets)
+        self.wanted_of: dict[Node, list[tuple[int, int]]]
+        self.useful: dict[Any, bool] | None
+        self.wanted_of, self.useful = ({}, None) if targets is None else paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
             node, slot = source(root)
             begin = root if node is None else node
