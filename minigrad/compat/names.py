@@ -84,7 +84,7 @@ torch.multiprocessing | (distributed.spawn) | spawn
 torch.nn | compat.legacy | _reduction
 torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
-torch.nn | (nn.parallel.one_device) | _functions
+torch.nn | (compat.one_device) | _functions
 torch.nn.attention | compat. | flex_attention
 torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
@@ -92,6 +92,8 @@ torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=conta
     dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization padding
     pixelshuffle=shaping pooling rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module
+torch.nn.parallel | compat.ddp | distributed
+torch.nn.parallel | compat.one_device | _functions data_parallel parallel_apply replicate scatter_gather
 torch.nn.utils | compat. | fusion prune
 torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
 torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
@@ -194,7 +196,7 @@ torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_stat
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
-torch.distributed | nn.parallel.distributed: | GradBucket
+torch.distributed | nn.parallel.buckets: | GradBucket
 torch.distributed.algorithms | compat.join: | Join JoinHook Joinable
 torch.distributed.checkpoint.state_dict | compat.distributed: | StateDictOptions get_model_state_dict
     set_model_state_dict
@@ -217,7 +219,8 @@ torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss Marg
 torch.nn | compat.nn.pooling: | FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d
     MaxUnpool2d MaxUnpool3d
 torch.nn | nn.loss: | _Loss _WeightedLoss
-torch.nn | nn.parallel: | DataParallel DistributedDataParallel data_parallel parallel_apply
+torch.nn torch.nn.parallel | compat.ddp: | DistributedDataParallel
+torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel parallel_apply
 torch.nn | nn.transformer: | _get_clones
 torch.nn.functional | compat.functions.products: | pdist
 torch.nn.functional | compat.native: | GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm
@@ -227,6 +230,7 @@ torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss 
     soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss
 torch.nn.modules.module | compat.internal: | _EXTRA_STATE_KEY_SUFFIX
 torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_present
+torch.nn.parallel | compat.one_device: | gather replicate scatter scatter_kwargs
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
 torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
