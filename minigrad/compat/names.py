@@ -86,13 +86,15 @@ torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
 torch.nn | (compat.one_device) | _functions
 torch.nn.attention | compat. | flex_attention
+torch.nn torch.nn.modules | compat.nn. | padding
 torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
 torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
-    dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization padding
+    dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
     pixelshuffle=shaping pooling rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module
 torch.nn.parallel | compat.ddp | distributed
+torch.nn.parallel | compat. | one_device
 torch.nn.parallel | compat.one_device | _functions data_parallel parallel_apply replicate scatter_gather
 torch.nn.utils | compat. | fusion prune
 torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
@@ -214,6 +216,10 @@ torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyCo
     LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
     LazyLinear UninitializedBuffer UninitializedParameter
 torch.nn | compat.legacy: | CrossMapLRN2d
+torch.nn torch.nn.containers | compat.nn.containers: | ParameterDict ParameterList
+torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+    ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
+    ZeroPad2d ZeroPad3d
 torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss
     MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
 torch.nn | compat.nn.pooling: | FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d
