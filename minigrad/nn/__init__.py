@@ -29,3 +29,4 @@ if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
     from ..compat.nn.loss import *
     from ..compat.nn.padding import *
     from ..compat.nn.pooling import *
+    from ..compat.nn.recurrent import *
