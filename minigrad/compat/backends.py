@@ -7,8 +7,9 @@ One has an effect, on a GPU: whether products of float32 are in TF32, by any of 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from enum import IntEnum
 from typing import Any
 
 from ..autograd.mode import at_end
@@ -134,3 +135,24 @@ def set_num_interop_threads(num: int) -> None:
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
     settings["interop"] = int(num)
+
+
+class SDPBackend(IntEnum):
+    """PyTorch's names for its attention kernels. The choice has no effect here."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextmanager
+def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
+    """No effect: accepted for PyTorch's programs. Attention has one kernel for each device. Raises AssertionError:
+    ``backends`` is neither an SDPBackend nor a list of them."""
+    listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
+        raise AssertionError("backends must be an instance of SDPBackend or a list of SDPBackend instances")
+    yield {}

@@ -230,6 +230,7 @@ torch.nn | nn.loss: | _Loss _WeightedLoss
 torch.nn torch.nn.parallel | compat.ddp: | DistributedDataParallel
 torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel parallel_apply
 torch.nn | nn.transformer: | _get_clones
+torch.nn.attention | compat.backends: | SDPBackend sdpa_kernel
 torch.nn.functional | compat.functions.products: | pdist
 torch.nn.functional | compat.native: | GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm
 torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss ctc_loss fractional_max_pool2d

@@ -5,9 +5,6 @@ Shape letters: B batch, H heads, T and S target and source length, D model width
 
 from __future__ import annotations
 
-import contextlib
-import enum
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..functions.creation import empty
@@ -19,27 +16,6 @@ from .module import Module
 from .parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
-
-
-class SDPBackend(enum.IntEnum):
-    """PyTorch's names for its attention kernels. The choice has no effect here."""
-
-    ERROR = -1
-    MATH = 0
-    FLASH_ATTENTION = 1
-    EFFICIENT_ATTENTION = 2
-    CUDNN_ATTENTION = 3
-    OVERRIDEABLE = 4
-
-
-@contextlib.contextmanager
-def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """No effect: accepted for PyTorch's programs. Attention has one kernel for each device. Raises AssertionError:
-    ``backends`` is neither an SDPBackend nor a list of them."""
-    listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
-    if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
-        raise AssertionError("backends must be an instance of SDPBackend or a list of SDPBackend instances")
-    yield {}
 
 
 class MultiheadAttention(Module):

@@ -7,8 +7,8 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from minigrad.compat.backends import SDPBackend, sdpa_kernel
 from minigrad.nn import functional as F
-from minigrad.nn.attention import SDPBackend, sdpa_kernel
 from tests.support.cases import cases, pairwise, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import check_twins, pair, twinned
