@@ -66,7 +66,6 @@ def parse(arguments: list[str]) -> Options:
     p = parser("benchmarks", __doc__, WORK, rounds=3, seconds=4.0)
     p.add_argument("--only", type=_parts, default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
     p.add_argument("--quick", action="store_true", help="one round, little time: rough figures")
-    p.add_argument("--markdown", action="store_true", help="print tables for a page")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
     if options.json and not options.json.parent.is_dir():
@@ -102,7 +101,7 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: {error}", file=sys.stderr)
             failed = 1
             continue
-        show(table, options.markdown)
+        show(table)
         results.append({"part": name, "seconds": time.perf_counter() - start, **table.values()})
         if options.json:
             written = json.dumps({"machine": machine, "tables": results}, indent=1)

@@ -37,6 +37,6 @@ def above_zero(kind: type[float]) -> Callable[[str], float]:
     return number
 
 
-def show(table: Table, markdown: bool = False) -> None:
+def show(table: Table) -> None:
     """Print a table, and an empty line."""
-    print((table.markdown() if markdown else table.text()) + "\n", flush=True)
+    print(table.text() + "\n", flush=True)

@@ -1,7 +1,7 @@
 """Ranks of one thread each that share a training step, against one process; and the all-reduce beneath it.
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
-                               [--open-mpi FOLDER | --without-open-mpi] [--markdown] [--json FILE]
+                               [--open-mpi FOLDER | --without-open-mpi] [--json FILE]
 
 Efficiency is weak scaling: each rank has a batch of its own, as large as that of the one process, and
 DistributedDataParallel averages the gradients. Beside it are the ceiling, which is the same processes without any
@@ -264,7 +264,6 @@ def main(arguments: Sequence[str]) -> int:
     where = p.add_mutually_exclusive_group()
     where.add_argument("--open-mpi", type=Path, metavar="FOLDER", help="its environment (default: made for this run)")
     where.add_argument("--without-open-mpi", action="store_true", help="leave its column empty")
-    p.add_argument("--markdown", action="store_true", help="print tables for a page")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
     ranks, rounds = options.ranks, options.rounds
@@ -277,7 +276,7 @@ def main(arguments: Sequence[str]) -> int:
         timed = partial(measure, work=work, ranks=ranks, seconds=options.seconds)
         steps[work] = alternate(MODES, rounds, timed, f"{work} on {ranks} ranks")
     tables = [steps_table(steps, ranks)]
-    show(tables[0], options.markdown)
+    show(tables[0])
     with ExitStack() as stack:
         folder = options.open_mpi
         if folder is None and not options.without_open_mpi:
@@ -285,7 +284,7 @@ def main(arguments: Sequence[str]) -> int:
         timed = partial(reduction, ranks=ranks, sizes=list(REDUCED.values()), folder=folder)
         reduced = alternate(("minigrad", OPEN_MPI), rounds, timed, f"all-reduce on {ranks} ranks")
     tables.append(reductions_table(reduced, ranks))
-    show(tables[1], options.markdown)
+    show(tables[1])
     if options.json:
         raw = {"steps": steps, "reductions": reduced}
         written = {"machine": machine, "tables": [table.values() for table in tables], "measured": raw}

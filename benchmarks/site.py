@@ -1,6 +1,6 @@
 """How soon the site's playground can be used, how soon a program stops there, and how fast the translator's page is.
 
-    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200] [--markdown] [--timeline]
+    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200] [--timeline]
 
 FOLDER is the built site (``python tasks.py site``). Chromium opens it from a server on this machine and reaches no
 other. The program is the README's first, the ten lines that train a network; its time counts from the moment the page
@@ -103,7 +103,6 @@ def main() -> int:
     """Measure, and print the table; 2: there is no browser or no site."""
     p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
     p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
-    p.add_argument("--markdown", action="store_true")
     p.add_argument("--timeline", action="store_true", help="what the page says, and when")
     asked = p.parse_args()
     try:
@@ -113,7 +112,7 @@ def main() -> int:
     except Missing as error:
         print(error, file=sys.stderr)
         return 2
-    show(result, asked.markdown)
+    show(result)
     return 0
 
 

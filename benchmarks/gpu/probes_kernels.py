@@ -14,7 +14,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import nn
 
-from . import probes_arrays, probes_capture
+from . import probes_arrays
 from .place import Place
 
 F = nn.functional
@@ -73,7 +73,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
         f"{name}, {dtype}": partial(checked, place, CASES[name], dtype) for name, dtype in pairs
     }
     checks |= {"keep mask": partial(masks, place), "a long row of one index": partial(frequent, place)}
-    return {**checks, **probes_capture.items(place), **probes_arrays.items(place)}
+    return {**checks, **probes_arrays.items(place)}
 
 
 def has_bfloat16(place: Place) -> bool:

@@ -1,4 +1,4 @@
-"""Training steps of the workloads, and of nanoGPT's size, on minigrad and on PyTorch: eager, and as a CUDA graph."""
+"""Training steps of the workloads, and of nanoGPT's size, on minigrad and on PyTorch."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from functools import partial
 from typing import Any
 
 from ..process import peak_mebibytes
-from .place import NeedsGpu, Place
-from .works import PRECISIONS, Step, as_graph, larger
+from .place import Place
+from .works import PRECISIONS, Step, larger
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Each step in each precision; for PyTorch also as a graph."""
+    """Each step in each precision."""
     pairs = [(name, precision) for precision in PRECISIONS for name in larger(place)]
-    checks: dict[str, Callable[[], Any]] = {f"{n} {p}": partial(eager, place, n, p) for n, p in pairs}
-    if place.library == "torch":
-        checks |= {f"{n} {p} as a graph": partial(graph, place, n, p) for n, p in pairs if p != "TF32"}
-    return checks
+    return {f"{name} {precision}": partial(timed, place, name, precision) for name, precision in pairs}
 
 
-def eager(place: Place, name: str, precision: str) -> dict[str, Any]:
+def timed(place: Place, name: str, precision: str) -> dict[str, Any]:
     """Times of a step, and the most memory that the library's pool holds."""
     cuda = None if place.rehearsal else _memory(place)
     step = Step(place, larger(place)[name], precision)
@@ -43,13 +40,3 @@ def _memory(place: Place) -> Any:
         cuda = importlib.import_module("minigrad.cuda")
         cuda.empty_cache()
     return cuda
-
-
-def graph(place: Place, name: str, precision: str) -> dict[str, Any]:
-    """Times of PyTorch's step as a CUDA graph."""
-    step = Step(place, larger(place)[name], precision, capturable=not place.rehearsal)
-    if place.rehearsal:
-        step()
-        raise NeedsGpu("PyTorch's CUDA graphs")
-    ms = place.time(as_graph(step), 0.5, most=50)["ms"]
-    return {"step": name, "in": precision, "torch graph ms": ms}

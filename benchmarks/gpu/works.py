@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any
 
 from ..process import Missing
 from ..workloads import TINY, WORK, Work, build, loss_function, optimizer
@@ -42,55 +40,26 @@ class Step:
 
     Args:
         precision: "float32"; "TF32", of products; "bfloat16", by autocast.
-        capturable: whether PyTorch may capture it as a CUDA graph.
 
     Raises:
         Missing: the library lacks a package for bfloat16.
     """
 
-    def __init__(self, place: Place, work: Work, precision: str = "float32", capturable: bool = False) -> None:
+    def __init__(self, place: Place, work: Work, precision: str = "float32") -> None:
         torch = self.torch = place.module()
         if precision == "bfloat16" and place.library == "minigrad" and not find_spec("ml_dtypes"):
             raise Missing("ml_dtypes is not installed")
-        self.device, self.precision, self.cache = place.named(), precision, not capturable
+        self.device, self.precision = place.named(), precision
         torch.set_float32_matmul_precision("high" if precision == "TF32" else "highest")
         torch.manual_seed(0)
         self.model = build(torch, work, work.dropout).to(self.device)
         self.loss_of = loss_function(torch, work, device=self.device)
         self.optimizer = optimizer(torch, work, self.model)
-        if capturable:  # the optimiser counts its steps on the GPU
-            for group in self.optimizer.param_groups:
-                group["capturable"] = True
-
-    def lowered(self) -> AbstractContextManager[Any]:
-        """The context of the forward pass."""
-        if self.precision != "bfloat16":
-            return nullcontext()
-        how: dict[str, Any] = {"dtype": self.torch.bfloat16, "cache_enabled": self.cache}
-        context: AbstractContextManager[Any] = self.torch.autocast(self.device, **how)
-        return context
 
     def __call__(self) -> None:
         """Forward, backward, update."""
         self.optimizer.zero_grad()
-        with self.lowered():
+        with self.torch.autocast(self.device, self.torch.bfloat16) if self.precision == "bfloat16" else nullcontext():
             loss = self.loss_of(self.model)
         loss.backward()
         self.optimizer.step()
-
-
-def as_graph(step: Step) -> Callable[[], None]:
-    """PyTorch's step as a CUDA graph: a function that launches it."""
-    cuda = step.torch.cuda
-    stream = cuda.Stream()
-    stream.wait_stream(cuda.current_stream())
-    with cuda.stream(stream):
-        for _ in range(3):
-            step()
-    cuda.current_stream().wait_stream(stream)
-    step.optimizer.zero_grad()  # gradients are the graph's own memory
-    graph = cuda.CUDAGraph()
-    with cuda.graph(graph):
-        step()
-    launch: Callable[[], None] = graph.replay
-    return launch
