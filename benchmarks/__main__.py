@@ -2,8 +2,7 @@
 
     python -m benchmarks [--only steps,kernels] [--work small] [--quick]
 
-Parts: steps, peers, kernels, layers, overhead, small, decoding, generation, sentences, first, import, size, graphs,
-drawing.
+Parts: steps, peers, kernels, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
@@ -18,23 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import (
-    decoding,
-    drawing,
-    first_run,
-    generation,
-    graph_page,
-    import_time,
-    kernels,
-    libraries,
-    overhead,
-    sentences,
-    size,
-    steps,
-)
+from . import decoding, first_run, generation, import_time, kernels, libraries, overhead, pages, sentences, size, steps
 from .machine import describe
 from .process import Differ, Failed
-from .program import parser, show
+from .program import parser, parts_of, show
 from .table import Table
 from .workloads import WORK
 
@@ -49,22 +35,20 @@ PARTS: dict[str, Callable[[Options], Table]] = {
     "kernels": lambda asked: kernels.table("kernels", asked.rounds, asked.seconds / 20),
     "layers": lambda asked: kernels.table("layers", asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
-    "small": lambda asked: overhead.table_of_lines(asked.rounds, asked.seconds / 20),
     "decoding": lambda asked: decoding.table(asked.rounds, asked.seconds / 2),
     "generation": lambda asked: generation.table(asked.rounds, asked.seconds / 2),
     "sentences": lambda asked: sentences.table(asked.rounds, asked.seconds),
     "first": lambda asked: first_run.table(asked.rounds),
     "import": lambda asked: import_time.table(5 * asked.rounds),
     "size": lambda asked: size.table(),
-    "graphs": lambda asked: graph_page.table(graph_page.measured()),
-    "drawing": lambda asked: drawing.table(drawing.measure(asked.rounds, asked.seconds)),
+    "pages": lambda asked: pages.table(),
 }
 
 
 def parse(arguments: list[str]) -> Options:
     """The command line."""
     p = parser("benchmarks", __doc__, WORK, rounds=3, seconds=4.0)
-    p.add_argument("--only", type=_parts, default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
+    p.add_argument("--only", type=parts_of(PARTS), default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
     p.add_argument("--quick", action="store_true", help="one round, little time: rough figures")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
@@ -74,14 +58,6 @@ def parse(arguments: list[str]) -> Options:
     if options.quick:
         options.rounds, options.seconds = 1, 0.5
     return options
-
-
-def _parts(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in PARTS:
-            raise argparse.ArgumentTypeError(f"no part {name!r}; there are {', '.join(PARTS)}")
-    return names
 
 
 def main(arguments: list[str]) -> int:

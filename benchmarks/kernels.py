@@ -6,7 +6,7 @@ One source for both libraries. Results and all gradients, in float64 and of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -16,8 +16,7 @@ import numpy as np
 
 from .process import Answer, Differ, compared, library_module, middle
 from .steps import BOTH, EXACT, repeat
-from .table import Cell, Table, ratio
-from .workloads import WORK, build, optimizer
+from .table import Table, ratio
 
 Shape = tuple[int, ...]
 
@@ -214,45 +213,19 @@ def all_agree(parts: str, answers: dict[str, Answer]) -> None:
 
 
 def measure(library: str, parts: str, seconds: float) -> Answer:
-    """Median times in ms: of kernels forward only (recorded) and with backward, and of Adam's step; of layers the
-    whole."""
+    """The median time of each part in ms."""
     torch = library_module(library)
-    times = []
-    for part in PARTS[parts]:
-        forward, leaves = prepared(torch, part, "float32")
-        calls = [with_backward(torch, forward, leaves)]
-        if parts == "kernels":
-            calls = [forward, *calls]
-        times.append([median(repeat(call, seconds)) for call in calls])
-    return {"times": times, **({"adam": adam(torch, seconds)} if parts == "kernels" else {})}
-
-
-def adam(torch: Any, seconds: float) -> float:
-    """The time of an Adam step of the first workload's parameters, in ms."""
-    work = WORK["multi30k"]
-    model = build(torch, work, 0.0)
-    for parameter in model.parameters():
-        parameter.grad = torch.ones_like(parameter)
-    return median(repeat(optimizer(torch, work, model).step, seconds))
+    calls = (with_backward(torch, *prepared(torch, part, "float32")) for part in PARTS[parts])
+    return {"times": [median(repeat(call, seconds)) for call in calls]}
 
 
 def table(parts: str, rounds: int, seconds: float) -> Table:
     """The table of kernels or of layers, a row for each."""
     answers = compared("kernels", BOTH, rounds, seconds, partial(all_agree, parts), parts=parts)
-    rows: list[Sequence[Cell]] = []
+    columns = ("part", "input", "minigrad ms", "PyTorch ms", "ratio", "goal")
+    result = Table(f"{parts.capitalize()}, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"))
     for i, part in enumerate(PARTS[parts]):
-        cells: list[Any] = [part.name, part.size or " × ".join(map(str, part.shapes[0]))]
-        for k in range(2 if parts == "kernels" else 1):
-            times = [middle(answers[name], "times", i, k) for name in BOTH]
-            cells += [*times, ratio(*times)]
-        rows.append(cells)
-    columns = ["kernel", "size", "forward ms", "PyTorch ms", "ratio"]
-    if parts == "kernels":
-        columns += ["with backward ms", "PyTorch's ms", "ratio of both"]
-        times = [middle(answers[name], "adam") for name in BOTH]
-        rows.append(["adam step", "2.6 M parameters", *times, ratio(*times), None, None, None])
-        return Table("Single kernels, against PyTorch eager", columns, ("", "", *(".3f", ".3f", ".2f") * 2), rows)
-    columns = ["layer", "input", "minigrad ms", "PyTorch ms", "ratio", "goal"]
-    rows = [[*row, part.goal] for row, part in zip(rows, LAYERS, strict=True)]
-    notes = ["in training, forward and backward, except the encoder"]
-    return Table("Layers, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"), rows, notes)
+        times = [middle(answers[name], "times", i) for name in BOTH]
+        result.add(part.name, part.size or " × ".join(map(str, part.shapes[0])), *times, ratio(*times), part.goal)
+    result.notes.append("in training, forward and backward, except the encoder")
+    return result

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from typing import NamedTuple
 
 from .machine import describe
 from .process import Failed
-from .program import parser, show
+from .program import parser, parts_of, show
 from .table import Table
 
 Pair = tuple[str, str]
@@ -135,18 +134,15 @@ def table(results: dict[str, Measured], pairs: int) -> Table:
 def main() -> None:
     """Measure, and print the table."""
     p = parser("benchmarks.own_pairs", __doc__, pairs=500)
-    p.add_argument("--only", default=",".join(TASKS), help=f"tasks (default: {','.join(TASKS)})")
+    p.add_argument("--only", type=parts_of(TASKS), default=list(TASKS), help=f"tasks, by comma: {','.join(TASKS)}")
     p.add_argument("--seed", type=int, default=0, help="which pairs are drawn (default: 0)")
     p.add_argument("--keep", type=Path, metavar="DIR", help="where tables and runs are left (default: nowhere)")
     options = p.parse_args()
-    chosen = re.split(r"[,\s]+", options.only)
-    if unknown := set(chosen) - set(TASKS):
-        p.error(f"there is no task {', '.join(sorted(unknown))}; there are {', '.join(TASKS)}")
     results: dict[str, Measured] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for task in chosen:
+        for task in options.only:
             results[task] = measure(task, options.pairs, options.seed, folder)
             print(f"{task}: {results[task]}", file=sys.stderr, flush=True)
     print(describe())

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..machine import describe
-from ..program import parser
+from ..program import parser, parts_of
 from . import results
 from .runner import ROOT, Result, Run, run
 from .stages import BY_NAME, STAGES, Stage
@@ -35,20 +35,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
     p = parser("benchmarks.gpu", __doc__, seconds=410.0)
     p.add_argument("--out", type=Path, metavar="FOLDER", help="where results.json and table.md are written")
-    p.add_argument("--only", type=_stages, default=STAGES, metavar="STAGE,...", help="some of the stages (see --list)")
+    p.add_argument(
+        "--only",
+        type=parts_of(BY_NAME),
+        default=list(BY_NAME),
+        metavar="STAGE,...",
+        help="some of the stages (see --list)",
+    )
     p.add_argument("--list", action="store_true", help="print the stages, and do nothing")
     p.add_argument("--rehearse", action="store_true", help="all stages, with tiny sizes, on the tests' stand-in")
     options = p.parse_args(arguments)
     if not (options.out or options.rehearse or options.list):
         p.error("--out FOLDER is needed, or --rehearse, or --list")
     return options
-
-
-def _stages(text: str) -> list[Stage]:
-    unknown = set(text.split(",")) - set(BY_NAME)
-    if unknown:
-        raise argparse.ArgumentTypeError(f"there is no stage {sorted(unknown)[0]!r}; see --list")
-    return [stage for stage in STAGES if stage.name in text.split(",")]
 
 
 def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: dict[str, Any]) -> list[Result]:
@@ -96,7 +95,7 @@ def main(arguments: list[str]) -> int:
         except OSError as error:
             print(f"error: --out: {error}", file=sys.stderr)
             return 1
-        stages, seconds = options.only, options.seconds
+        stages, seconds = [BY_NAME[name] for name in options.only], options.seconds
         if options.rehearse:
             stages, seconds = [replace(s, seconds=REHEARSAL, patience=REHEARSAL) for s in stages], REHEARSAL
         outcomes = measure(stages, shared, out, seconds, about)
