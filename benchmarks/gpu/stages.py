@@ -34,9 +34,9 @@ class Stage:
 
 STAGES = [
     Stage("machine", "The machine and its ceilings", 30, 10, 20, "machine"),
-    Stage("sources", "CUDA sources compile", 45, 15, 30, "sources", brief=True),
-    Stage("warm", "CuPy's array functions are compiled", 45, 15, 45, "warm", brief=True),
-    Stage("probes", "First contact", 60, 15, 20, "probes_kernels", brief=True),
+    Stage("sources", "CUDA sources compile", 45, 15, 30, "compiled", brief=True),
+    Stage("warm", "CuPy's array functions are compiled", 45, 15, 45, "compiled", brief=True),
+    Stage("probes", "First contact", 60, 15, 20, "probes", brief=True),
     Stage("kernels", TESTS, 40, 20, 40, "suites"),
     Stage("parity-torch", PARITY, 25, 15, 20, "parity", brief=True),
     Stage("parity", PARITY, 50, 15, 30, "parity"),

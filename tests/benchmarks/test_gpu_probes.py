@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import minigrad as mg
-from benchmarks.gpu import parity, probes_arrays, probes_kernels
+from benchmarks.gpu import parity, probes
 from benchmarks.gpu.place import Place
 from benchmarks.process import Differ
+from tests.ops import cases
 from tests.support.cases import raises
-from tests.support.kernel_checks import needs_emulator
 
 # The names of CuPy that benchmarks.gpu uses on a GPU.
 NAMES = """
@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def test_the_stand_in_passes(place: Place) -> None:
-    for probe in probes_arrays.items(place).values():
+    for probe in probes.items(place).values():
         probe()
 
 
@@ -38,14 +38,13 @@ def test_other_results_are_noticed(place: Place) -> None:
     rows = [([1.0, 2.0], [1.0, 2.001]), ([1, 2], [1, 3]), ([1.0, float("nan")], [1.0, 0.0]), ([1.0], [1.0, 1.0])]
     for here, there in [*rows, ([1.0, 2.0], [1, 2])]:
         with pytest.raises(AssertionError):
-            probes_arrays.compared(place, lambda x, a=here, b=there: mg.tensor(a if x.device.type == "cpu" else b))
+            probes.compared(place, lambda x, a=here, b=there: mg.tensor(a if x.device.type == "cpu" else b))
 
 
-@needs_emulator
-def test_a_kernel_with_another_gradient_is_noticed(place: Place) -> None:
-    twice = lambda device, x: x * (1 if device == "cpu" else 1.001)
-    probes_kernels.checked(place, (lambda device, x: x * 1, ((3, 4),)), "float32")
-    raises(AssertionError, "differs by", lambda: probes_kernels.checked(place, (twice, ((3, 4),)), "float32"))
+def test_an_op_with_another_gradient_is_noticed(place: Place) -> None:
+    times = lambda factor: cases.Case("", lambda t, x: x * (1 if x.is_cpu else factor), lambda *_: None, ((3, 4),))
+    probes.checked(place, [times(1)], "float32")
+    raises(AssertionError, "Not equal", lambda: probes.checked(place, [times(1.001)], "float32"))
 
 
 def test_other_numbers_than_pytorchs_are_a_difference(place: Place) -> None:
