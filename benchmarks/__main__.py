@@ -1,8 +1,8 @@
 """All measurements, as one table for each part.
 
-    python -m benchmarks [--only steps,kernels] [--work small] [--quick]
+    python -m benchmarks [--only steps,layers] [--work small] [--quick]
 
-Parts: steps, peers, kernels, layers, overhead, decoding, generation, sentences, first, import, size, pages.
+Parts: steps, peers, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import decoding, first_run, generation, import_time, kernels, libraries, overhead, pages, sentences, size, steps
+from . import decoding, first_run, generation, import_time, layers, libraries, overhead, pages, sentences, size, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
@@ -32,8 +32,7 @@ Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
     "steps": lambda asked: steps.table(asked.work, asked.rounds, asked.seconds),
     "peers": lambda asked: libraries.table(asked.work, asked.rounds, asked.seconds),
-    "kernels": lambda asked: kernels.table("kernels", asked.rounds, asked.seconds / 20),
-    "layers": lambda asked: kernels.table("layers", asked.rounds, asked.seconds / 4),
+    "layers": lambda asked: layers.table(asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
     "decoding": lambda asked: decoding.table(asked.rounds, asked.seconds / 2),
     "generation": lambda asked: generation.table(asked.rounds, asked.seconds / 2),
