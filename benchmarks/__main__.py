@@ -2,7 +2,7 @@
 
     python -m benchmarks [--only steps,layers] [--work small] [--quick]
 
-Parts: steps, peers, layers, overhead, decoding, generation, sentences, first, import, size, pages.
+Parts: steps, peers, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import decoding, first_run, generation, import_time, layers, libraries, overhead, pages, sentences, size, steps
+from . import decoding, generation, layers, libraries, neighbour, overhead, pages, sentences, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
@@ -32,13 +32,14 @@ Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
     "steps": lambda asked: steps.table(asked.work, asked.rounds, asked.seconds),
     "peers": lambda asked: libraries.table(asked.work, asked.rounds, asked.seconds),
+    "neighbour": lambda asked: neighbour.table(asked.work, asked.rounds, asked.seconds),
     "layers": lambda asked: layers.table(asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
     "decoding": lambda asked: decoding.table(asked.rounds, asked.seconds / 2),
     "generation": lambda asked: generation.table(asked.rounds, asked.seconds / 2),
     "sentences": lambda asked: sentences.table(asked.rounds, asked.seconds),
-    "first": lambda asked: first_run.table(asked.rounds),
-    "import": lambda asked: import_time.table(5 * asked.rounds),
+    "first": lambda asked: start.kernels(asked.rounds),
+    "import": lambda asked: start.imports(5 * asked.rounds),
     "size": lambda asked: size.table(),
     "pages": lambda asked: pages.table(),
 }

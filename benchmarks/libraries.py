@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from . import steps
-from .process import Answer, alternate, ask, library_module, peak_mebibytes, progress
+from .process import Answer, alternate, ask, progress
 from .steps import memory_of, time_of
 from .table import Cell, Table, ratio
 from .workloads import SIZES
@@ -17,29 +14,10 @@ from .workloads import SIZES
 NAMES = {"minigrad": "minigrad", "torch": "PyTorch eager", "torch.compile": "torch.compile", "jax": "JAX, jitted"}
 
 
-def model(library: str, work: str, dtype: Any) -> Any:
-    """The model on JAX. Raises Missing: it is not installed."""
-    library_module(library)
-    return library_module("benchmarks.on_jax").Model(SIZES[work], dtype)
-
-
-def check(library: str, work: str) -> Answer:
-    """Loss and norm of all gradients at the first weights, in float64."""
-    loss, gradients = model(library, work, np.float64).loss_and_gradients()
-    return {"loss": loss, "norm": float(np.sqrt(sum(np.sum(g * g) for g in gradients)))}
-
-
-def train(library: str, work: str, seconds: float) -> Answer:
-    """As ``steps.train``."""
-    peer = model(library, work, np.float32)
-    first = peer.step()
-    return {"loss": first, "times": steps.repeat(peer.step, seconds), "memory": peak_mebibytes()}
-
-
 def measure(library: str, work: str, seconds: float) -> Answer:
     """``train`` in a process of its own, whichever library it is."""
     if library == "jax":
-        return ask("benchmarks.libraries:train", library, work=work, seconds=seconds)
+        return ask("benchmarks.on_jax:train", library, work=work, seconds=seconds)
     return steps.measure(library, work, seconds)
 
 
@@ -50,7 +28,7 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
         steps.compare(work)
         progress(f"peers {work}: losses and gradients in float64")
         checked = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
-        checked["jax"] = ask("benchmarks.libraries:check", "jax", work=work)
+        checked["jax"] = ask("benchmarks.on_jax:check", "jax", work=work)
         steps.all_same(work, checked)
         measured = alternate(NAMES, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
         steps.plausible(work, measured)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
-import jax.numpy as np
 import numpy
 
-from .workloads import Work, build
+from .process import Answer, library_module, peak_mebibytes
+from .steps import repeat
+from .workloads import SIZES, Work, build
 
+jax, np = library_module("jax"), library_module("jax.numpy")
 Array = numpy.ndarray[Any, Any]
 Weights = dict[str, Any]
 EPS = 1e-5  # of layer norms, as in PyTorch
@@ -60,6 +61,18 @@ class Model:
             lambda p, m, v: p * shrink - rate * m / (np.sqrt(v) / scale + 1e-8), weights, first, second
         )
         return (weights, first, second, steps), value
+
+
+def check(library: str, work: str) -> Answer:
+    """As ``steps.check``."""
+    loss, gradients = Model(SIZES[work], numpy.float64).loss_and_gradients()
+    return {"loss": loss, "norm": float(numpy.sqrt(sum(numpy.sum(g * g) for g in gradients)))}
+
+
+def train(library: str, work: str, seconds: float) -> Answer:
+    """As ``steps.train``."""
+    model = Model(SIZES[work], numpy.float32)
+    return {"loss": model.step(), "times": repeat(model.step, seconds), "memory": peak_mebibytes()}
 
 
 def data(work: Work) -> tuple[Array, Array, Array]:

@@ -168,28 +168,9 @@ def sorts_with_nan(x: Any) -> Any:
     return [*x.sort(), x.argsort(), x.max(1).values, x.amax(0), x.argmax(1), x.isnan(), x.nansum(), *x.topk(2)]
 
 
-def sorts_of_many(x: Any) -> Any:
-    x = mg.tensor(np.random.default_rng(0).permutation(3000).reshape(3, 1000))
-    return [*x.sort(descending=True), *x.topk(7), x.unique(), x.kthvalue(5).values, x.median()]
-
-
 def numbers_at_the_border(x: Any) -> Any:
     x, most = mg.tensor([1.0, 0.0, -1.0]), mg.tensor([6e4, 7e4, -1e5])
     return [x / 0, 0 * x / 0, mg.log(x), mg.sqrt(x), most.half(), mg.exp(most), x // 0.3, x % -0.3, mg.sign(x / 0)]
-
-
-def layers(x: Any) -> Any:
-    results = []
-    for kind in (nn.LSTM, nn.GRU, nn.RNN):
-        module, inputs = layer(kind, 4, 3), (grid(5, 4) / 4).requires_grad_()
-        out, _ = module(inputs)
-        out.square().sum().backward()
-        results += [out, inputs.grad, *(p.grad for p in module.parameters())]
-    model = layer(nn.Transformer, 8, 2, 1, 1, 16, 0.0, batch_first=True)
-    mask = nn.Transformer.generate_square_subsequent_mask(4)
-    out = model(grid(2, 5, 8), grid(2, 4, 8), tgt_mask=mask, tgt_is_causal=True)
-    out.sum().backward()
-    return [*results, out, *(p.grad for p in model.parameters())]
 
 
 def optimisers(x: Any) -> Any:
@@ -228,7 +209,7 @@ def one_index_of_many(x: Any) -> Any:
 
 _OF_SEVERAL_LINES = (
     *(no_elements, a_state_dict_to_a_file, views_are_written, fancy_indices, boolean_indices, casts_in_place),
-    *(sorts_with_nan, sorts_of_many, numbers_at_the_border, layers, optimisers, random_numbers),
+    *(sorts_with_nan, numbers_at_the_border, optimisers, random_numbers),
     one_index_of_many,
 )
 PROBES: dict[str, Probe] = {
@@ -240,7 +221,5 @@ PROBES: dict[str, Probe] = {
     "views": lambda x: [x[1:3, ::2], x.T, x[..., None], x.flip(1), x[:, -1].T, x.unfold(1, 3, 2)],
     "a sum of a million": lambda x: [f(mg.full((1000, 1000), 0.125)) for f in (mg.sum, mg.mean, lambda y: y.sum(1))],
     "a product of halves": lambda x: [x.half() @ x.half().T, x.half() @ x[0].half(), x[0].half() @ x[1].half()],
-    "Fourier transforms": lambda x: [mg.fft.rfft(x), mg.fft.fft2(x), mg.fft.irfft(mg.fft.rfft(x), 8)],
-    "complex numbers": lambda x: [f(mg.complex(x, x + 1)) for f in (mg.square, mg.abs, mg.angle, mg.exp, mg.conj)],
     **{probe.__name__.replace("_", " "): probe for probe in _OF_SEVERAL_LINES},
 }

@@ -14,8 +14,8 @@ Answers = dict[str, list[dict[str, Any]]]
 def test_loss_and_gradients_are_ours(work: str) -> None:
     pytest.importorskip("jax")
     ours = steps.check("minigrad", work)
-    steps.all_same(work, {"minigrad": ours, "jax": ask("benchmarks.libraries:check", "jax", work=work)})
-    trained = ask("benchmarks.libraries:train", "jax", work=work, seconds=0.001)
+    steps.all_same(work, {"minigrad": ours, "jax": ask("benchmarks.on_jax:check", "jax", work=work)})
+    trained = ask("benchmarks.on_jax:train", "jax", work=work, seconds=0.001)
     assert trained["loss"] == pytest.approx(ours["loss"], rel=1e-5 if work == "tiny-gpt" else 0.05)
     assert len(trained["times"]) >= steps.LEAST
 

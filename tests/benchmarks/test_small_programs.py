@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import embeddings, first_run, import_time, neighbour, pages, size
+from benchmarks import embeddings, neighbour, pages, size, start
 from benchmarks.process import Missing
 from benchmarks.steps import LEAST
 from examples.embeddings.text import shipped
@@ -37,13 +37,13 @@ def test_the_first_process_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None
     seen: set[tuple[str, str]] = set()
 
     def ask(function: str, library: str, cache: str, unit: str) -> dict[str, Any]:
-        assert (function, library) == ("benchmarks.first_run:load", "minigrad")
+        assert (function, library) == ("benchmarks.start:load", "minigrad")
         new = (cache, unit) not in seen
         seen.add((cache, unit))
         return {"seconds": 9.0 if new else 0.1}
 
-    monkeypatch.setattr(first_run, "ask", ask)
-    table = first_run.table(3)
+    monkeypatch.setattr(start, "ask", ask)
+    table = start.kernels(3)
     assert [row[1:3] for row in table.rows] == [(9.0, 0.1)] * 3
     assert len({cache for cache, _ in seen}) == 1 and not table.notes
 
@@ -53,8 +53,8 @@ def test_table_of_import_time(torch: bool, monkeypatch: pytest.MonkeyPatch) -> N
     times = {"minigrad": (100.0, 120.0), "torch": (100.0, 1000.0)}
     found: Any = object() if torch else None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
-    monkeypatch.setattr(import_time, "milliseconds", lambda module, compiled: times[module])
-    rows = import_time.table(2).written()
+    monkeypatch.setattr(start, "milliseconds", lambda module, compiled: times[module])
+    rows = start.imports(2).written()
     assert rows[:2] == [["numpy", "100.0", "1.00", "–"], ["minigrad", "120.0", "1.20", "1.4"]]
     assert rows[2:] == ([["torch", "1000.0", "10.00", "–"]] if torch else [])
 
