@@ -6,7 +6,6 @@ and a decoder-only model written out of linear layers, ``F.scaled_dot_product_at
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -170,8 +169,3 @@ def products(work: Work) -> Iterator[Product]:
         yield batch, m, k, n  # the result
         yield batch, m, n, k  # the gradient of the left
         yield batch, k, m, n  # and of the right
-
-
-def flops(work: Work) -> float:
-    """Floating-point operations of a step's matrix products."""
-    return sum(2.0 * math.prod(p) for p in products(work))
