@@ -1,6 +1,6 @@
 """Attack minigrad with random input, and report the harm that it does.
 
-    python -m tests.fuzz                              a minute: files, bombs, commands, requests and kills in turn
+    python -m tests.fuzz                              a minute: bombs, files, commands and requests in turn
     python -m tests.fuzz files --seconds 36000        a night of hostile files
     python -m tests.fuzz bombs --seconds 36000        small files of huge values, in every place of every format
     python -m tests.fuzz requests --seed 7            the same requests as the last time with this seed
@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PARTS = ("bombs", "files", "commands", "requests", "kills")
+PARTS = ("bombs", "files", "commands", "requests")
 LONGEST = 3000  # characters of a finding
 
 
