@@ -1,11 +1,10 @@
 """Large pages of minigrad.viz: the time to record and to write each, its size, and when it is drawn.
 
-    python -m benchmarks.pages [--only translator,decoder,lens] [--run DIR] [--browser] [--folder DIR]
+    python -m benchmarks.pages [--only translator,decoder,lens] [--browser] [--folder DIR]
 
-translator: the compute graph of the loss of the translator that `minigrad train` trains (of a trained run, if its
-folder is given; otherwise nothing is trained), forward and backward. decoder: that of a decoder of GPT-2's size, 12
-layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens of a GPT-2 of that size, with random
-weights, over 1,000 random tokens. With --browser each page is opened in Chromium, offline.
+translator: the compute graph of the loss of the translator that `minigrad train` trains, forward and backward. decoder:
+that of a decoder of GPT-2's size, 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens of a
+GPT-2 of that size over 1,000 random tokens. Weights are random. With --browser Chromium opens each page, offline.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ GPT2 = replace(GPT2, title="decoder 12 × 768, V 50,257", dropout=0.1, gelu="tan
 TOKENS = 1000  # of the text below the lens
 
 
-def translator(run: str | None) -> tuple[str, Any]:
+def translator() -> tuple[str, Callable[[], Any]]:
     """The graph of a sentence pair's loss."""
     from minigrad import viz
     from minigrad_models.text.tokenizer import BOS, EOS
@@ -38,32 +38,28 @@ def translator(run: str | None) -> tuple[str, Any]:
     from minigrad_models.translation import translation_data as data
     from minigrad_models.translation import translation_settings as settings
     from minigrad_models.translation.encoder_decoder import pad
-    from minigrad_models.translation.translator_run import load
 
-    if run is not None:
-        model, words, chosen, _ = load(Path(run), "cpu")
-    else:
-        chosen = settings.preset("toy")
-        words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)
-        model = architectures.build(chosen.model, words)
+    chosen = settings.preset("toy")
+    words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)
+    model = architectures.build(chosen.model, words)
     sides = zip((words.source, words.target), SENTENCES, strict=True)
     source, target = (side.encode(side.prepare(text)) for side, text in sides)
     pair = pad([[*source, EOS]]), pad([[BOS, *target, EOS]])
-    view = viz.graph(model.train().loss, *pair, chosen.training.label_smoothing)
-    return f"translator of width {chosen.model.d_model}, {'trained' if run else 'not trained'}", view
+    record = partial(viz.graph, model.train().loss, *pair, chosen.training.label_smoothing)
+    return f"translator of width {chosen.model.d_model}", record
 
 
-def decoder(run: str | None) -> tuple[str, Any]:
+def decoder() -> tuple[str, Callable[[], Any]]:
     """The graph of a short sequence's loss; the embedding serves as the last layer, as in GPT-2."""
     import minigrad as mg
     from minigrad import viz
 
     model = build(mg, GPT2, GPT2.dropout)
     model.head.weight = model.tokens.weight
-    return GPT2.title, viz.graph(loss_function(mg, GPT2), model)
+    return GPT2.title, partial(viz.graph, loss_function(mg, GPT2), model)
 
 
-def lens(run: str | None) -> tuple[str, Any]:
+def lens() -> tuple[str, Callable[[], Any]]:
     """The logit lens of a long text."""
     import minigrad as mg
     from minigrad_models.gpt import gpt2
@@ -72,21 +68,22 @@ def lens(run: str | None) -> tuple[str, Any]:
     mg.manual_seed(0)
     model = gpt2.GPT2(gpt2.Config(GPT2.vocabulary, TOKENS, GPT2.width, GPT2.heads, GPT2.layers))
     tokens = mg.randint(0, GPT2.vocabulary, (1, TOKENS))
-    return f"logit lens of {TOKENS:,} tokens", logit_lens(model, tokens, lambda i: f" token {i}")
+    return f"logit lens of {TOKENS:,} tokens", partial(logit_lens, model, tokens, lambda i: f" token {i}")
 
 
-# By name: what draws the page, and the element that shows that it is drawn.
-PAGES: dict[str, tuple[Callable[[str | None], tuple[str, Any]], str]] = {
+# By name: its title and what computes it, and the element that shows that it is drawn.
+PAGES: dict[str, tuple[Callable[[], tuple[str, Callable[[], Any]]], str]] = {
     "translator": (translator, "[data-state=done]"),
     "decoder": (decoder, "[data-state=done]"),
     "lens": (lens, "#lens .cell"),
 }
 
 
-def measure(library: str, page: str, file: str, run: str | None = None) -> Answer:
+def measure(library: str, page: str, file: str) -> Answer:
     """Compute a page and write it."""
+    title, record = PAGES[page][0]()
     start = time.perf_counter()
-    title, view = PAGES[page][0](run)
+    view = record()
     recorded = time.perf_counter()
     size = view.save(file).stat().st_size
     times = {"recorded s": recorded - start, "written s": time.perf_counter() - recorded}
@@ -116,12 +113,7 @@ def browse(library: str, page: str, file: str) -> Answer:
     return {"in Chromium s": seconds}
 
 
-def table(
-    pages: Iterable[str] = ("translator", "decoder"),
-    run: str | None = None,
-    browser: bool = False,
-    folder: Path | None = None,
-) -> Table:
+def table(pages: Iterable[str] = ("translator", "decoder"), browser: bool = False, folder: Path | None = None) -> Table:
     """A row for each page, which goes to a folder if there is one."""
     columns = (
         "page",
@@ -139,7 +131,7 @@ def table(
         for page in pages:
             file = str((folder or Path(temporary)).resolve() / f"{page}.html")
             progress(f"page: {page}")
-            figures = ask("benchmarks.pages:measure", "minigrad", page=page, file=file, run=run)
+            figures = ask("benchmarks.pages:measure", "minigrad", page=page, file=file)
             if browser:
                 figures |= ask("benchmarks.pages:browse", "minigrad", page=page, file=file)
             result.add(*(figures.get(name) for name in columns))
@@ -152,15 +144,13 @@ def main() -> None:
     """Measure and print."""
     p = parser("benchmarks.pages", __doc__)
     p.add_argument("--only", type=parts_of(PAGES), default=list(PAGES), help=f"pages, by comma: {','.join(PAGES)}")
-    p.add_argument("--run", type=Path, help="of the translator: a run's folder, or a model's file")
     p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
     p.add_argument("--folder", type=Path, help="keep the pages there")
     options = p.parse_args()
     if options.folder is not None and not options.folder.is_dir():
         p.error(f"--folder: there is no folder {options.folder}")
     print(describe("playwright") if options.browser else describe(), flush=True)
-    run = str(options.run.resolve()) if options.run else None
-    show(table(options.only, run, options.browser, options.folder))
+    show(table(options.only, options.browser, options.folder))
 
 
 if __name__ == "__main__":

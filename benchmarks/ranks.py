@@ -12,8 +12,6 @@ beneath it, on the same buffer.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .machine import describe
-from .process import ROOT, Answer, Differ, Failed, Missing, alternate, library_module, middle
+from .process import ROOT, Answer, Differ, Failed, Missing, alternate, answers_of, library_module, middle
 from .program import parser, show
 from .steps import LEAST, MOST, WARM_UP, repeat
 from .table import Table, ratio
@@ -124,20 +122,13 @@ def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
     Raises:
         Failed: a rank ended in an error. Missing: a library is not installed.
     """
-    words = [sys.executable, "-m", "minigrad.run", "-n", str(ranks), "-m", "benchmarks.child"]
-    return _answers([*words, f"benchmarks.ranks:{function}", "minigrad", json.dumps(arguments)], ranks)
-
-
-def _answers(words: list[str], ranks: int) -> list[Answer]:
-    """What each rank has printed as JSON, in their order."""
-    known = {**os.environ, **ONE_THREAD}
-    done = subprocess.run(words, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
+    answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
     for answer in answers:
         if "missing" in answer:
             raise Missing(answer["missing"])
-    if done.returncode or len(answers) != ranks:
-        raise Failed(f"{' '.join(words)} ended with code {done.returncode}:\n{done.stderr[-3000:]}")
+    if len(answers) != ranks:
+        raise Failed(f"{len(answers)} of {ranks} ranks have answered {function}")
     return sorted(answers, key=lambda answer: int(answer["rank"]))
 
 

@@ -1,7 +1,6 @@
 """Ranks that share a step: what the tables say, that ranks which differ make none, and small measurements."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,10 +21,10 @@ def test_ranks_must_end_with_the_same_weights(mode: str, monkeypatch: pytest.Mon
         raises(Differ, "the ranks' weights differ", lambda: ranks.measure(mode, "tiny", 2, 1.0))
 
 
-def test_a_rank_that_fails() -> None:
-    raises(Failed, "ended with code 3", lambda: ranks._answers([sys.executable, "-c", "raise SystemExit(3)"], 2))
-    with pytest.raises(Missing, match="not installed"):
-        ranks._answers([sys.executable, "-c", 'print(\'{"missing": "not installed"}\')'], 2)
+def test_a_rank_that_is_missing_or_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    for answers, kind in (([{"missing": "not installed"}], Missing), ([{"rank": 0}], Failed)):
+        monkeypatch.setattr(ranks, "answers_of", lambda *_, answers=answers: answers)
+        raises(kind, "not installed|1 of 2", lambda: ranks.ask_ranks(2, "train"))
 
 
 def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
