@@ -62,7 +62,7 @@ def used(device: str, number: int, parts: int) -> None:
     """Use a part of the array functions, as the probes and training steps do. The probes report errors."""
     place = _place(device)
     from . import probes
-    from .works import Step
+    from .steps import Step
 
     jobs = list(probes.items(place).values())
     for work in TINY.values():
