@@ -1,23 +1,25 @@
-"""Both models on JAX, as its own users would write them: functions of a dictionary of arrays, and a whole step of
-training as one program that is compiled before it runs."""
+"""The models of workloads.py on JAX, as its own users would write them: functions of a dictionary of arrays, and a
+whole step of training, AdamW's too, as one program that is compiled before it runs."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import jax
-import jax.numpy as np
 import numpy
 
-from ..workloads import Work, build
-from . import EPS, Array, batch
+from .process import Answer, library_module, peak_mebibytes
+from .steps import repeat
+from .workloads import SIZES, Work, build
 
+jax, np = library_module("jax"), library_module("jax.numpy")
+Array = numpy.ndarray[Any, Any]
 Weights = dict[str, Any]
+EPS = 1e-5  # of layer norms, as in PyTorch
 
 
 class Model:
-    """As ``on_numpy.Model``."""
+    """A model, its batch, and how it is trained."""
 
     def __init__(self, work: Work, dtype: Any) -> None:
         jax.config.update("jax_enable_x64", dtype == numpy.float64)
@@ -36,10 +38,12 @@ class Model:
         self.train = jax.jit(self.trained, donate_argnums=0)
 
     def loss_and_gradients(self) -> tuple[float, list[Array]]:
+        """The mean cross-entropy of the batch, and its gradient for each array of weights."""
         value, gradients = self.derive(self.weights, *self.data, None)
         return float(value), [numpy.asarray(g) for g in gradients.values()]
 
     def step(self) -> float:
+        """One step of training; the loss before it."""
         self.keys, now = jax.random.split(self.keys)
         self.state, value = self.train(self.state, *self.data, now)
         return float(jax.block_until_ready(value))
@@ -59,10 +63,24 @@ class Model:
         return (weights, first, second, steps), value
 
 
+def check(library: str, work: str) -> Answer:
+    """As ``steps.check``."""
+    loss, gradients = Model(SIZES[work], numpy.float64).loss_and_gradients()
+    return {"loss": loss, "norm": float(numpy.sqrt(sum(numpy.sum(g * g) for g in gradients)))}
+
+
+def train(library: str, work: str, seconds: float) -> Answer:
+    """As ``steps.train``."""
+    model = Model(SIZES[work], numpy.float32)
+    return {"loss": model.step(), "times": repeat(model.step, seconds), "memory": peak_mebibytes()}
+
+
 def data(work: Work) -> tuple[Array, Array, Array]:
-    """Sources, targets (B, T), and those that follow them (B·T,)."""
-    source = numpy.random.default_rng(1).integers(0, work.vocabulary, (work.batch, work.length))
-    return source, *batch(work)
+    """Sources, targets (B, T), and those that follow them (B·T,): the numbers of ``workloads.loss_function``."""
+    draw = numpy.random.default_rng(1)
+    source = draw.integers(0, work.vocabulary, (work.batch, work.length))
+    target = draw.integers(0, work.vocabulary, (work.batch, work.length + 1))
+    return source, target[:, :-1], target[:, 1:].reshape(-1)
 
 
 class Drop:
