@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ...autograd.observer import Observer, detach
-from ...autograd.origin import note_change
-from ...autograd.tape import wrap
-from ...autograd.walk import nodes_behind
-from ...distributed import collectives
-from ...distributed.group import ReduceOp
-from ...functions.creation import tensor
-from .buckets import Buckets, GradBucket
+from ..autograd.observer import Observer, detach
+from ..autograd.origin import note_change
+from ..autograd.tape import wrap
+from ..autograd.walk import nodes_behind
+from ..distributed import collectives
+from ..distributed.group import ReduceOp
+from ..functions.creation import tensor
+from ..nn.parallel.buckets import Buckets, GradBucket
 
 Hook = Callable[[Any, GradBucket], Any]
 

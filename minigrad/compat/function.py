@@ -8,13 +8,13 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NoReturn
 
+from ..autograd.inplace import check_no_leaf, rebase
+from ..autograd.mode import enable_grad, kept, no_grad, state
+from ..autograd.tape import Node, Variable, node_of, record, report, wrap
+from ..autograd.tracebacks import border, warn
+from ..autograd.walk import intact
 from ..backend.dtype import has_gradient
-from ..ops.op import Op, watch
-from .inplace import check_no_leaf, rebase
-from .mode import enable_grad, kept, no_grad, state
-from .tape import Node, Variable, node_of, record, told, wrap
-from .tracebacks import border, warn
-from .walk import intact
+from ..ops.op import Op, op, watch
 
 
 class FunctionCtx:
@@ -172,8 +172,7 @@ class Function:
         if cls.setup_context is not None:  # which gets the defaults of ``forward``, too
             count, defaults = cls.forward.__code__.co_argcount, cls.forward.__defaults__ or ()
             args = (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
-        for observer in watch.observers:
-            observer.applying(cls._op, args)
+        watch.notify("applying", cls._op, args)
         needs = tuple(isinstance(a, Variable) and a._wanted() for a in args)
         ctx: Any = FunctionCtx()
         ctx.needs_input_grad = needs
@@ -185,15 +184,14 @@ class Function:
                     output = cls.forward(*args)
                     cls.setup_context(ctx, args, output)
         except BaseException:
-            for observer in watch.observers:
-                observer.failed(cls._op)
+            watch.notify("failed", cls._op)
             raise
         mask = sum(1 << i for i, need in enumerate(needs) if need) if state.grad else 0
         results = _recorded(cls._op, ctx, args, mask, output if isinstance(output, tuple) else (output,))
         tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
         if watch.observers:
             one = len(tensors) == 1
-            new = told(cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None)
+            new = report(cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None)
             by_id = dict(zip(map(id, tensors), (new,) if one else new, strict=True))
             results = tuple(by_id.get(id(r), r) for r in results)
         return results if isinstance(output, tuple) else results[0]
@@ -235,14 +233,14 @@ def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
 
 def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[Any]:
     """A Function's gradients for the inputs that want one, from what has arrived at its results."""
-    ctx, op = node.residual, node.op
+    ctx, function = node.residual, node.op.function  # type: ignore[attr-defined]
     ctx._node = weakref.ref(node)
     slots = count()
     arriving = [
         _arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None for is_tensor in ctx._are_tensors
     ]
     with enable_grad() if create else no_grad():
-        returned = op.function.backward(ctx, *arriving)  # type: ignore[attr-defined]
+        returned = function.backward(ctx, *arriving)
     gradients = returned if isinstance(returned, tuple) else (returned,)
     arguments = len(ctx.needs_input_grad)
     if len(gradients) < arguments or any(g is not None for g in gradients[arguments:]):
@@ -280,18 +278,14 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
     return gradient if create else gradient.array
 
 
-class _Once(Function):
+def _refuse(g: Any) -> NoReturn:
+    raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+@op(x=_refuse)
+def _once(x: Any) -> Any:
     """The identity, of gradients that cannot be differentiated."""
-
-    @staticmethod
-    def forward(ctx: Any, *gradients: Any) -> Any:
-        """The gradients themselves."""
-        return tuple(wrap(g.array) for g in gradients)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> NoReturn:
-        """Refused."""
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+    return x
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,10 +298,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not state.grad or not any(isinstance(g, Variable) and g._wanted() for g in grads):
             return returned
         listed = returned if isinstance(returned, tuple) else (returned,)
-        places = [i for i, g in enumerate(listed) if isinstance(g, Variable)]
-        anchors = [wrap(listed[i].array).requires_grad_() for i in places]
-        marked = dict(zip(places, _Once.apply(*anchors), strict=True))
-        result = tuple(marked.get(i, g) for i, g in enumerate(listed))
-        return result if isinstance(returned, tuple) else result[0]
+        marked = tuple(_once(wrap(g.array).requires_grad_()) if isinstance(g, Variable) else g for g in listed)
+        return marked if isinstance(returned, tuple) else marked[0]
 
     return wrapped

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.calls import apply
+from ..autograd.gradients import filled, pull, push, rows
+from ..autograd.mode import enable_grad
+from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import border_functions
 from ..backend import xp
 from ..ops.elementwise import clone
-from .calls import apply
-from .gradients import filled, pull, push, rows
-from .mode import enable_grad
-from .tape import Variable, wrap
-from .tracebacks import border_functions
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

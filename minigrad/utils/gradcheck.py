@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.gradients import grad, rows
+from ..autograd.mode import at_end
+from ..autograd.tape import Node, Variable, wrap
+from ..autograd.tracebacks import border_functions, spelled, warn
+from ..autograd.walk import paths
 from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.complex import as_complex, view_as_real
-from .gradients import grad, rows
-from .mode import at_end
-from .tape import Node, Variable, wrap
-from .tracebacks import spelled, warn
-from .walk import paths
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -334,3 +336,6 @@ def _rules_between(output: Variable, x: Variable) -> list[str]:
                 name = node.op.param(position)
                 rules.append(f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})")
     return list(dict.fromkeys(rules))
+
+
+border_functions(globals(), "minigrad.autograd")

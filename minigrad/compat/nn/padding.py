@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..tensor import Tensor
-from . import functional as F
-from .functional._spatial import Each, tuple_of
-from .layer import FunctionLayer
+from ...nn import functional as F
+from ...nn.functional._spatial import Each, tuple_of
+from ...nn.layer import FunctionLayer
+from ...tensor import Tensor
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"]
 __all__ += ["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d"]

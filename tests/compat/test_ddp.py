@@ -1,10 +1,11 @@
-"""DistributedDataParallel on 1 and 3 ranks: the checks of ``checks.py``."""
+"""DistributedDataParallel on 1 and 3 ranks: the checks of ``ddp_checks.py``."""
 
 import pytest
 
 import minigrad as mg
 from minigrad import nn
-from tests.nn.parallel import checks as program
+from tests.compat import ddp_checks as program
+from tests.support.outcomes import outcomes as outcomes
 from tests.support.ranks import Outcomes, checks
 
 pytest.importorskip("mpi4py", reason="several ranks need mpi4py")

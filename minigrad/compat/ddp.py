@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
-from ...autograd import is_grad_enabled, no_grad
-from ...autograd.mode import at_end
-from ...autograd.observer import attach, detach
-from ...distributed import collectives, objects
-from ...distributed.group import ProcessGroup, the_group
-from ...functions.comparison import equal
-from ...tensor import Tensor
-from .buckets import Buckets, MiB
-from .buckets import GradBucket as GradBucket
+from ..autograd import is_grad_enabled, no_grad
+from ..autograd.mode import at_end
+from ..autograd.observer import attach, detach
+from ..distributed import collectives, objects
+from ..distributed.group import ProcessGroup, the_group
+from ..functions.comparison import equal
+from ..nn.parallel.buckets import Buckets, MiB
+from ..nn.parallel.buckets import GradBucket as GradBucket
+from ..tensor import Tensor
 from .one_device import Wrapper
 from .reducer import Hook, Reducer
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...backend import Device
-from ..layer import FunctionLayer
-from ..module import Module
+from ..backend import Device
+from ..nn.layer import FunctionLayer
+from ..nn.module import Module
 
 __all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 

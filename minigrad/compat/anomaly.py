@@ -10,13 +10,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.graph import shown
+from ..autograd.observer import Observer, register, restore
+from ..autograd.tape import Node, Variable
+from ..autograd.tracebacks import caller, line_of, spelled
 from ..backend import dtype as dt
 from ..backend import xp
 from ..ops.op import Op, Watch, bare, watch
-from .graph import shown
-from .observer import Observer, register, restore
-from .tape import Node, Variable
-from .tracebacks import caller, line_of, spelled
 
 
 class Anomalies(Observer):
