@@ -45,9 +45,8 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
     """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
     source_vocabulary = None if tokenizers.joint else len(tokenizers.source)
     config = configuration(sizes, len(tokenizers.target), source_vocabulary)
-    models.check_memory(config.size(), device)
-    model: TranslationModel = ARCHITECTURES[sizes.model].model(config)
-    return model.to(device)
+    model: TranslationModel = models.build(ARCHITECTURES[sizes.model].model, config, device)
+    return model
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
@@ -55,8 +54,6 @@ def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> T
     nothing is made in sizes that a file merely claims."""
     kind = ARCHITECTURES[name]
     config = models.configured(kind.config, arguments)
-    models.check_shapes(weights, config.shapes())
     check_positions(config.positions, config.d_model)
-    model: TranslationModel = kind.model(config)
-    models.fill(model, weights)
+    model: TranslationModel = models.restored(kind.model, config, weights)
     return model

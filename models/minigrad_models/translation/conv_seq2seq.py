@@ -48,20 +48,6 @@ class Config(Configuration):
             raise ValueError(f"kernel has to be an odd number of tokens, not {self.kernel}")
         self.check_dropouts()
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of some weights, which tell all sizes that take memory."""
-        return {
-            **self.embedding_shapes(),
-            "positions.weight": (self.positions, self.d_model),
-            f"encoder.{self.layers - 1}.convolution.weight": (2 * self.hidden, self.hidden, self.kernel),
-        }
-
-    def size(self) -> int:
-        """The number of weights, without biases."""
-        d, h = self.d_model, self.hidden
-        embeddings = (self.vocabulary + (self.source_vocabulary or 0) + self.positions) * d
-        return embeddings + 4 * d * h + self.layers * (2 * 2 * h * h * self.kernel + 2 * d * h)
-
 
 @dataclass(frozen=True)
 class Memory:

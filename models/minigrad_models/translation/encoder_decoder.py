@@ -37,11 +37,6 @@ class Configuration:
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
 
-    def embedding_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the embeddings, by name."""
-        sizes = {"embedding.weight": self.vocabulary, "source_embedding.weight": self.source_vocabulary}
-        return {name: (size, self.d_model) for name, size in sizes.items() if size is not None}
-
 
 class Plain:
     """The definition: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are

@@ -27,7 +27,6 @@ from ..text.tokenizer import PAD
 from .encoder_decoder import Configuration, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
-GATES = {"rnn": 1, "lstm": 4, "gru": 3}
 ATTENTIONS = ("none", "additive", "multiplicative")
 States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
 
@@ -62,24 +61,6 @@ class Config(Configuration):
             if value not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
         self.check_dropouts()
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of some weights, which tell all sizes that take memory."""
-        gates = GATES[self.cell]
-        return {
-            **self.embedding_shapes(),
-            f"decoder.network.weight_hh_l{self.layers - 1}": (gates * self.hidden, self.hidden),
-        }
-
-    def size(self) -> int:
-        """The number of weights, without biases."""
-        d, h, later = self.d_model, self.hidden, self.layers - 1
-        gates, states = GATES[self.cell], 2 if self.cell == "lstm" else 1
-        context = 0 if self.attention == "multiplicative" else 2 * h
-        encoder = 2 * gates * h * (d + h + later * 3 * h)
-        decoder = gates * h * (d + context + h + later * 2 * h) + states * self.layers * 2 * h * h + d * (3 * h + d)
-        attention = {"none": 0, "additive": h * h + 2 * h * h + h, "multiplicative": 2 * h * h}[self.attention]
-        return (self.vocabulary + (self.source_vocabulary or 0)) * d + encoder + decoder + attention
 
     def network(self, width: int, **options: Any) -> Any:
         """The recurrent layers of encoder or decoder, for inputs of a width."""
