@@ -10,7 +10,7 @@ import minigrad as mg
 
 from ..programs import updates
 from ..programs.models import check_device
-from ..programs.start_training import METRIC, show, train_to_end, trainer_of
+from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
 from ..programs.validation import Ids
 from ..text import Recurrence
 from . import gpt_generation as generation
@@ -47,12 +47,13 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"with, a vocabulary of {len(tokens):,}; {count:,} parameters, on {s.device}, in {folder}"
     )
 
-    def validation() -> str:
+    def report() -> None:
         nats = kind.score(model, evaluation.ids, settings.window)
         per_character = bits(nats, evaluation.characters, len(evaluation.ids))
-        return f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
+        validation = f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
+        report_validation(run.PROGRAM, trainer, folder, validation)
 
-    return train_to_end(run.PROGRAM, trainer, settings, folder, about, fresh, validation)
+    return train_to_end(run.PROGRAM, trainer, settings, folder, about, fresh, report)
 
 
 def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tuple[Any, Tokens]:

@@ -10,9 +10,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -109,43 +106,28 @@ class Program:
         """What makes a checkpoint complete; resuming compares ``config``."""
         return {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict(), **more}
 
-    @contextmanager
-    def prepared(self, folder: Path, fresh: bool) -> Iterator[Path]:
-        """The folder for what is written before a training begins: its own, or, for a ``fresh`` one in the place of a
-        run, a temporary one inside it, which ``set_aside`` empties."""
-        if not (fresh and self._files(folder)):
-            yield folder
-        else:
-            with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
-                yield Path(place)
-
-    def set_aside(self, folder: Path, place: Path) -> None:
-        """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
-        ``place`` into theirs. Nothing is deleted. Raises BlockingIOError: a process is training there; OSError: they
-        cannot be renamed; they are where they were."""
-        if not self._files(folder):
+    def set_aside(self, folder: Path) -> None:
+        """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"). Nothing is deleted.
+        Raises BlockingIOError: a process is training there; OSError: they cannot be renamed; they are where they
+        were."""
+        # ``last`` is the first to go, and the last to come back: without it, no training goes on with a part of them
+        files = [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
+        if not files:
             return
         with locked(folder):
             whole = folder.resolve()
             old = next(path for n in count(1) if not (path := whole.with_name(f"{whole.name}.old-{n}")).exists())
             old.mkdir()
-            moved: list[tuple[Path, Path]] = []
             try:
-                for source, target in ((folder, old), (place, folder)):
-                    for path in self._files(source):
-                        path.rename(target / path.name)
-                        moved.append((target / path.name, path))
+                for path in files:
+                    path.rename(old / path.name)
             except OSError:
-                for path, origin in reversed(moved):
-                    path.rename(origin)
+                for path in reversed(files):
+                    if os.path.lexists(moved := old / path.name):
+                        moved.rename(path)
                 old.rmdir()
                 raise
         print(f"note: the earlier run is now in {old}", file=sys.stderr)
-
-    def _files(self, folder: Path) -> list[Path]:
-        """The files of a run. ``last`` is the first to be renamed: without it, no training goes on with a part of
-        them."""
-        return [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
 
 
 def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:

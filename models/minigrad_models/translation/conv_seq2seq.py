@@ -15,7 +15,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from ..text.tokenizer import PAD
-from .encoder_decoder import Configuration, TranslationModel
+from .encoder_decoder import Configuration, Memory, TranslationModel
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
 
@@ -47,19 +47,6 @@ class Config(Configuration):
         if self.kernel < 1 or self.kernel % 2 == 0:
             raise ValueError(f"kernel has to be an odd number of tokens, not {self.kernel}")
         self.check_dropouts()
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder leaves to the decoder, (B, S, D) each: ``keys`` z, with which states of the decoder are
-    compared, and ``values`` z + e, the words themselves beside their surroundings."""
-
-    keys: Tensor
-    values: Tensor
-
-    def __getitem__(self, rows: Tensor) -> Memory:
-        """The memory of some sentences."""
-        return Memory(self.keys[rows], self.values[rows])
 
 
 class TransformerLayer(nn.Module):
@@ -117,7 +104,8 @@ class ConvSeq2Seq(TranslationModel):
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, values z + e: the words themselves
+        beside their surroundings."""
         mask = source != PAD
         e = self.embed(source, source=True)
         x = self.encoder_input(e)

@@ -5,6 +5,7 @@ Shapes: B batch, T target length, S source length, D width of an embedding, V vo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
@@ -36,6 +37,20 @@ class Configuration:
         for name, p in vars(self).items():
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder leaves to a decoder, by sentence: ``keys``, with which states of the decoder are compared,
+    ``values``, of which it reads a mean, (B, S, ·) each; and its first states, if it is recurrent (B, L, H)."""
+
+    keys: Tensor
+    values: Tensor
+    start: tuple[Tensor, ...] = ()
+
+    def __getitem__(self, rows: Tensor) -> Memory:
+        """The memory of some sentences."""
+        return Memory(self.keys[rows], self.values[rows], tuple(s[rows] for s in self.start))
 
 
 class Plain:

@@ -24,7 +24,7 @@ from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..text.tokenizer import PAD
-from .encoder_decoder import Configuration, Plain, TranslationModel
+from .encoder_decoder import Configuration, Memory, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 ATTENTIONS = ("none", "additive", "multiplicative")
@@ -66,21 +66,6 @@ class Config(Configuration):
         """The recurrent layers of encoder or decoder, for inputs of a width."""
         dropout = self.dropout if self.layers > 1 else 0.0
         return CELLS[self.cell](width, self.hidden, self.layers, dropout=dropout, batch_first=True, **options)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder leaves to the decoder: ``values``, the states of the source tokens (B, S, 2H), ``keys``, with
-    which states of the decoder are compared (B, S, H), and the decoder's first states of each sentence, ``start`` (B,
-    L, H). Without attention keys and values are the last state alone, (B, 1, 2H)."""
-
-    values: Tensor
-    keys: Tensor
-    start: States
-
-    def __getitem__(self, rows: Tensor) -> Memory:
-        """The memory of some sentences."""
-        return Memory(self.values[rows], self.keys[rows], tuple(s[rows] for s in self.start))
 
 
 class Additive(nn.Module):
@@ -144,12 +129,13 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def remember(self, states: Tensor, ends: States) -> Memory:
-        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H)."""
+        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H). Without attention keys and values
+        are the last state alone, (B, 1, 2H)."""
         first = [layer(end).tanh() for layer, end in zip(self.start, ends, strict=True)]
         start = tuple(s.reshape(-1, self.layers, self.hidden) for s in first)
         if self.scores is None:
             return Memory(ends[0][:, None], ends[0][:, None], start)
-        return Memory(states, self.scores.key(states), start)
+        return Memory(self.scores.key(states), states, start)
 
     def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor, States]:
         """Embeddings of the tokens before (B, T, D) -> states (B, T, D), weights (B, T, S), the last s (B, L, H)."""

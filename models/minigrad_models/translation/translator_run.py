@@ -1,5 +1,5 @@
-"""The folder of a translator's run, see ``programs.folder``; a corpus too large for memory has its token
-ids in the folder ``corpus``."""
+"""The folder of a translator's run, see ``programs.folder``; a corpus too large for memory has its token ids in the
+folder ``corpus``, which is written anew where it is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, NotRequired, TypedDict
 
 from ..programs.folder import LAST, Program
 from ..programs.folder import write_model as write_model
-from ..programs.folder import write_settings as write_settings
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.lines import Texts
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
@@ -40,11 +39,9 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
     return {**settings.fixed(), "the text of the corpus": digests}
 
 
-FILES = ("corpus", "validation.json", "test.json")
-PROGRAM = Program(
-    "minigrad_models.translation", 2, Description, Settings, FILES, earlier=("minigrad.translate", "examples.translate")
-)
-prepared, set_aside = PROGRAM.prepared, PROGRAM.set_aside
+REPORTS = ("validation.json", "test.json")
+EARLIER = ("minigrad.translate", "examples.translate")
+PROGRAM = Program("minigrad_models.translation", 2, Description, Settings, REPORTS, EARLIER)
 
 
 def extra(
