@@ -23,7 +23,7 @@ from minigrad.distributed.group import the_group
 from minigrad.nn.module import Module
 from minigrad.nn.parallel.buckets import Buckets
 
-from .update import Loss, Part, Share, add_gradients
+from .update import Loss, Part, add_gradients
 
 T = TypeVar("T")
 PATIENT = timedelta(days=365)  # how long ranks wait while the first evaluates or saves
@@ -61,10 +61,10 @@ class Ranks:
             for tensor in tensors:
                 distributed.broadcast(tensor.detach(), src=0)
 
-    def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share) -> list[Part]:
+    def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int) -> list[Part]:
         """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order. Raises
         ValueError: a weight is not positive."""
-        parts = add_gradients(model, loss, batches, step, share)
+        parts = add_gradients(model, loss, batches, step, self.rank, self.count)
         if self.count == 1:
             return parts
         parameters = [p for p in model.parameters() if p.requires_grad]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from minigrad import Tensor
@@ -13,8 +11,6 @@ from minigrad.backend import of
 from minigrad.nn.module import Module
 from minigrad.nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm, scale_
 from minigrad.optim.optimizer import Optimizer
-
-from . import randomness
 
 Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
@@ -69,18 +65,6 @@ def _later(value: Any) -> Callable[[], float]:
     return lambda: float(read().item())
 
 
-@dataclass(frozen=True)
-class Share:
-    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on. With a seed, each batch is
-    fetched and used with random numbers that depend on it, the step and the batch's number alone: not on who computes
-    it. ``total`` is then the number of batches of all ranks."""
-
-    rank: int = 0
-    count: int = 1
-    seed: int | None = None
-    total: int = 1
-
-
 def update(
     model: Module,
     optimizer: Optimizer,
@@ -112,12 +96,14 @@ def update(
     return done
 
 
-def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
-    """Add up the gradients of one rank's batches, with weights relative to the first of them. Raises ValueError: a
-    weight is not positive."""
+def add_gradients(
+    model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
+) -> list[Part]:
+    """Add up the gradients of one rank's batches, with weights relative to the first of them: of each ``ranks`` batches
+    it takes the one at ``rank``, and fetches all. Raises ValueError: a weight is not positive."""
     parts: list[Part] = []
-    for number, batch in _seeded(batches, step, share):
-        if number % share.count != share.rank:
+    for number, batch in enumerate(batches):
+        if number % ranks != rank:
             continue
         mean, weight = loss(model, batch)
         if not weight > 0:
@@ -125,15 +111,3 @@ def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, 
         parts.append(Part(number, mean.detach(), float(weight)))
         (mean if weight == parts[0].weight else mean * (weight / parts[0].weight)).backward()
     return parts
-
-
-def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[int, Any]]:
-    """All batches by number. Each of several ranks fetches all batches, and seeds for each."""
-    if share.seed is None:
-        yield from enumerate(batches)
-        return
-    iterator = iter(batches)
-    for number in range(share.total):
-        digest = hashlib.sha256(f"{share.seed} {step} {number}".encode()).digest()
-        randomness.seed(int.from_bytes(digest[:8], "little"))
-        yield number, next(iterator)
