@@ -11,7 +11,7 @@ from minigrad.utils.bar import bar
 
 from ..programs import models
 from ..programs.folder import Program
-from ..programs.validation import Ids, Progress, check_windows, score_pieces
+from ..programs.validation import Ids, Progress, check_windows, score_windows
 from . import music_data as data
 from .chorales import VOICES
 from .languages import LANGUAGES, Language
@@ -97,7 +97,7 @@ def score(
     """
     window = window or settings.window
     batch = max(1, 8_192 // window)
-    return score_pieces(model, pieces, window, stride or window // 2, settings.grid, batch, progress)
+    return score_windows(model, pieces, window, stride or window // 2, batch, 0, progress, settings.grid)
 
 
 def evaluate(
