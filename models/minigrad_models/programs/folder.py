@@ -24,6 +24,7 @@ from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
 from .settings import FORMER, Sections
 
+DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, which are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
@@ -145,3 +146,13 @@ def write_settings(folder: Path, text: str) -> None:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
         print(f"note: settings.toml is not written: {error}", file=sys.stderr)
+
+
+def data_set(*parts: str, what: str, instead: str) -> Path:
+    """A file or folder of the data sets that programs use by default, by its path in their folder. Raises
+    FileNotFoundError: it is not there; the message says ``what`` it is, and what to do ``instead``."""
+    name, folder = "/".join(parts), os.environ.get(DATA)
+    if folder and (path := Path(folder, *parts)).exists():
+        return path
+    place = f"there is no {name} in {folder}" if folder else f"{what} do not ship with minigrad"
+    raise FileNotFoundError(f"{place}: {instead}; or set {DATA} to the folder that has {name}")

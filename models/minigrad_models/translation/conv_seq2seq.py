@@ -49,7 +49,7 @@ class Config(Configuration):
         self.check_dropouts()
 
 
-class TransformerLayer(nn.Module):
+class GatedConvolution(nn.Module):
     """Section 3.2: a convolution to twice the width, of which one half gates the other (GLU, Dauphin et al. 2017)."""
 
     def __init__(self, config: Config, causal: bool) -> None:
@@ -90,9 +90,9 @@ class ConvSeq2Seq(TranslationModel):
         self.positions = nn.Embedding(config.positions, d)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder_input, self.encoder_output = nn.Linear(d, h), nn.Linear(h, d)
-        self.encoder = nn.ModuleList(TransformerLayer(config, causal=False) for _ in range(config.layers))
+        self.encoder = nn.ModuleList(GatedConvolution(config, causal=False) for _ in range(config.layers))
         self.decoder_input, self.decoder_output = nn.Linear(d, h), nn.Linear(h, d)
-        self.decoder = nn.ModuleList(TransformerLayer(config, causal=True) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(GatedConvolution(config, causal=True) for _ in range(config.layers))
         self.attentions = nn.ModuleList(Attention(config) for _ in range(config.layers))
         self.apply(initialise)
 
