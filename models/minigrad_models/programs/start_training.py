@@ -35,18 +35,9 @@ def trainer_of(
     """The loop of a training. Arguments are those of ``Trainer``; ``best`` are the settings ``metric``, which is
     ``METRIC`` by default, and ``mode``. Raises ValueError: settings of the rates or of the loop that cannot be."""
     optimizer = s.make_optimizer(model)
-    return Trainer(
-        model,
-        optimizer,
-        batches,
-        loss,
-        folder=folder,
-        settings=loop_settings(s, evaluate is not None, unit=unit, **{"metric": METRIC, **best}),
-        schedule=LambdaLR(optimizer, s.rate()),
-        evaluate=evaluate,
-        extra=extra,
-        carried=carried,
-    )
+    settings = loop_settings(s, evaluate is not None, unit=unit, **{"metric": METRIC, **best})
+    schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
+    return Trainer(model, optimizer, batches, loss, folder=folder, settings=settings, schedule=schedule, **more)
 
 
 def train_to_end(
