@@ -19,7 +19,7 @@ from . import text
 from .architectures import ARCHITECTURES, build, copied
 from .gpt_settings import Settings
 from .text import bits
-from .tokens import Tokens, learn
+from .tokens import Tokens, from_dict, learn
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
@@ -30,7 +30,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     corpus = text.read(settings.data)
     updates.loop_settings(s, True)
     config = {**settings.fixed(), "the text": corpus.digest}
-    tokens, config = (not fresh and run.started(folder, config)) or (None, config)
+    tokens, config = run.PROGRAM.started(folder, config, fresh, lambda kept: from_dict(kept["tokenizer"]))
     mg.manual_seed(s.seed)
     model, tokens = model_of(settings, corpus, tokens)
     evaluation = Evaluation(settings, tokens, corpus.validation)

@@ -35,8 +35,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     corpus = data.read(settings.data)
     updates.loop_settings(s, True)
     config = {**settings.fixed(), "the music": corpus.digest}
-    if not fresh and (description := run.PROGRAM.started(folder, config)) is not None:
-        config = description["config"]
+    _, config = run.PROGRAM.started(folder, config, fresh, lambda kept: None)
     mg.manual_seed(s.seed)
     model = run.build(settings)
     sizes = settings.window, s.batch, settings.grid, settings.data.transpose

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from minigrad import Tensor
 from minigrad.backend.extras import is_on_path
@@ -27,6 +28,7 @@ from .settings import FORMER, Sections
 DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, which are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
+T = TypeVar("T")
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
 
 
@@ -87,21 +89,27 @@ class Program:
             raise ValueError(f"{path} is damaged: {error}") from None
         return description
 
-    def started(self, folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
-        """What the checkpoint of the training in a folder says besides weights; None if there is none. Settings that
-        are newer than the training count as their defaults. Raises ValueError: the training has another configuration;
-        the message lists what differs; RuntimeError: its checkpoint is damaged."""
+    def started(
+        self, folder: Path, config: dict[str, Any], fresh: bool, kept: Callable[[dict[str, Any]], T]
+    ) -> tuple[T | None, dict[str, Any]]:
+        """What the training in a folder has ``kept`` in its checkpoint, by what that says besides weights, and its
+        configuration; None and ``config``, if there is none or a ``fresh`` one begins. Settings that are newer than the
+        training count as their defaults. Raises ValueError: the training has another configuration, and the message
+        lists what differs; or the file is damaged; RuntimeError: its checkpoint is damaged."""
         path = folder / LAST
-        if not path.exists():
-            return None
+        if fresh or not path.exists():
+            return None, config
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
         then = self.settings.from_dict(description["settings"], str(path)).fixed()
         try:
-            config = {name: value for name, value in description["config"].items() if name not in FORMER}
-            check_same(path, {**config, **then}, configuration)
+            old = {name: value for name, value in description["config"].items() if name not in FORMER}
+            check_same(path, {**old, **then}, config)
         except ValueError as error:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
-        return description
+        try:
+            return kept(description), description["config"]
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be used: {error}") from None
 
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What makes a checkpoint complete; resuming compares ``config``."""

@@ -17,7 +17,7 @@ from minigrad.utils.bar import bar
 from ..programs import updates
 from ..programs.models import check_device
 from ..programs.start_training import train_to_end, trainer_of
-from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair
+from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, tokenizer_pair_from_dict
 from ..text.scores import bleu, check_installed
 from ..training import Trainer
 from . import translation_data as data
@@ -44,13 +44,14 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     pairs = data.read(settings.data)
     updates.loop_settings(settings.training, "validation" in pairs, **settings.training.best)
-    tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
+    config = run.configuration(settings, pairs["train"])
+    kept = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
+    tokenizers, config = run.PROGRAM.started(folder, config, fresh, kept)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
-    configuration = configuration or run.configuration(settings, pairs["train"])
-    description = run.extra(model, tokenizers, settings, configuration, examples_of(pairs))
+    description = run.extra(model, tokenizers, settings, config, examples_of(pairs))
     encoded = data.encode(pairs["train"], tokenizers, settings, folder)
     trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
     about = [*(overview(pairs, tokenizers) if settings.data.data else ())]

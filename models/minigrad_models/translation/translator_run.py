@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from ..programs.folder import LAST, Program
+from ..programs.folder import Program
 from ..programs.folder import write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.lines import Texts
@@ -75,16 +75,3 @@ def load(path: Path, device: str) -> tuple[TranslationModel, TokenizerPair, Sett
     elif not settings.data.data:  # a file of an earlier version; the shipped corpus is always there
         examples = examples_of(read_shipped(SHOWN))
     return model.to(device).eval(), tokenizers, settings, examples
-
-
-def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
-    """The tokenizers and the configuration of the training in a folder; None if there is none. Settings that are newer
-    than the training count as their defaults. Raises ValueError: the training has other settings, which are listed;
-    RuntimeError: its checkpoint is damaged."""
-    description = PROGRAM.started(folder, configuration(settings, train))
-    if description is None:
-        return None
-    try:
-        return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
-    except ValueError as error:
-        raise ValueError(f"{folder / LAST} cannot be used: {error}") from None
