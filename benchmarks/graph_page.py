@@ -60,10 +60,11 @@ def translator(run: str | None) -> Call:
     from minigrad_models.translation import translation_data as data
     from minigrad_models.translation import translation_settings as settings
     from minigrad_models.translation.encoder_decoder import pad
-    from minigrad_models.translation.translator_run import load
+    from minigrad_models.translation.translator import Translator
 
     if run is not None:
-        model, words, chosen, _ = load(Path(run), "cpu")
+        trained = Translator.load(run)
+        model, words, chosen = trained.model, trained.tokenizers, trained.settings
     else:
         chosen = settings.preset("toy")
         words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)

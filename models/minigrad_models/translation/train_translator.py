@@ -21,14 +21,13 @@ from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, tokenizer_p
 from ..text.scores import bleu, check_installed
 from ..training import Trainer
 from . import translation_data as data
-from . import translator_run as run
 from .architectures import build
 from .encoder_decoder import TranslationModel, pad
 from .evaluation import likely, report, samples, write
 from .overview import examples_of, overview
 from .translation_data import Batch, PairBatches
 from .translation_settings import Settings, TrainingSettings
-from .translator import Translator
+from .translator import PROGRAM, Translator, configuration, extra
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
@@ -44,14 +43,14 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     pairs = data.read(settings.data)
     updates.loop_settings(settings.training, "validation" in pairs, **settings.training.best)
-    config = run.configuration(settings, pairs["train"])
+    config = configuration(settings, pairs["train"])
     kept = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
-    tokenizers, config = run.PROGRAM.started(folder, config, fresh, kept)
+    tokenizers, config = PROGRAM.started(folder, config, fresh, kept)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
-    description = run.extra(model, tokenizers, settings, config, examples_of(pairs))
+    description = extra(model, tokenizers, settings, config, examples_of(pairs))
     encoded = data.encode(pairs["train"], tokenizers, settings, folder)
     trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
     about = [*(overview(pairs, tokenizers) if settings.data.data else ())]
@@ -72,11 +71,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         again = ["--run", str(folder)] if settings.data.data else []
         if len(example) > LONGEST_EXAMPLE:
             example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
-        print("\ntranslate with it:  " + run.PROGRAM.typed("translate", *again, example))
+        print("\ntranslate with it:  " + PROGRAM.typed("translate", *again, example))
 
-    return train_to_end(
-        run.PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False
-    )
+    return train_to_end(PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False)
 
 
 def make_trainer(

@@ -10,7 +10,7 @@ import pytest
 import minigrad as mg
 from minigrad_models.programs.models import check_memory
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.translation import translator_run as run
+from minigrad_models.translation import translator as run
 from minigrad_models.translation.architectures import ARCHITECTURES, build, restored
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Hypothesis, Translation, Translator
