@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
@@ -35,7 +36,7 @@ examples:
 
 A training that was stopped in any way goes on when the same command is given again.
 """
-CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")  # CuPy by its names on PyPI
+CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")  # CuPy by its names on PyPI
 SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
     "gpt": "train a language model on a text, and write with it",
     "bert": "pre-train BERT, fine-tune it, search by meaning",
@@ -89,12 +90,8 @@ def versions() -> str:
 
     from minigrad.backend.version import project
 
-    cupy = next(filter(None, map(_installed, CUPY)), "none")
+    cupy = "none"
+    for name in CUPY:
+        with suppress(PackageNotFoundError):
+            cupy = version_of(name)
     return f"minigrad {project}\nNumPy {numpy.__version__}, Python {platform.python_version()}, CuPy {cupy}"
-
-
-def _installed(distribution: str) -> str | None:
-    try:
-        return version_of(distribution)
-    except PackageNotFoundError:
-        return None

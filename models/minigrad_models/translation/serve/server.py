@@ -17,6 +17,7 @@ import sys
 import traceback
 import webbrowser
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -208,8 +209,10 @@ class Server:
         """The host must be a numeric address or a name of this machine, which nobody can redirect."""
         match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
         name = match[1].strip("[]") if match else ""
-        if not name or (name not in self._known and not _is_address(name)):
-            raise Refused(403, "This server answers only under the address that it printed when it started.")
+        with suppress(ValueError):
+            if name and (name in self._known or ipaddress.ip_address(name)):
+                return
+        raise Refused(403, "This server answers only under the address that it printed when it started.")
 
 
 def _file(name: str) -> tuple[bytes, str]:
@@ -253,14 +256,6 @@ def _no_such_address(request: Request, error: Exception) -> Response:
 
 def _json(value: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return JSONResponse(value, status, {**HEADERS, **(headers or {})})
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _reason(error: OSError, port: int, host: str) -> str:
