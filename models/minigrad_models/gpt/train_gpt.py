@@ -8,7 +8,6 @@ from typing import Any
 
 import minigrad as mg
 
-from ..programs import updates
 from ..programs.models import check_device
 from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
 from ..programs.validation import Ids
@@ -28,7 +27,6 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     check_device(s.device)  # all that may be wrong raises before anything is read, or changes
     s.rate()
     corpus = text.read(settings.data)
-    updates.loop_settings(s, True)
     config = {**settings.fixed(), "the text": corpus.digest}
     tokens, config = run.PROGRAM.started(folder, config, fresh, lambda kept: from_dict(kept["tokenizer"]))
     mg.manual_seed(s.seed)

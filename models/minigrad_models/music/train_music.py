@@ -12,7 +12,6 @@ import numpy as np
 
 import minigrad as mg
 
-from ..programs import updates
 from ..programs.models import check_device
 from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
 from ..programs.validation import Ids
@@ -33,7 +32,6 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     check_device(s.device)  # all that may be wrong raises before anything is read, or changes
     s.rate()
     corpus = data.read(settings.data)
-    updates.loop_settings(s, True)
     config = {**settings.fixed(), "the music": corpus.digest}
     _, config = run.PROGRAM.started(folder, config, fresh, lambda kept: None)
     mg.manual_seed(s.seed)

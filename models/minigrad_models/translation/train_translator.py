@@ -14,7 +14,6 @@ from minigrad import Tensor
 from minigrad.backend.compiled import store
 from minigrad.utils.bar import bar
 
-from ..programs import updates
 from ..programs.models import check_device
 from ..programs.start_training import train_to_end, trainer_of
 from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, tokenizer_pair_from_dict
@@ -42,7 +41,6 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     pairs = data.read(settings.data)
-    updates.loop_settings(settings.training, "validation" in pairs, **settings.training.best)
     config = configuration(settings, pairs["train"])
     kept = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
     tokenizers, config = PROGRAM.started(folder, config, fresh, kept)
