@@ -27,9 +27,8 @@ from .checkpoints import ADVICE, DAMAGE, RunFolder, check_optimizer, check_same,
 from .interrupt import Interrupt
 from .log import Board, Log
 from .progress import LOST, Progress
-from .ranks import Ranks
 from .trainer_settings import FIXED, METRIC, Settings, State, Window
-from .update import Loss, Updated, update
+from .update import Loss, Ranks, Updated, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]

@@ -210,8 +210,9 @@ class Server:
         match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
         name = match[1].strip("[]") if match else ""
         with suppress(ValueError):
-            if name and (name in self._known or ipaddress.ip_address(name)):
-                return
+            if not name or name not in self._known:
+                ipaddress.ip_address(name)
+            return
         raise Refused(403, "This server answers only under the address that it printed when it started.")
 
 
