@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, get_type_hints
+from typing import Any
 
 from minigrad import Tensor, device, empty, nn
 
-from ..schema import check, short
+from ..schema import check
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:
     """A model's configuration, of a class ``kind``, from a checkpoint. Raises ValueError: it makes no sense."""
-    hints = get_type_hints(kind.__init__)
-    for argument, value in arguments.items():
-        if argument not in hints:
-            raise ValueError(f"its model has an entry {short(argument)}, which there is not")
-        check(value, hints[argument], f"its model's {argument}")
+    check(arguments, kind, "its model")
     if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
         raise ValueError("its model has no sizes")
     return kind(**arguments)

@@ -165,13 +165,11 @@ class TranslationModel(nn.Module):
         cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
         return self.cross_attention(target, *self.encode(source))
 
-    @mg.no_grad()
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
         hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
         return pad([h.tokens for h in hypotheses], source.device)
 
-    @mg.no_grad()
     def sample(
         self,
         source: Tensor,
@@ -186,7 +184,6 @@ class TranslationModel(nn.Module):
         hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
         return pad([h.tokens for h in hypotheses], source.device)
 
-    @mg.no_grad()
     def beam_search(
         self,
         source: Tensor,

@@ -59,7 +59,7 @@ def test_attention_is_shown_where_there_is_some(name: str, tmp_path: Path) -> No
 def test_a_file_that_claims_something_else() -> None:
     rows: list[tuple[dict[str, Any], str]] = [
         ({"size": 3}, "its model has an entry 'size', which there is not"),
-        ({"d_model": "8"}, "its model's d_model"),
+        ({"d_model": "8"}, "its model.d_model is '8', and should be of type int"),
         ({"d_model": 80_000}, "its weights are not of the sizes that its model has"),
         ({"layers": 1000}, "its weights are not of the sizes that its model has"),
         ({"vocabulary": 0}, "its model has no sizes"),
