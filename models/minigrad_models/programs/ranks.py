@@ -21,8 +21,6 @@ from minigrad.distributed.launch import command, start
 
 from .updates import Updates
 
-START = "import sys; from minigrad_models.commands.minigrad_command import main; sys.exit(main())"
-
 
 def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
     """Call ``train`` as one of the ranks, or start as many as ``s.ranks`` says, by the words of the command
@@ -49,7 +47,7 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
     roots = [*(str(file.resolve().parents[1]) for file in files), *filter(None, [os.environ.get("PYTHONPATH")])]
     # -P: Python would look for modules in the folder where a person works, first of all
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)
-    rank = [sys.executable, "-P", "-c", START, *words]
+    rank = [sys.executable, "-P", "-m", "minigrad", *words]
     if list(words) == sys.argv[1:]:
         start(rank, ranks)  # this process is the command: signals then reach mpiexec
     return subprocess.call(command(rank, ranks))

@@ -88,7 +88,8 @@ def make_trainer(
     if "validation" in pairs:
         evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
     batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
-    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **s.best)
+    best = {"metric": s.metric, "mode": "max" if s.metric == "bleu" else "min"}
+    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **best)
 
 
 class Evaluation:

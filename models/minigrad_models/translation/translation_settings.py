@@ -86,11 +86,6 @@ class TrainingSettings(Updates):
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
     bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
 
-    @property
-    def best(self) -> dict[str, str]:
-        """The settings of the loop that say which evaluation is the best."""
-        return {"metric": self.metric, "mode": "max" if self.metric == "bleu" else "min"}
-
 
 @dataclass(frozen=True)
 class DecodingSettings:
