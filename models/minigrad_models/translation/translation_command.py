@@ -85,14 +85,12 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and languages."""
-    if options.run is not None:
-        return Path(options.run)
-    if not settings.data.data:
+    data = settings.data.data
+    if options.run is None and not data:
         return DEFAULT_RUN
-    name = options.preset or (options.config.stem if options.config else "")
-    if not name and len(settings.data.data) == 1 and not Path(settings.data.data[0]).is_dir():
-        return Path("runs") / Path(settings.data.data[0]).name.partition(".")[0]
-    return Path("runs") / "-".join(filter(None, (name, settings.data.source, settings.data.target)))
+    if not (options.run or options.preset or options.config or len(data) > 1 or Path(data[0]).is_dir()):
+        return Path("runs") / Path(data[0]).name.partition(".")[0]
+    return common.folder_of(options, "", settings.data.source, settings.data.target)
 
 
 def _do_train(options: argparse.Namespace) -> int:
