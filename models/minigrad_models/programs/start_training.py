@@ -50,17 +50,10 @@ def train_to_end(
     report: Callable[[], None],
     best: bool = True,
 ) -> int:
-    """Train, from where an earlier training in the folder stopped; then write the trained model, and report. Returns
-    the exit status (130 after Ctrl-C).
-
-    Args:
-        settings: ``Sections``, with ``Updates`` as ``training``.
-        about: printed before the first update. fresh: an earlier training is renamed.
-        report: prints what the trained model, in eval mode, is worth. best: see ``take_weights``.
-
-    Raises:
-        As ``Trainer.fit``.
-    """
+    """Train, from where an earlier training in the folder stopped, or as a ``fresh`` one, for which the earlier is
+    renamed. Then write the trained model, and ``report`` what it is worth, in eval mode. ``settings`` are ``Sections``
+    with ``Updates`` as ``training``, ``about`` is printed before the first update, and for ``best`` see
+    ``take_weights``. Returns the exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
     trainer.check()
     if fresh and is_first():
         program.set_aside(folder)

@@ -60,12 +60,8 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
 
 
 def check_windows(window: int, stride: int | None, context: int | None, grid: int = 1) -> None:
-    """Raise ValueError for the windows of an evaluation.
-
-    Args:
-        window, stride: see ``pieces``. context: tokens that the model sees at most; None for any number.
-        grid: windows begin at multiples of it.
-    """
+    """Raise ValueError for the windows of an evaluation. For window and stride see ``pieces``; ``context`` is the
+    tokens that the model sees at most (None: any number), and windows begin at multiples of ``grid``."""
     if context is not None and window > context:
         raise ValueError(f"--window {window:,}: the model sees {context:,} tokens")
     if stride is not None and stride > window:

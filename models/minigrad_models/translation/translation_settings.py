@@ -63,9 +63,7 @@ class ModelSettings:
     dropout: float = chance(0.3, "probability of dropout of the sub-layers' outputs")
     attention_dropout: float = chance(0.0, "probability of dropout of attention weights")
     activation_dropout: float = chance(0.0, "probability of dropout inside the feed-forward networks")
-    embedding_dropout: float = setting(
-        -1.0, "probability for embeddings; -1: as dropout", limits=(-1, ALMOST_ONE)
-    )
+    embedding_dropout: float = setting(-1.0, "probability for embeddings; -1: as dropout", limits=(-1, ALMOST_ONE))
 
 
 @dataclass(frozen=True)
