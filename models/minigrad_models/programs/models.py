@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from minigrad import Tensor, device, empty, nn
+from minigrad.functions.random import undrawn
 
 from ..schema import check
 
@@ -46,7 +47,8 @@ def restored(kind: Callable[[Any], Any], config: Any, weights: dict[str, Any]) -
     there, needed = ({name: weight.shape for name, weight in state.items()} for state in (weights, own))
     if there != needed:
         raise ValueError("its weights are not of the sizes that its model has")
-    model = kind(config)
+    with undrawn():  # random numbers take longer than the file
+        model = kind(config)
     model.load_state_dict(weights)
     return model
 
