@@ -49,8 +49,7 @@ class Trained(NamedTuple):
 
 def build(settings: Settings) -> MusicTransformer:
     """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
-    model: MusicTransformer = models.build(MusicTransformer, settings.config(), settings.training.device)
-    return model
+    return models.build(MusicTransformer, settings.config(), settings.training.device)
 
 
 def load(path: Path, device: str = "cpu") -> Trained:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from minigrad import Tensor, device, empty, nn
 from minigrad.functions.random import undrawn
 
 from ..schema import check
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:
@@ -34,13 +36,13 @@ def size(kind: Callable[[Any], nn.Module], config: Any) -> int:
     return one + (config.layers - 1) * (two - one)
 
 
-def build(kind: Callable[[Any], Any], config: Any, device: str = "cpu") -> Any:
+def build(kind: Callable[[Any], Model], config: Any, device: str = "cpu") -> Model:
     """A new model. Raises ValueError: it is too large for the machine's memory."""
     check_memory(size(kind, config), device)
     return kind(config).to(device)
 
 
-def restored(kind: Callable[[Any], Any], config: Any, weights: dict[str, Any]) -> Any:
+def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any]) -> Model:
     """A model with the weights of a checkpoint. Raises ValueError: they do not fit."""
     check(weights, dict[str, Tensor], "its weights")
     own = outline(kind, config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number

@@ -274,10 +274,9 @@ def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", ope
     0. Arguments and errors are those of ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
-        try:
+        only_here = host == "localhost"
+        with suppress(ValueError):
             only_here = ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            only_here = host == "localhost"
         if not only_here:
             print("note: others on the network can reach it, too", file=sys.stderr)
         if open_browser:
