@@ -53,16 +53,11 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
     return subprocess.call(command(rank, ranks))
 
 
-def is_first() -> bool:
-    """Whether this process is rank 0, or alone."""
-    return not distributed.is_initialized() or distributed.get_rank() == 0
-
-
 def _as_one(train: Callable[[], int]) -> int:
     distributed.init_process_group()
     if mg.cuda.is_available():
         mg.cuda.set_device(distributed.get_node_local_rank(0) % mg.cuda.device_count())
-    first = is_first()
+    first = distributed.get_rank() == 0
     if not first:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
     try:

@@ -14,7 +14,6 @@ from minigrad.utils.bar import say
 from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
 from .folder import BEST, Program, write_model, write_settings
-from .ranks import is_first
 from .updates import Updates, loop_settings
 
 METRIC = "loss"
@@ -55,14 +54,14 @@ def train_to_end(
     with ``Updates`` as ``training``, ``about`` is printed before the first update, and for ``best`` see
     ``take_weights``. Returns the exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
     trainer.check()
-    if fresh and is_first():
+    if fresh and trainer.ranks.is_first:
         program.set_aside(folder)
     print(about, flush=True)
     text = settings.as_toml(f"Settings of the run {folder.name}")
     if not trainer.fit(lambda: write_settings(folder, text)).finished:
         print(program.stopped(folder))
         return 130
-    if is_first():
+    if trainer.ranks.is_first:
         take_weights(trainer, settings.training, folder, best)
         path = write_model(folder, trainer.model.state_dict(), trainer.state.step, trainer.extra)
         trainer.model.eval()
