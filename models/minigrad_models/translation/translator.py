@@ -24,7 +24,6 @@ from ..programs.folder import write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.lines import Texts
 from ..text.tokenizer import BOS, EOS, UNKNOWN
-from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
 from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
 from .overview import Examples, examples_of, limited
