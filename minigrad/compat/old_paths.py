@@ -20,7 +20,7 @@ models | translation.transformer translation.seq2seq translation.conv_seq2seq r_
     gpt.gpt2 gpt.transformer_xl bert.bert
 text | generate=generation.beam_search risk=generation.minimum_bayes_risk
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
-    data=translation.translation_data training=translation.train_translator run=translation.translator_run
+    data=translation.translation_data training=translation.train_translator run=translation.translator
     loss=translation.train_translator validation=translation.train_translator
 music | augmentation=music.notes
 training | settings=training.trainer_settings lock=training.checkpoints

@@ -31,7 +31,6 @@ class Architecture(NamedTuple):
         model: its class. config: the class of its configuration.
         names: of the settings that are sizes, each with the configuration's name of it.
         others: the rest of its configuration; each dropout is the setting's.
-        shapes: of a configuration, shapes of weights that prove its sizes, see ``programs.models.restored``.
         loss: makes the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
             ``Recurrence`` is carried from update to update.
         batches: of a training, made as ``Windows`` is.
@@ -42,7 +41,6 @@ class Architecture(NamedTuple):
     config: Any
     names: dict[str, str]
     others: dict[str, Any]
-    shapes: Callable[[Any], models.Shapes]
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
     batches: Any
     score: Score
@@ -63,22 +61,12 @@ def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
 
 SIZES = {name: name for name in ("layers", "heads", "d_model", "d_ff")}
 ARCHITECTURES = {
-    "gpt2": Architecture(
-        GPT2,
-        GPT2Config,
-        {**SIZES, "context": "positions"},
-        {},
-        lambda config: {"position_embedding.weight": (config.positions, config.d_model)},
-        lambda: loss,
-        Windows,
-        score_windows,
-    ),
+    "gpt2": Architecture(GPT2, GPT2Config, {**SIZES, "context": "positions"}, {}, lambda: loss, Windows, score_windows),
     "transformer-xl": Architecture(
         TransformerXL,
         XLConfig,
         {**SIZES, "context": "segment", "memory": "memory"},
         {"activation": "gelu_tanh", "norm_first": True},  # GPT-2's: what differs is the memory, and the positions
-        lambda c: {"u": (1 if c.shared else c.layers, c.heads, 1, c.d_model // c.heads)},
         Recurrence,
         segments,
         score_segments,
@@ -92,16 +80,13 @@ def build(settings: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
     values = {**asdict(s), "d_ff": s.d_ff or 4 * s.d_model, "memory": s.memory or s.context}
     sizes = {theirs: values[name] for name, theirs in kind.names.items()}
     config = kind.config(vocabulary, **sizes, **kind.dropouts(s.dropout), **kind.others)
-    matrices = config.layers * (4 * config.d_model**2 + 2 * config.d_model * config.d_ff)
-    models.check_memory(matrices + (vocabulary + s.context) * config.d_model, device)
-    return kind.model(config).to(device)
+    return models.build(kind.model, config, device)
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> Any:
     """The model of a file. Raises ValueError: see ``minigrad_models.programs.models``."""
     kind = ARCHITECTURES[name]
-    config = models.configured(kind.config, arguments)
-    return models.restored(kind.model, config, weights, kind.shapes(config))
+    return models.restored(kind.model, models.configured(kind.config, arguments), weights)
 
 
 def copied(model: Any, settings: ModelSettings) -> Any:

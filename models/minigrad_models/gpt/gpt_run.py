@@ -12,7 +12,7 @@ from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
 from ..architectures import pretrained
-from ..programs.folder import LAST, Program
+from ..programs.folder import Program
 from ..programs.validation import check_windows
 from . import gpt2, text, tokens
 from .architectures import ARCHITECTURES, restored
@@ -50,18 +50,6 @@ class Trained(NamedTuple):
         """The settings that a training has to have that begins with this model."""
         about = {"model": self.architecture, "tokenizer": self.tokens.kind, "vocabulary": len(self.tokens)}
         return {**about, **ARCHITECTURES[self.architecture].sizes(self.model.config)}
-
-
-def started(folder: Path, config: dict[str, Any]) -> tuple[Tokens, dict[str, Any]] | None:
-    """The tokens and the configuration of the training in a folder; None if there is none. Raises as
-    ``Program.started``."""
-    description = PROGRAM.started(folder, config)
-    if description is None:
-        return None
-    try:
-        return tokens.from_dict(description["tokenizer"]), description["config"]
-    except ValueError as error:
-        raise ValueError(f"{folder / LAST} cannot be used: {error}") from None
 
 
 def load(path: Path, device: str = "cpu") -> Trained:

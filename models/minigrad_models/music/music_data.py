@@ -15,7 +15,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.utils.bar import watched
 
-from ..programs.data_folder import data_set
+from ..programs.folder import data_set
 from ..programs.validation import NONE, Batch, Ids, moved
 from .chorales import VOICES, read_chorales
 from .languages import LANGUAGES, Chorales, Language
