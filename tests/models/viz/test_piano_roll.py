@@ -76,19 +76,12 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
 
 
 def test_notes_that_cannot_be() -> None:
-    for note, rule in [
-        *[((pitch, 64, 0.0, 1.0), "pitch from 0 to 127") for pitch in (128, -1, 60.5)],
-        (Note(60, 0, 0.0, 1.0), "velocity from 1 to 127"),
-        (Note(60, 64, -0.1, 1.0), "begin at 0 s"),
-        (Note(60, 64, 2.0, 1.0), "no earlier than it begins"),
-        *[(Note(60, 64, *times), "finite") for times in ((0.0, np.inf), (np.nan, 1.0))],
-        (Note(60, 64, 0.0, 1.0, -1), "track of 0"),
-    ]:
-        raises(ValueError, rf"note 1 \(pitch, velocity.*{rule}", partial(piano_roll, [TUNE[0], note]))
+    for note, rule in [((128, 64, 0.0, 1.0), "pitches are"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
+        raises(ValueError, f"note 1 of 2: {rule}", partial(piano_roll, [TUNE[0], note]))
 
 
 def test_what_is_no_music_is_refused() -> None:
-    for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [("a", "b", "c", "d")], [object()]):
+    for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [object()]):
         with pytest.raises(TypeError, match="music is the path of a MIDI file, a Song or a list of Notes, not"):
             piano_roll(music)  # type: ignore[arg-type]
     for empty in ([], (), Song(())):

@@ -70,6 +70,7 @@ class Score:
 def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     """The notes of a file, a Song or a list; see ``piano_roll`` for what it raises."""
     from ...music.midi import Song, read_midi
+    from ...music.notes import Note, checked
 
     tempos: Tempos = ()
     whose = f" in {Path(music).name}" if isinstance(music, str | os.PathLike) else ""
@@ -77,22 +78,24 @@ def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
         music = read_midi(music)
     if isinstance(music, Song):
         music, tempos = music.notes, music.tempos
-    table = _table(music)
-    if not table.size:
+    try:
+        notes = checked(Note(*note) for note in music)
+    except TypeError as error:
+        what = f"music is the path of a MIDI file, a Song or a list of Notes, not {type(music).__name__}"
+        raise TypeError(what) from error
+    if not notes:
         raise ValueError(f"there is no note to draw{whose}")
-    _check(table)
     if tempo is not None:
         if not 0 < tempo < math.inf:
             raise ValueError(f"tempo is a positive number of quarter notes a minute, not {tempo!r}")
         tempos = ((0.0, float(tempo)),)
+    table = np.array(notes, np.float64)
     pitches, velocities, _, _, numbers = table.T.astype(np.int64)
+    starts, ends = table.T[2:4]
     known, places = np.unique(numbers, return_inverse=True)
     read = (lambda i: f"track {i + 1}") if tracks is None else reader(tracks)
     names = tuple(clean(read(i)) for i in known.tolist())
-    ends = table[:, 3]
-    return Score(
-        pitches, velocities, table[:, 2], ends, places.reshape(-1), names, bar_lines(tempos, float(ends.max()))
-    )
+    return Score(pitches, velocities, starts, ends, places.reshape(-1), names, bar_lines(tempos, float(ends.max())))
 
 
 def title_of(music: Any) -> str:
@@ -133,32 +136,3 @@ def time_ticks(low: float, high: float, about: int) -> list[float]:
     """Round times within a range, at most ``about`` of them or nearly: tenths, seconds, parts of minutes, minutes."""
     step = next((s for s in _STEPS if (high - low) / s <= about), _STEPS[-1])
     return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
-
-
-def _table(notes: Any) -> Floats:
-    """Notes as rows (N, 5). Raises TypeError: these are none."""
-    what = f"music is the path of a MIDI file, a Song or a list of Notes, not {type(notes).__name__}"
-    try:
-        rows = [(*note, 0)[:5] for note in notes]
-        if any(len(row) < 5 for row in rows):
-            raise TypeError(what)
-        table = np.array(rows, np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(what) from error
-    return table
-
-
-def _check(table: Floats) -> None:
-    """Raises ValueError: numbers that a note cannot have."""
-    pitch, velocity, start, end, track = table.T
-    for wrong, rule in (
-        (~np.isfinite(table).all(1), "must be finite numbers"),
-        ((pitch < 0) | (pitch > 127) | (pitch % 1 != 0), "must have a pitch from 0 to 127"),
-        ((velocity < 1) | (velocity > 127) | (velocity % 1 != 0), "must have a velocity from 1 to 127"),
-        ((start < 0) | (end < start), "must begin at 0 s or later, and end no earlier than it begins"),
-        ((track < 0) | (track % 1 != 0), "must have a track of 0 or more"),
-    ):
-        if wrong.any():
-            first = int(wrong.argmax())
-            row = ", ".join(f"{value:g}" for value in table[first].tolist())
-            raise ValueError(f"note {first} (pitch, velocity, start, end, track: {row}) {rule}")
