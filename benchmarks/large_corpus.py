@@ -87,7 +87,7 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
     build = text.EncodedPairs.build
     encoded = stage("encode", lambda: build(pairs, tokenizers, longest=256, folder=ids, progress=False))
     batches = text.TokenBatches(encoded.lengths)
-    epoch = stage("an epoch's order", lambda: len(batches))
+    epoch = stage("an epoch's order", lambda: sum(1 for _ in batches.epoch(0)))
     losses = stage("train", lambda: list(losses_of(encoded, batches, len(tokenizers.source), updates)))
     stage("an epoch's pairs", lambda: sum(len(encoded[i]) for rows in batches.epoch(1) for i in rows))
     return {

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.utils.data import Sampler
-
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
 POOL = 1 << 17  # pairs that are sorted together: a number that keeps both padding and memory small
@@ -18,15 +16,14 @@ NOISE = 3
 Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], row k of the second array
 
 
-class TokenBatches(Sampler[list[int]]):
+class TokenBatches:
     """Numbers of pairs in batches with a maximum of tokens; each pair comes once per epoch.
 
     Pairs are distributed among random pools; each pool is sorted by length of target and, roughly, of source, and split
     into batches with at most ``tokens`` on either side, padding included (a longer pair has its own batch); the batches
     of all pools are shuffled. Without ``shuffle`` they go from short to long, in every epoch. The order of an epoch
-    depends on seed and epoch alone, so two numbers are a position in it. It is a ``batch_sampler`` for a DataLoader
-    (whose workers fetch batches ahead: with workers, count batches yourself and use ``epoch``). ``lengths`` (N, 2) are
-    the tokens of source and target. Raises ValueError: lengths of another shape, or no room for a token.
+    depends on seed and epoch alone, so two numbers are a position in it (see ``training.LoaderBatches``). ``lengths``
+    (N, 2) are the tokens of source and target. Raises ValueError: lengths of another shape, or no room for a token.
     """
 
     def __init__(
@@ -38,45 +35,13 @@ class TokenBatches(Sampler[list[int]]):
         if tokens < 1 or pool < 1 or seed < 0:
             raise ValueError(f"tokens={tokens} and pool={pool} should be 1 or more, seed={seed} 0 or more")
         self.tokens, self.seed, self.shuffle, self.pool = tokens, seed, shuffle, pool
-        self.number, self.position = 0, 0  # of the epoch, and of the next batch in it
         self._plan: tuple[int, Plan] | None = None
-
-    def __len__(self) -> int:
-        """The number of batches of the current epoch; other epochs may have one more or less."""
-        return len(self._planned(self.number)[1])
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The batches of an epoch, from number ``start`` on."""
         order, spans = self._planned(number)
         for first, last in spans[start:].tolist():
             yield order[first:last].tolist()
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """The rest of the current epoch; at its end the next one begins."""
-        for batch in self.epoch(self.number, self.position):
-            self.position += 1
-            yield batch
-        self.set_epoch(self.number + 1)
-
-    def set_epoch(self, epoch: int) -> None:
-        """Go to the beginning of an epoch, unless it is the current one."""
-        if epoch != self.number:
-            self.number, self.position = epoch, 0
-
-    def state_dict(self) -> dict[str, int]:
-        """The position: epoch, and batches of it so far; and the arguments of the order."""
-        return {"epoch": self.number, "position": self.position, **self._arguments()}
-
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to a position. Raises ValueError: it is a position in other batches."""
-        for name, value in self._arguments().items():
-            if state[name] != value:
-                raise ValueError(f"this is a place in other batches: {name} was {state[name]}, it is {value}")
-        self.number, self.position = state["epoch"], state["position"]
-
-    def _arguments(self) -> dict[str, int]:
-        sizes = {"pairs": len(self.lengths), "tokens": self.tokens}
-        return {**sizes, "seed": self.seed, "shuffle": int(self.shuffle), "pool": self.pool}
 
     def _planned(self, number: int) -> Plan:
         if self._plan is None or self._plan[0] != number:
