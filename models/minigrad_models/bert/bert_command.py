@@ -17,8 +17,7 @@ from .bert_data import lines
 from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
-from .task import Recipe, Task
-from .tasks import TASKS
+from .tasks import TASKS, Recipe, Task
 from .train_bert import SCRATCH, Size, shown
 
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."

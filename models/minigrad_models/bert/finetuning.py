@@ -20,8 +20,7 @@ from ..architectures.pretrained import Pretrained
 from ..schema import check
 from ..training import Settings
 from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
-from .task import Array, Recipe, Task
-from .tasks import TASKS
+from .tasks import TASKS, Array, Recipe, Task
 from .train_bert import MODEL, Size, begin, fit, length, pretrained, shown, tell
 
 SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
