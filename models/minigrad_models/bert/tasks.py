@@ -1,4 +1,4 @@
-"""The four fine-tunings: their data, their heads, their metrics; and what each is by default, measured on two cores, see
+"""The four fine-tunings: their data, heads and metrics; and what each is by default, measured on two cores, see
 docs/language_bert_tasks.md.
 
 Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one words (CoNLL-2003, Tjong Kim Sang and De

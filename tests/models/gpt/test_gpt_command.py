@@ -19,9 +19,8 @@ from minigrad.nn import functional as F
 from minigrad_models.generation import beam_search as generate
 from minigrad_models.gpt import gpt_command as cli
 from minigrad_models.gpt import gpt_run as run
-from minigrad_models.gpt.architectures import ARCHITECTURES, build
 from minigrad_models.gpt.gpt2 import GPT2
-from minigrad_models.gpt.gpt_run import evaluate
+from minigrad_models.gpt.gpt_run import ARCHITECTURES, build, evaluate
 from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings
 from minigrad_models.gpt.text import ROWS, score_segments
 from minigrad_models.training import read_checkpoint
@@ -317,9 +316,9 @@ def test_every_setting_of_a_model_reaches_it() -> None:
         sizes = ModelSettings(name, layers=3, heads=2, d_model=24, d_ff=40, context=50, memory=20, dropout=0.25)
         model = build(sizes, 70)
         assert model.config.vocabulary == 70
-        settings = ARCHITECTURES[name].sizes(model.config)
-        assert settings == {key: getattr(sizes, key) for key in settings}
-        assert {"layers", "heads", "d_model", "d_ff", "context"} <= set(settings)
+        names = ARCHITECTURES[name].names
+        assert all(getattr(model.config, theirs) == getattr(sizes, key) for key, theirs in names.items())
+        assert {"layers", "heads", "d_model", "d_ff", "context"} <= set(names)
         dropouts = [m.p for m in model.modules() if isinstance(m, mg.nn.Dropout)]
         assert 0.25 in dropouts and model.config.attention_dropout == 0.25
 
