@@ -90,6 +90,12 @@ class Field:
             elif len(part):
                 self.drawing.line(map(tuple, part.tolist()), colour, width, dash)
 
+    def dots(self, x: Floats, y: Floats, colour: str, radius: float) -> None:
+        """A dot at each point that has a place."""
+        for place in zip(self.x(x).tolist(), self.y(y).tolist(), strict=True):
+            if math.isfinite(sum(place)):
+                self.dot(*place, colour, radius)
+
     def dot(self, x: float, y: float, colour: str, radius: float, ring: bool = False) -> None:
         """A dot at a place."""
         look = {"fill": LIGHT.paper, "stroke": colour, "stroke_width": 1.6} if ring else {"fill": colour}
@@ -156,9 +162,7 @@ def _draw_curve(field: Field, curve: Curve) -> None:
     if curve.joined:
         field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
     if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
-        for x, y in zip(field.x(curve.x).tolist(), field.y(curve.y).tolist(), strict=True):
-            if math.isfinite(x + y):
-                field.dot(x, y, colour, 2.2)
+        field.dots(curve.x, curve.y, colour, 2.2)
 
 
 def _write_names(field: Field, curves: Sequence[Curve]) -> None:
