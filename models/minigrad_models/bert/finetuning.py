@@ -19,7 +19,7 @@ from minigrad.utils.bar import watched
 from ..architectures.pretrained import Pretrained
 from ..schema import check
 from ..training import LoaderBatches, Settings
-from .encoding import Encoder, Feature, LikeLength, batch_of
+from .bert_data import Encoder, Feature, LikeLength, batch_of
 from .tasks import TASKS, Array, Recipe, Task
 from .train_bert import MODEL, Size, begin, fit, length, pretrained, shown, tell
 

@@ -27,8 +27,7 @@ from minigrad.utils.bar import watched
 from ..text.word_pieces import SPECIAL
 from ..training import Settings
 from .bert import IGNORED, BertForPreTraining
-from .bert_data import lines
-from .encoding import padded
+from .bert_data import lines, padded
 from .train_bert import Size, fit, from_scratch, tell
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")

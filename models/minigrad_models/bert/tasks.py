@@ -24,8 +24,21 @@ from minigrad.backend.extras import how_to_install
 
 from ..architectures.pretrained import Pretrained
 from .bert import IGNORED, BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
-from .bert_data import Labelled, Question, Tagged, find, held_out, pairs, questions, sentences, tagged
-from .encoding import Batch, Encoder, Feature, padded
+from .bert_data import (
+    Batch,
+    Encoder,
+    Feature,
+    Labelled,
+    Question,
+    Tagged,
+    find,
+    held_out,
+    padded,
+    pairs,
+    questions,
+    sentences,
+    tagged,
+)
 from .questions import load as generated
 
 SHARED = 4  # windows of a text share the longest's 1 / SHARED pieces

@@ -19,8 +19,7 @@ from minigrad.viz.palette import rgb
 from minigrad.viz.vector import INK, LINE, MINUS, PLUS, QUIET, SERIES, Drawing
 from minigrad.viz.view import Picture
 
-from .axes import Axis
-from .lines import Field
+from .lines import Axis, Field
 from .texts import checked_texts, label
 
 MOST = 2_000_000  # numbers in a page

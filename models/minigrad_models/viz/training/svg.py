@@ -14,8 +14,7 @@ from minigrad.viz.numbers import Floats
 from minigrad.viz.palette import LIGHT
 from minigrad.viz.vector import QUIET, SERIES, Drawing, cut
 
-from ..axes import Axis
-from ..lines import SERIF, Field
+from ..lines import SERIF, Axis, Field
 from .runs import AXES, Run, Series
 
 UNSMOOTHED = ("learning rate",)  # it has no noise, and its corners are meant
