@@ -38,7 +38,7 @@ from .languages import SILENCE, Chorales, Written
 from .midi import Song
 from .music_data import song_in
 from .music_generation import Restricted
-from .notes import MOST_SECONDS, PITCHES, Note
+from .notes import PITCHES, Note
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
@@ -128,9 +128,8 @@ class Melody:
 
     def seconds(self, steps: Ids) -> Ids:
         """The times at which steps of ``cells`` begin."""
-        times = [time for time, _ in self.song.tempos]
-        times.append(times[-1] + MOST_SECONDS)
-        return np.interp((self.begin + steps) / ROWS, [self.song.quarters(time) for time in times], times)
+        times: Ids = self.song.seconds_at((self.begin + steps) / ROWS)
+        return times
 
 
 def melody_of(path: Path) -> Melody:

@@ -32,6 +32,8 @@ from minigrad.serialization.source import replaced
 from ..schema import content
 from .notes import MOST_SECONDS, Note, checked, ordered
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
 DRUMS = 9  # the channel of percussion, which people count as the tenth
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
@@ -68,19 +70,19 @@ class Song:
         """The end of the last note; 0.0 without notes."""
         return max((note.end for note in self.notes), default=0.0)
 
-    def quarters(self, seconds: float) -> float:
-        """The position of a time, in quarter notes from the beginning."""
-        i = max(bisect_right(self.tempos, (seconds, math.inf)) - 1, 0)
-        since, tempo = self.tempos[i]
-        return self._positions[i] + (seconds - since) * tempo / 60
+    def quarters(self, seconds: Any) -> Any:
+        """The position of a time, or of several, in quarter notes from the beginning."""
+        return np.interp(seconds, *self._tempo_map)
+
+    def seconds_at(self, quarters: Any) -> Any:
+        """The time of a position, or of several: the reverse of ``quarters``."""
+        return np.interp(quarters, *self._tempo_map[::-1])
 
     @cached_property
-    def _positions(self) -> list[float]:
-        """Of each change of tempo, in quarter notes."""
-        positions = [0.0]
-        for (since, tempo), (until, _) in zip(self.tempos, self.tempos[1:], strict=False):
-            positions.append(positions[-1] + (until - since) * tempo / 60)
-        return positions
+    def _tempo_map(self) -> tuple[Floats, Floats]:
+        """Times between which the tempo is one, the last of them beyond all notes; and their positions."""
+        times, tempos = np.array([*self.tempos, (self.tempos[-1][0] + 2 * MOST_SECONDS, 0.0)]).T
+        return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
 
 # Reading -------------------------------------------------------------------------------------------------

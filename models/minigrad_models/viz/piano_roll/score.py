@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +15,9 @@ from minigrad.viz.vector import clean
 
 from ..texts import reader
 
-Tempos = Sequence[tuple[float, float]]
+if TYPE_CHECKING:
+    from ...music.midi import Song
+
 OCTAVE = ("C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B")
 BLACK = frozenset((1, 3, 6, 8, 10))  # keys of an octave
 BAR = 4.0  # quarter notes
@@ -72,12 +73,12 @@ def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     from ...music.midi import Song, read_midi
     from ...music.notes import Note, checked
 
-    tempos: Tempos = ()
+    song = None
     whose = f" in {Path(music).name}" if isinstance(music, str | os.PathLike) else ""
     if whose:
         music = read_midi(music)
     if isinstance(music, Song):
-        music, tempos = music.notes, music.tempos
+        music, song = music.notes, music
     try:
         notes = checked(Note(*note) for note in music)
     except TypeError as error:
@@ -88,14 +89,15 @@ def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     if tempo is not None:
         if not 0 < tempo < math.inf:
             raise ValueError(f"tempo is a positive number of quarter notes a minute, not {tempo!r}")
-        tempos = ((0.0, float(tempo)),)
+        song = Song((), ((0.0, float(tempo)),))
     table = np.array(notes, np.float64)
     pitches, velocities, _, _, numbers = table.T.astype(np.int64)
     starts, ends = table.T[2:4]
     known, places = np.unique(numbers, return_inverse=True)
     read = (lambda i: f"track {i + 1}") if tracks is None else reader(tracks)
     names = tuple(clean(read(i)) for i in known.tolist())
-    return Score(pitches, velocities, starts, ends, places.reshape(-1), names, bar_lines(tempos, float(ends.max())))
+    bars = np.zeros(0) if song is None else bar_lines(song, float(ends.max()))
+    return Score(pitches, velocities, starts, ends, places.reshape(-1), names, bars)
 
 
 def title_of(music: Any) -> str:
@@ -103,20 +105,12 @@ def title_of(music: Any) -> str:
     return Path(music).stem if isinstance(music, str | os.PathLike) else "Piano roll"
 
 
-def bar_lines(tempos: Tempos, seconds: float) -> Floats:
-    """The times (s) at which bars of four quarter notes begin, up to ``seconds``. ``tempos``: of each change its time
-    (s), and quarter notes a minute from there on."""
-    if not tempos:
-        return np.zeros(0)
-    times, rates = (np.array(column, np.float64) for column in zip(*tempos, strict=True))
-    rates = rates / 60  # quarter notes a second
-    before = np.concatenate([[0.0], np.cumsum(np.diff(times) * rates[:-1])])  # quarter notes before each change
-    last = before[-1] + max(seconds - times[-1], 0.0) * rates[-1]
+def bar_lines(song: Song, seconds: float) -> Floats:
+    """The times (s) at which bars of four quarter notes begin, up to ``seconds``."""
+    last = float(song.quarters(seconds))
     if not last / BAR < MOST_BARS:
         return np.zeros(0)
-    quarters = BAR * np.arange(int(last / BAR) + 1)
-    part = np.searchsorted(before, quarters, "right") - 1
-    lines: Floats = times[part] + (quarters - before[part]) / rates[part]
+    lines: Floats = song.seconds_at(BAR * np.arange(int(last / BAR) + 1))
     return lines[lines <= seconds]
 
 
