@@ -102,7 +102,7 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
 
 def test_what_cannot_be_written(run: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
-        (("--tempo", "5000"), "--tempo 5000: it is 4 to 1000"),
+        (("--tempo", "5000"), "--tempo is 4 to 1000 quarter notes a minute, not 5000"),
         (("--seed-seconds", "3"), "give one, --seed-file"),
         (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
         (("--wav", "a.mp3"), "--wav a.mp3: the name must end in .wav"),

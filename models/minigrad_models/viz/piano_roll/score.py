@@ -100,11 +100,6 @@ def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     return Score(pitches, velocities, starts, ends, places.reshape(-1), names, bars)
 
 
-def title_of(music: Any) -> str:
-    """What a picture of music is called where nobody says: by its file."""
-    return Path(music).stem if isinstance(music, str | os.PathLike) else "Piano roll"
-
-
 def bar_lines(song: Song, seconds: float) -> Floats:
     """The times (s) at which bars of four quarter notes begin, up to ``seconds``."""
     last = float(song.quarters(seconds))
