@@ -15,9 +15,8 @@ from minigrad.viz.palette import DARK, LIGHT, rgb
 from minigrad_models.music.midi import Song, write_midi
 from minigrad_models.music.notes import Note
 from minigrad_models.viz.piano_roll import PianoRoll, piano_roll
-from minigrad_models.viz.piano_roll import arcs as arcs_module
-from minigrad_models.viz.piano_roll.arcs import KEPT
-from minigrad_models.viz.piano_roll.score import bar_lines, clock, pitch_name, time_ticks
+from minigrad_models.viz.piano_roll import score as score_module
+from minigrad_models.viz.piano_roll.score import KEPT, bar_lines, clock, pitch_name, time_ticks
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 
@@ -110,7 +109,7 @@ def test_names_and_times() -> None:
 
 def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     w = weights(50)
-    monkeypatch.setattr(arcs_module, "_CELLS", 50 * 3 * 7)  # several parts
+    monkeypatch.setattr(score_module, "_CELLS", 50 * 3 * 7)  # several parts
     view = piano_roll(many(50), attention=w)
     both = np.concatenate([w, w.mean(1, keepdims=True)], 1)
     for layer in range(2):

@@ -15,9 +15,8 @@ from minigrad.viz.page import Page
 from minigrad.viz.vector import clean
 from minigrad.viz.view import Picture as View
 
-from .arcs import Arcs, arcs_of
 from .picture import Picture, sentence
-from .score import Score, score_of
+from .score import Arcs, Score, arcs_of, score_of
 
 if TYPE_CHECKING:
     from ...music.midi import Song
