@@ -5,9 +5,8 @@ Texts may hold bytes that are not UTF-8, as Python's "surrogateescape" has them.
 
 from __future__ import annotations
 
-import codecs
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -235,24 +234,6 @@ def bytes_of_characters() -> dict[str, int]:
 def decode(tokens: Tokens, ids: Iterable[int]) -> str:
     """The text of some ids; U+FFFD stands for bytes that are no character."""
     return b"".join(map(tokens.piece, ids)).decode("utf-8", "replace")
-
-
-class Writer:
-    """Writes tokens as they come, in whole characters: the bytes of an unfinished one wait."""
-
-    def __init__(self, tokens: Tokens, write: Callable[[str], Any]) -> None:
-        self.tokens, self.write = tokens, write
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def add(self, token: int) -> None:
-        """Write what a token completes."""
-        if text := self._decoder.decode(self.tokens.piece(token)):
-            self.write(text)
-
-    def close(self) -> None:
-        """Write U+FFFD for what is unfinished."""
-        if text := self._decoder.decode(b"", final=True):
-            self.write(text)
 
 
 def _points(text: str) -> Ids:
