@@ -13,7 +13,7 @@ import numpy as np
 
 from ..programs.validation import Ids
 from ..schema import check, check_size, short
-from ..text.subwords import check_vocabulary, load_library
+from ..text.subwords import byte_level, check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
 MOST_NAMED = 10  # characters in a message
@@ -109,8 +109,7 @@ class Bytes(Tokens):
 
     def library(self) -> Any:
         """See ``Tokens``: byte-pair encoding without a pair."""
-        library = load_library()
-        return _byte_level(library, library.models.BPE(bytes_of_characters(), []), pieces=False)
+        return byte_level(load_library().models.BPE(bytes_of_characters(), []), use_regex=False)
 
 
 class Subwords(Tokens):
@@ -134,7 +133,7 @@ class Subwords(Tokens):
         ValueError: a vocabulary that is too large."""
         check_vocabulary(vocabulary)
         library = load_library()
-        tokenizer = _byte_level(library, library.models.BPE(), pieces=True)
+        tokenizer = byte_level(library.models.BPE())
         alphabet = sorted(bytes_of_characters())
         trainer = library.trainers.BpeTrainer(
             vocab_size=vocabulary, initial_alphabet=alphabet, min_frequency=2, show_progress=False
@@ -210,14 +209,6 @@ def _subwords_of(text: str) -> Subwords:
 def _kind(state: dict[str, Any], part: str) -> str | None:
     step = state.get(part)
     return step.get("type") if isinstance(step, dict) else None
-
-
-def _byte_level(library: Any, model: Any, pieces: bool) -> Any:
-    """A tokenizer over bytes; ``pieces``: pairs do not cross the borders of words."""
-    tokenizer = library.Tokenizer(model)
-    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pieces)
-    tokenizer.decoder = library.decoders.ByteLevel()
-    return tokenizer
 
 
 def bytes_of_characters() -> dict[str, int]:

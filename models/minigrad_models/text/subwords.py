@@ -266,6 +266,16 @@ def _canonical(learner: Any) -> Any:
     return _without_marks(state)
 
 
+def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = True) -> Any:
+    """A tokenizer over bytes (Radford et al. 2019, section 2.2); by ``use_regex`` pairs do not cross the borders of
+    words."""
+    library = load_library()
+    tokenizer = library.Tokenizer(model)
+    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space, use_regex=use_regex)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    return tokenizer
+
+
 def check_vocabulary(vocabulary: int) -> None:
     """Raise ValueError: so many tokens that the library, which makes room for all of them at once, would end the
     program."""
