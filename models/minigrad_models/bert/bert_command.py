@@ -45,9 +45,6 @@ def main(argv: list[str] | None = None) -> int:
     return run_program(lambda: act(parser(), argv), "--batch or --max-length")
 
 
-# Options --------------------------------------------------------------------------------------------------------
-
-
 def _pretrain(p: argparse.ArgumentParser) -> None:
     default = Pretraining(Path(), Path())
     p.add_argument("--text", type=Path, required=True, metavar="FILE", help="a text in UTF-8, plain or as .gz")
@@ -134,9 +131,6 @@ def _probability(text: str) -> float:
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"a number from 0 on, below 1, is needed, not {text[:60]!r}")
     return value
-
-
-# What the commands do -------------------------------------------------------------------------------------------
 
 
 def _do_pretrain(o: argparse.Namespace) -> int:

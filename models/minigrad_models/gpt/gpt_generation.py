@@ -57,9 +57,6 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
     return [0]
 
 
-# The command --------------------------------------------------------------------------------------------------
-
-
 def generate(options: argparse.Namespace) -> int:
     """Write texts; a single one as its tokens come. Returns the exit status."""
     check_output(None, "")

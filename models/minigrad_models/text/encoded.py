@@ -137,9 +137,6 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
         yield chunk
 
 
-# The file ---------------------------------------------------------------------------------------------------
-
-
 def _digest(texts: Sequence[str]) -> str:
     if isinstance(texts, Texts):
         return texts.digest
