@@ -130,12 +130,13 @@ class _Chart(Field):
         self.axes(word, unit)
         with self.clipped():
             for curve in curves:
-                values, evaluated = curve.series.values, curve.series.evaluated
-                if evaluated or curve.y is not values:
-                    self.draw_line(curve, values, *((1.0, 0.5) if evaluated else (0.8, 0.3)))
-                if evaluated:
+                values = curve.series.values
+                if curve.series.evaluated:
+                    self.draw_line(curve, values, 1.0, 0.5)
                     self.draw_dots(curve)
                 else:
+                    if curve.y is not values:
+                        self.draw_line(curve, values, 0.8, 0.3)
                     self.draw_line(curve, curve.y, 1.4)
                 self.draw_crosses(curve)
 
