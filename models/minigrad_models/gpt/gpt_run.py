@@ -20,7 +20,7 @@ from minigrad.utils.bar import bar
 from ..architectures import pretrained
 from ..programs import models
 from ..programs.folder import LAST, Program
-from ..programs.validation import Batch, Score, check_windows, score_windows
+from ..programs.validation import Score, check_windows, mean_loss, score_windows
 from ..text import Recurrence
 from . import gpt2, text, tokens, transformer_xl
 from .gpt_settings import ModelSettings, Settings
@@ -59,11 +59,6 @@ class Architecture(NamedTuple):
         return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
 
 
-def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
-    """The mean cross-entropy of a batch, and the number of its targets."""
-    return model.loss(batch.tokens, batch.targets), float(batch.weight)
-
-
 SIZES = {name: name for name in ("layers", "heads", "d_model", "d_ff")}
 ARCHITECTURES = {
     "gpt2": Architecture(
@@ -72,7 +67,7 @@ ARCHITECTURES = {
         {**SIZES, "context": "positions"},
         {},
         lambda config: {"position_embedding.weight": (config.positions, config.d_model)},
-        lambda: loss,
+        lambda: mean_loss,
         text.Windows,
         score_windows,
     ),
