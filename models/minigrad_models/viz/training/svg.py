@@ -48,7 +48,7 @@ def draw(
     drawing = Drawing(width, 0, title or "Training")
     y = _heading(drawing, runs, title)
     tall = _TOP + _BOTTOM + (wide - _LEFT - _RIGHT) * 0.5
-    x_axis = _x_axis([s.places[over] for run in runs for s in run.series if over in s.places])
+    x_axis = Axis.of([s.places[over] for run in runs for s in run.series if over in s.places])
     for i, name in enumerate(charts):
         left, top = _EDGE + (wide + _GAP) * (i % columns), y + (tall + _GAP) * (i // columns)
         curves = list(_curves(name, runs, over, smoothing))
@@ -85,15 +85,6 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
 def _dash(run: int) -> str | None:
     """From the ninth run on, colours come again, with dashes."""
     return f"{2 + 3 * (run // len(SERIES))} 2" if run >= len(SERIES) else None
-
-
-def _x_axis(values: Sequence[Floats]) -> Axis:
-    together = np.concatenate([*values, np.empty(0)])
-    if not together.size:
-        return Axis(0.0, 1.0)
-    low, high = float(together.min()), float(together.max())
-    low = 0.0 if 0 <= low < 0.1 * high else low
-    return Axis(low, high) if high > low else Axis(low - 1, high + 1)
 
 
 class _Curve(NamedTuple):
