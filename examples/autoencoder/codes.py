@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad import nn
 from minigrad_models.architectures.autoencoder import Autoencoder, Config
 
 from ..digits.digits_data import SIDE, Digits, split
@@ -126,10 +127,9 @@ def _plane(computed: Codes) -> Section:
     agree = agreement(codes, unseen.labels, computed.encode(known), known.labels)
     linear = [computed.principal.encode(flat(digits)) for digits in (unseen, known)]
     base = agreement(linear[0], unseen.labels, linear[1], known.labels)
-    layers = [
-        Dense(stage.layer.weight.detach().numpy(), stage.layer.bias.detach().numpy(), stage.after)
-        for stage in computed.model.decoding()
-    ]
+    linears = [layer for layer in computed.model.decoder if isinstance(layer, nn.Linear)]
+    weights = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linears]
+    layers = [*(Dense(*pair, "tanh") for pair in weights[:-1]), Dense(*weights[-1], "sigmoid")]
     return Section(
         "The plane of codes",
         (
