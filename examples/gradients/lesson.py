@@ -224,7 +224,7 @@ def _together(measured: Measurements, overview: Chart) -> Section:
                 "back to any input it is as many steps as there are blocks, two here, whatever the distance: in "
                 "theory the line is level. (Its inputs have size 1, since layer norm undoes any other; attention is "
                 "causal, so that it looks back as the others do. At the distance 0 the norm is "
-                f"{number(float(attention.norms[0]))}: there is the residual connection, too. At others it is shared "
+                f"{number(attention.norms[0])}: there is the residual connection, too. At others it is shared "
                 f"by {DISTANCE + 1} positions.)"
             ),
             overview,
@@ -251,10 +251,10 @@ def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Section:
                 f"changes all. The network of one unit, h ← w σ(h) + b, {cliff.STEPS} times from h = ½, should end at "
                 f"σ(h) = {cliff.TARGET} (Pascanu, Mikolov & Bengio 2013, figure 6). Gradient descent with a rate of "
                 f"{cliff.RATE} from w = {cliff.BEGIN[0]:g}, b = {number(cliff.BEGIN[1], 0)} meets the cliff after "
-                f"{at} updates, at w = {number(float(before[0]))}, b = {number(float(before[1]))}:"
+                f"{at} updates, at w = {number(before[0])}, b = {number(before[1])}:"
             ),
             Chart(
-                f"The loss by w, at b = {number(float(before[1]))}",
+                f"The loss by w, at b = {number(before[1])}",
                 "w",
                 "loss",
                 (
@@ -290,10 +290,10 @@ def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
     for name, descent in zip(("not clipped", "clipped"), descents, strict=True):
         at = descent.cliff
         before, after = descent.places[at : at + 2]
-        norms = (number(float(norm[at])) for norm in (descent.norms, descent.clipped))
-        step = number(float(np.linalg.norm(after - before)))
-        place = f"{number(float(after[0]))}, {number(float(after[1]))}"
-        losses = (number(float(descent.losses[i]), 4) for i in (at + 1, -1))
+        norms = (number(norm[at]) for norm in (descent.norms, descent.clipped))
+        step = number(np.linalg.norm(after - before))
+        place = f"{number(after[0])}, {number(after[1])}"
+        losses = (number(descent.losses[i], 4) for i in (at + 1, -1))
         rows.append((name, *norms, step, place, *losses))
     head = ("", "norm before", "norm after", "length of the step", "w, b then", "loss then", f"after {cliff.UPDATES}")
     return Steps(head, rows, numbers=(1, 2, 3, 4, 5, 6))

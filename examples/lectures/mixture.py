@@ -13,22 +13,8 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import (
-    Array,
-    Block,
-    Checked,
-    Choice,
-    Equation,
-    Lesson,
-    Line,
-    Mark,
-    Matrix,
-    Section,
-    Steps,
-    Text,
-    number,
-    product,
-)
+from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, Steps, number, product
+from ..lesson.markdown import Fields, told
 from .multi_head import HEADS, NAMES, WORDS, D, attend
 
 HEAD, WIDTH = 0, D // HEADS  # 128
@@ -90,12 +76,8 @@ def taken(weights: Tensor) -> tuple[Array, Array]:
 def lesson() -> Lesson:
     """The worked example."""
     computed = mix()
-    return Lesson(
-        "mixture",
-        "The attention matrix times V: Your cat is a lovely cat",
-        f"Softmax has made the weights: six rows that sum to 1. Now they are used. Times V, a vector of {WIDTH} "
-        f"numbers for each word, they give each word a new vector: a mixture of all six.",
-        (_product(computed), _row(computed), _others(computed), _back(computed), _checks(computed)),
+    return told(
+        globals(), **_checks(computed), **_product(computed), **_row(computed), **_others(computed), **_back(computed)
     )
 
 
@@ -106,99 +88,71 @@ def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
     sources = (Mark(f"A, {name}", "row"), Mark(f"V, {name}", "column"))
     how = product(w, v, (3, 2))
     return Equation(
-        (
-            Matrix("A", w, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6"),
-            "×",
-            Matrix("V", v, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=f"6 × {WIDTH}"),
-            "=",
-            Matrix(
-                "A V", w @ v, NAMES, columns, 2, "signs", how, sources, FIRST, f"6 × {WIDTH}", f"A V, {name}", (ASKS, 0)
-            ),
-        )
-    )
-
-
-def _product(computed: Mixed) -> Section:
-    return Section(
-        "1. Weights times values",
-        (
-            Text(
-                f"A is the matrix of head {HEAD + 1} in the lesson multi-head, softmax(Q Kᵀ / √{WIDTH}). A number of "
-                f"the result takes one row of A and one column of V: six weights, six numbers, the sum of the products."
-            ),
-            _equation("whole", computed.weights, computed.values),
+        Matrix("A", w, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6"),
+        "×",
+        Matrix("V", v, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=f"6 × {WIDTH}"),
+        "=",
+        Matrix(
+            "A V", w @ v, NAMES, columns, 2, "signs", how, sources, FIRST, f"6 × {WIDTH}", f"A V, {name}", (ASKS, 0)
         ),
     )
 
 
-def _row(computed: Mixed) -> Section:
+def _product(computed: Mixed) -> Fields:
+    return {"head": HEAD + 1, "product": _equation("whole", computed.weights, computed.values)}
+
+
+def _row(computed: Mixed) -> Fields:
     values = computed.values.numpy()
     lines: list[Block] = [Line(WORDS, row, i) for i, row in enumerate(computed.weights.tolist())]
     weights = computed.weights[ASKS].tolist()
     recipe = " + ".join(f"{number(w, 3)} · v({name})" for w, name in zip(weights, NAMES, strict=True))
-    low, high = (number(float(v)) for v in (values[:, 0].min(), values[:, 0].max()))
-    return Section(
-        "2. Row by row: a recipe",
-        (
-            Text(f"The new vector of “{WORDS[ASKS]}” is {recipe}. Every row of A is such a recipe:"),
-            Choice("the word that looks", NAMES, lines, ASKS, printed=(ASKS,)),
-            Text(
-                f"The weights are positive and sum to 1, so a mixture never leaves what there is: in column 1 the "
-                f"values lie between {low} and {high}, and so do all results. Attention moves and blends; making "
-                f"something new of it is left to the layers after it."
-            ),
-        ),
-    )
+    low, high = (number(v) for v in (values[:, 0].min(), values[:, 0].max()))
+    return {
+        "asks": WORDS[ASKS],
+        "recipe": recipe,
+        "rows": Choice("the word that looks", NAMES, lines, ASKS, printed=(ASKS,)),
+        "low": low,
+        "high": high,
+    }
 
 
-def _others(computed: Mixed) -> Section:
+def _others(computed: Mixed) -> Fields:
     kinds = matrices(computed.weights)
     options: list[Block] = [_equation(name, weights, computed.values) for name, (weights, _) in kinds.items()]
-    return Section(
-        "3. Other matrices, the same V",
-        (
-            Text("What A is decides what a word gets. Some extremes:"),
-            Steps(("A", "what comes of it"), [(name, what) for name, (_, what) in kinds.items()]),
-            Choice("A", list(kinds), options, 1, printed=(2, 4)),
-        ),
-    )
+    return {
+        "kinds": Steps(("A", "what comes of it"), [(name, what) for name, (_, what) in kinds.items()]),
+        "others": Choice("A", list(kinds), options, 1, printed=(2, 4)),
+    }
 
 
-def _back(computed: Mixed) -> Section:
+def _back(computed: Mixed) -> Fields:
     gradient, sums = taken(computed.weights)
     w = computed.weights.numpy()
 
     def how(i: int, j: int) -> str:
         if j:
             return f"minigrad's gradient of the sum of all results by any number of V in this row: {gradient[i, 0]:.3f}"
-        return " + ".join(number(x, 3) for x in w[:, i].tolist()) + f" = {number(float(sums[i, 0]), 3)}"
+        return " + ".join(number(x, 3) for x in w[:, i].tolist()) + f" = {number(sums[i, 0], 3)}"
 
     most = int(sums.argmax())
-    return Section(
-        "4. Column by column: how much a word gives",
-        (
-            Text(
-                "Rows sum to 1, columns need not. The sum of a column says how much of a word goes into all six "
-                "results together. The backward pass has the same numbers: its rule for V is dV = Aᵀ g, and where g "
-                "is 1 everywhere, these are the sums of A's columns."
-            ),
-            Matrix(
-                "columns of A",
-                np.concatenate((sums, gradient[:, :1]), 1),
-                NAMES,
-                ("sum of the column", "gradient"),
-                3,
-                "",
-                how,
-                (Mark("A, whole", "column"),),
-                example=(most, 0),
-            ),
-            Text(f"“{NAMES[most]}” gives most of all."),
+    return {
+        "columns_of_a": Matrix(
+            "columns of A",
+            np.concatenate((sums, gradient[:, :1]), 1),
+            NAMES,
+            ("sum of the column", "gradient"),
+            3,
+            "",
+            how,
+            (Mark("A, whole", "column"),),
+            example=(most, 0),
         ),
-    )
+        "giver": NAMES[most],
+    }
 
 
-def _checks(computed: Mixed) -> Section:
+def _checks(computed: Mixed) -> Fields:
     a, v = computed.weights, computed.values
     gradient, sums = taken(a)
     q, k = computed.queries[None], computed.keys[None]
@@ -206,27 +160,12 @@ def _checks(computed: Mixed) -> Section:
     fused = F.scaled_dot_product_attention(q, k, v[None], is_causal=True)[0]
     inside = (computed.output <= v.amax(0) + 1e-6).all() and (computed.output >= v.amin(0) - 1e-6).all()
     projection = mg.randn(WIDTH, 2, generator=mg.Generator().manual_seed(0))
-    return Section(
-        "Checked",
-        (
-            Checked(
-                "F.scaled_dot_product_attention(Q, K, V) gives the same A V",
-                mg.allclose(F.scaled_dot_product_attention(q, k, v[None])[0], computed.output, atol=1e-5),
-            ),
-            Checked("no result leaves the range of its column of V", bool(inside)),
-            Checked(
-                "with the identity the result is V, and with equal weights every row is the mean of V",
-                mg.equal(kinds["identity"], v)
-                and mg.allclose(kinds["all equal"], v.mean(0).expand(6, WIDTH), atol=1e-6),
-            ),
-            Checked(
-                "weights of later words left out, and rows divided by their sums, are the causal mask",
-                mg.allclose(kinds["only earlier words"], fused, atol=1e-5),
-            ),
-            Checked("the gradient of V is the sum of A's columns", bool(np.abs(gradient - sums).max() < 1e-5)),
-            Checked(
-                "a layer after the mixture may as well come before it: (A V) W = A (V W)",
-                mg.allclose(computed.output @ projection, a @ (v @ projection), atol=1e-4),
-            ),
-        ),
-    )
+    return {
+        "fused": mg.allclose(F.scaled_dot_product_attention(q, k, v[None])[0], computed.output, atol=1e-5),
+        "inside": inside,
+        "extremes": mg.equal(kinds["identity"], v)
+        and mg.allclose(kinds["all equal"], v.mean(0).expand(6, WIDTH), atol=1e-6),
+        "causal": mg.allclose(kinds["only earlier words"], fused, atol=1e-5),
+        "gradient": np.abs(gradient - sums).max() < 1e-5,
+        "projected": mg.allclose(computed.output @ projection, a @ (v @ projection), atol=1e-4),
+    }

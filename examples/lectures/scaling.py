@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import minigrad as mg
 
-from ..lesson.blocks import Chart, Checked, Lesson, Section, Series, Text
+from ..lesson.blocks import Chart, Lesson, Series
+from ..lesson.markdown import told
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PAIRS = 4096  # of a query and a key, at each width
@@ -62,87 +63,28 @@ def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
 def lesson() -> Lesson:
     """The worked example."""
     computed = measure()
-    widths = [m.width for m in computed]
     last = computed[-1]
-    return Lesson(
-        "scaling",
-        "Why 1/√d: the variance of a dot product",
-        "A dot product of random vectors grows with their width, and a softmax of it grows sharp, until "
-        "hardly any gradient comes through. Divided by √d it does not.",
-        (
-            Section(
-                "1. The variance",
-                (
-                    Text(
-                        "Draw all elements of a query q and of a key k at random, with mean 0 and variance 1. "
-                        "A product qᵢ kᵢ then has mean 0 and variance 1 × 1 = 1, and q · k, a sum of d of them, "
-                        "has variance d. So q · k / √d has variance 1, whatever the width."
-                    ),
-                    Text(f"Measured on {PAIRS:,} pairs at each width, drawn with minigrad's generator:"),
-                    Chart(
-                        "The variance of a dot product",
-                        "width d",
-                        "variance",
-                        (
-                            Series("q · k", widths, [m.variance for m in computed]),
-                            Series("q · k / √d", widths, [m.scaled_variance for m in computed]),
-                            Series("d", widths, widths, dashed=True),
-                        ),
-                        log_x=True,
-                        log_y=True,
-                    ),
-                ),
-            ),
-            Section(
-                "2. What it does to the weights",
-                (
-                    Text(
-                        f"A query is compared with {KEYS} keys, and p is the greatest of its weights. Without "
-                        f"the division p goes to 1 as the width grows."
-                    ),
-                    Chart(
-                        f"The greatest of {KEYS} weights, on average",
-                        "width d",
-                        "weight",
-                        (
-                            Series("softmax(q · k)", widths, [m.greatest for m in computed]),
-                            Series("softmax(q · k / √d)", widths, [m.scaled_greatest for m in computed]),
-                        ),
-                        log_x=True,
-                    ),
-                    Text(
-                        "What comes back through the softmax is small then. All derivatives of p by the scores "
-                        "z together, ∑ |∂p/∂z|, are 2 p (1 − p): most at p = ½, and 0 at p = 1. (So the curve "
-                        "without division rises at first, while p is below ½.)"
-                    ),
-                    Chart(
-                        "How much of a gradient gets through the softmax, ∑ |∂p/∂z|",
-                        "width d",
-                        "slope",
-                        (
-                            Series("softmax(q · k)", widths, [m.slope for m in computed]),
-                            Series("softmax(q · k / √d)", widths, [m.scaled_slope for m in computed]),
-                        ),
-                        log_x=True,
-                    ),
-                ),
-            ),
-            Section(
-                "Checked",
-                (
-                    Checked(
-                        "the variance of q · k is d at every width, within a tenth",
-                        all(abs(m.variance / m.width - 1) < 0.1 for m in computed),
-                    ),
-                    Checked(
-                        "divided by √d it is 1 at every width, within a tenth",
-                        all(abs(m.scaled_variance - 1) < 0.1 for m in computed),
-                    ),
-                    Checked(
-                        f"at d = {last.width:,} the division lets more than five times as much gradient through",
-                        last.scaled_slope > 5 * last.slope,
-                    ),
-                ),
-            ),
+
+    def lines(attribute: str, form: str = "softmax({})") -> list[Series]:
+        """What was measured over the width, of q · k and of q · k / √d."""
+        return [
+            Series(form.format(dot), WIDTHS, [getattr(m, prefix + attribute) for m in computed])
+            for prefix, dot in (("", "q · k"), ("scaled_", "q · k / √d"))
+        ]
+
+    theory, slope = (
+        Series("d", WIDTHS, WIDTHS, dashed=True),
+        "How much of a gradient gets through the softmax, ∑ |∂p/∂z|",
+    )
+    variances = (*lines("variance", "{}"), theory)
+    return told(
+        globals(),
+        variances=Chart("The variance of a dot product", "width d", "variance", variances, log_x=True, log_y=True),
+        greatest=Chart(
+            f"The greatest of {KEYS} weights, on average", "width d", "weight", lines("greatest"), log_x=True
         ),
+        slopes=Chart(slope, "width d", "slope", lines("slope"), log_x=True),
+        grows=all(abs(m.variance / m.width - 1) < 0.1 for m in computed),
+        stays=all(abs(m.scaled_variance - 1) < 0.1 for m in computed),
+        lets_through=last.scaled_slope > 5 * last.slope,
     )

@@ -19,7 +19,8 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import Array, Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
+from ..lesson.blocks import Array, Equation, Lesson, Mark, Matrix, number, product, softmax_told
+from ..lesson.markdown import Fields, told
 
 WORDS = ("I", "like", "cats")
 FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures
@@ -59,16 +60,17 @@ def by_hand() -> ByHand:
 def lesson() -> Lesson:
     """The worked example."""
     computed = by_hand()
-    return Lesson(
-        "self-attention",
-        "Self-attention by hand: I like cats",
-        "Three words look at each other, and each gets a new vector: a mixture of what all three have to "
-        "say. Every number below was computed by minigrad when this was made.",
-        (_projections(computed), _scores(computed), _softmax(computed), _output(computed), _checks(computed)),
+    return told(
+        globals(),
+        **_checks(computed),
+        projections=_projections(computed),
+        scores=_scores(computed),
+        **_softmax(computed),
+        mixture=_output(computed),
     )
 
 
-def _projections(computed: ByHand) -> Section:
+def _projections(computed: ByHand) -> list[Equation]:
     equations = []
     for letter, weight, result in (
         ("Q", computed.w_query, computed.query),
@@ -79,57 +81,25 @@ def _projections(computed: ByHand) -> Section:
         w = Matrix(f"W_{letter}", weight, (), (), 1)
         how = product(computed.x.numpy(), weight.numpy(), (0, 1), 1)
         sources = (Mark(x.key, "row"), Mark(w.name, "column"))
-        equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", how, sources))))
-    return Section(
-        "1. Queries, keys and values",
-        (
-            Text(
-                "Each word begins as an embedding: a row of X. Three matrices turn it into what it looks for "
-                "(its query), what it can be found by (its key), and what it has to say (its value). A model "
-                "learns them; here they are chosen: W_Q and W_K so that step 2 has the lectures' figures, W_V "
-                "freely. In X each word has a dimension of its own, and all share the last."
-            ),
-            *equations,
-        ),
-    )
+        equations.append(Equation(x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", how, sources)))
+    return equations
 
 
-def _scores(computed: ByHand) -> Section:
+def _scores(computed: ByHand) -> Equation:
     query, key = computed.query.numpy(), computed.key.numpy()
     how = product(query, key.T)
     sources = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
     scores = Matrix("Q Kᵀ", computed.scores, WORDS, WORDS, 2, "", how, sources, example=(1, 0))
-    return Section(
-        "2. How well each query fits each key",
-        (
-            Text(
-                "The dot product of a query with a key is large where both are long and point the same way. "
-                "Each row holds the scores of one word's query with every word's key; the first row is what “I” "
-                "asks."
-            ),
-            Equation(
-                (
-                    Matrix("Q", query, WORDS, (), 1, key="Q of scores"),
-                    "×",
-                    Matrix("Kᵀ", key.T, (), WORDS, 1),
-                    "=",
-                    scores,
-                )
-            ),
-            Text(
-                "These are the lectures' figures. They nearly fix Q and K: of all that give them exactly, one "
-                "pair alone (but for the order of its two dimensions) has one digit after the point, no "
-                "negative number, and none of 6 or more. It is the pair above."
-            ),
-        ),
+    return Equation(
+        Matrix("Q", query, WORDS, (), 1, key="Q of scores"), "×", Matrix("Kᵀ", key.T, (), WORDS, 1), "=", scores
     )
 
 
-def _softmax(computed: ByHand) -> Section:
+def _softmax(computed: ByHand) -> Fields:
     scores, scaled = computed.scores.numpy(), computed.scaled.numpy()
 
     def divided(i: int, j: int) -> str:
-        return f"{number(float(scores[i, j]))} / √2 = {number(float(scaled[i, j]))}"
+        return f"{number(scores[i, j])} / √2 = {number(scaled[i, j])}"
 
     weights = Matrix(
         "softmax(Q Kᵀ / √2)",
@@ -143,20 +113,12 @@ def _softmax(computed: ByHand) -> Section:
         example=(1, 0),
     )
     sources = (Mark("Q Kᵀ", "cell"),)
-    return Section(
-        "3. From scores to weights",
-        (
-            Text(
-                "The scores are divided by √d, where d = 2 is the width of a key; else they would grow with "
-                "the width (the lesson scaling tells why). The softmax then turns each row into weights that "
-                "are positive and sum to 1 (the lesson softmax tells how)."
-            ),
-            Equation(
-                (Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, sources, example=(1, 0)), "→", weights)
-            ),
-            Text(f"Read a row: it says where that word looks. {_looks(weights.array)}"),
+    return {
+        "weights": Equation(
+            Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, sources, example=(1, 0)), "→", weights
         ),
-    )
+        "looks": _looks(weights.array),
+    }
 
 
 def _looks(weights: Array) -> str:
@@ -165,51 +127,29 @@ def _looks(weights: Array) -> str:
     for i, row in enumerate(weights):
         j = int(row.argmax())
         target = "itself" if i == j else f"“{WORDS[j]}”"
-        how.append(f"“{WORDS[i]}” puts {number(float(row[j]), 3)} on {target}")
+        how.append(f"“{WORDS[i]}” puts {number(row[j], 3)} on {target}")
     return ", ".join(how) + "."
 
 
-def _output(computed: ByHand) -> Section:
+def _output(computed: ByHand) -> Equation:
     weights, value = computed.weights.numpy(), computed.value.numpy()
     how = product(weights, value, (3, 1))
     sources = (Mark("weights", "row"), Mark("V of output", "column"))
-    return Section(
-        "4. A mixture of values",
-        (
-            Text(
-                "Each word's new vector is the sum of all values, each times its weight. That is all: what "
-                "comes next in a transformer works on each word alone."
-            ),
-            Equation(
-                (
-                    Matrix("weights", weights, WORDS, WORDS, 3, "weights"),
-                    "×",
-                    Matrix("V", value, WORDS, (), 1, key="V of output"),
-                    "=",
-                    Matrix("output", computed.output, WORDS, (), 2, "", how, sources, example=(1, 0)),
-                )
-            ),
-        ),
+    return Equation(
+        Matrix("weights", weights, WORDS, WORDS, 3, "weights"),
+        "×",
+        Matrix("V", value, WORDS, (), 1, key="V of output"),
+        "=",
+        Matrix("output", computed.output, WORDS, (), 2, "", how, sources, example=(1, 0)),
     )
 
 
-def _checks(computed: ByHand) -> Section:
+def _checks(computed: ByHand) -> Fields:
     q, k, v = (t[None, None] for t in (computed.query, computed.key, computed.value))  # (B, H, T, d)
     fused = F.scaled_dot_product_attention(q, k, v)[0, 0]
     figures = np.abs(computed.scores.numpy() - np.array(FIGURES)).max()
-    return Section(
-        "Checked",
-        (
-            Checked(
-                "Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
-                bool(figures < 1e-9),
-            ),
-            Checked(
-                "each row of weights sums to 1", mg.allclose(computed.weights.sum(-1), mg.ones(3, dtype=mg.float64))
-            ),
-            Checked(
-                "F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
-                mg.allclose(fused, computed.output, atol=1e-12),
-            ),
-        ),
-    )
+    return {
+        "figures": figures < 1e-9,
+        "sums": mg.allclose(computed.weights.sum(-1), mg.ones(3, dtype=mg.float64)),
+        "fused": mg.allclose(fused, computed.output, atol=1e-12),
+    }

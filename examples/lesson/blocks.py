@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, SupportsFloat
 
 import numpy as np
 
@@ -120,11 +120,11 @@ class Matrix:
         }
 
 
-@dataclass(frozen=True)
 class Equation:
     """Matrices and the signs between them: Q, "×", Kᵀ, "=", QKᵀ."""
 
-    parts: Sequence[Matrix | str]
+    def __init__(self, *parts: Matrix | str) -> None:
+        self.parts = parts
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
@@ -504,8 +504,9 @@ def _short(array: Array) -> list[float]:
     return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
-def number(value: float, digits: int = 2) -> str:
+def number(x: SupportsFloat, digits: int = 2) -> str:
     """A number as it is printed in books: 1.20, −0.50, −∞; a zero has no sign."""
+    value = float(x)
     if not np.isfinite(value):
         return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"
@@ -523,7 +524,7 @@ def scientific(value: float) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
-def term(value: float, digits: int = 2) -> str:
+def term(value: SupportsFloat, digits: int = 2) -> str:
     """A number inside a sum or a product: a negative one in brackets."""
     text = number(value, digits)
     return f"({text})" if text.startswith("−") else text

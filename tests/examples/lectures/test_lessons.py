@@ -34,6 +34,7 @@ from examples.lesson.blocks import (
     number,
     scientific,
 )
+from examples.lesson.markdown import told
 from examples.lesson.plain import plain, width
 from examples.lesson.program import show
 from minigrad import nn
@@ -65,7 +66,7 @@ def test_numbers_are_written_as_in_books() -> None:
 def test_an_equation_in_text() -> None:
     one = Matrix("A", np.array([[1.0], [-2.0]]), ("I", "cats"), ("x",), 1)
     lines = ["A                 B", "          x        [ 1  0 ]", "I    [  1.0 ]  ×   [ 0  1 ]", "cats [ −2.0 ]"]
-    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))).splitlines() == lines
+    assert body(Equation(one, "×", Matrix("B", np.eye(2), digits=0))).splitlines() == lines
 
 
 def test_a_wide_matrix_is_cut() -> None:
@@ -181,10 +182,20 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    failed = Section("Checked", (Checked("no", False),))
+    failed = {"module": False, "moments": True, "scale_free": True}
     monkeypatch.setattr(layer_norm, "_checks", lambda result: failed)
     assert cli.main(["layer-norm"]) == 1
-    assert "[WRONG] no" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("[WRONG] nn.LayerNorm(4)") == 1
+
+
+def test_fields_and_text_that_do_not_belong_together(tmp_path: Path) -> None:
+    text = "# {A:g}\n\nAbout.\n\n## One\n\n{x:.1f}\n\n{none}\n\n## Two\n\n{left_out}"
+    (tmp_path / "a_b.md").write_text(text)
+    program = {"__file__": str(tmp_path / "a_b.py"), "A": 1.5}
+    lesson = told(program, x=-0.25, none=[], left_out=None)
+    assert lesson.name == "a-b" and lesson.title == "1.5" and lesson.sections == [Section("One", [Text("−0.2")])]
+    raises(KeyError, "left_out", lambda: told(program, x=1.0, none=[]))
+    raises(ValueError, "has no other", lambda: told(program, x=1.0, none=[], left_out=[], other=1))
 
 
 def test_they_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,7 +403,7 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     message = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (
-        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], message)),
+        Equation(Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], message),
         Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
         Steps(EVIL, (EVIL,), code=(1,)),
         Pictures(EVIL[0], [Picture(square, text) for text in EVIL]),
