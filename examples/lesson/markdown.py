@@ -35,12 +35,12 @@ Fields = dict[str, Any]
 
 
 class _Books(Formatter):
-    """``str.format``, with numbers as they are printed in books: two digits after the point, a real minus sign."""
+    """``str.format``, with numbers as in books: two digits after the point, a real minus sign, "15 %"."""
 
     def format_field(self, value: Any, spec: str) -> str:
         if isinstance(value, int) or not isinstance(value, SupportsFloat):
             return format(value, spec)
-        return format(float(value), spec or ".2f").replace("-", "−")
+        return format(float(value), spec or ".2f").replace("-", "−").replace("%", " %")
 
 
 def told(program: Fields, *, name: str = "", picture: Drawn | None = None, **fields: Any) -> Lesson:
