@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from string import Formatter
 from typing import Any, SupportsFloat
@@ -38,7 +39,7 @@ class _Books(Formatter):
     """``str.format``, with numbers as in books: two digits after the point, a real minus sign, "15 %"."""
 
     def format_field(self, value: Any, spec: str) -> str:
-        if isinstance(value, int) or not isinstance(value, SupportsFloat):
+        if isinstance(value, Integral) or not isinstance(value, SupportsFloat):
             return format(value, spec)
         return format(float(value), spec or ".2f").replace("-", "−").replace("%", " %")
 
@@ -103,4 +104,5 @@ def _blocks(paragraph: str, fields: Mapping[str, Any]) -> list[Block]:
     head, rule, *rows = ([cell.strip() for cell in line[1:-1].split("|")] for line in paragraph.split("\n"))
     code = tuple(i for i, cell in enumerate(rows[0]) if cell.startswith("`"))
     numbers = tuple(i for i, cell in enumerate(rule) if cell.endswith(":"))
-    return [Steps(head, [[_written(cell.strip("`"), fields) for cell in row] for row in rows], code, numbers)]
+    first, *others = ([_written(cell.strip("`"), fields) for cell in row] for row in (head, *rows))
+    return [Steps(first, others, code, numbers)]
