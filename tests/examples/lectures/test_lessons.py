@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from examples.lectures import __main__ as cli
 from examples.lectures import layer_norm, they
-from examples.lectures import lectures_command as cli
-from examples.lectures.lectures_command import make
+from examples.lectures.__main__ import make
 from examples.lesson.blocks import (
     Chart,
     Checked,
