@@ -5,8 +5,6 @@ Matrix and values are those of a head of the lesson on multi-head attention, a r
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 import minigrad as mg
@@ -15,29 +13,24 @@ from minigrad.nn import functional as F
 
 from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, Steps, number, product
 from ..lesson.markdown import Fields, told
-from .multi_head import HEADS, NAMES, WORDS, D, attend
+from .multi_head import DH as WIDTH
+from .multi_head import NAMES, WORDS, Attended, attend
 
-HEAD, WIDTH = 0, D // HEADS  # 128
+HEAD = 0
 FIRST = 5  # columns of V that are shown, before the last
 CAT, ASKS = 1, 4  # "cat", and "lovely"
 
 
-class Mixed(NamedTuple):
-    """One head; T = 6 words, Dh = 128."""
-
-    queries: Tensor  # (T, Dh)
-    keys: Tensor
-    values: Tensor
-    weights: Tensor  # (T, T)
-    output: Tensor  # (T, Dh)
-
-
-def mix() -> Mixed:
-    """The head's weights times its values."""
+def mix() -> Attended:
+    """The head alone: queries, keys, values and output (T, Dh), weights (T, T); T = 6 words, Dh = 128."""
     computed = attend()
-    queries, keys, values = (t[0, HEAD] for t in (computed.queries, computed.keys, computed.values))
-    weights = computed.weights[0, HEAD]
-    return Mixed(queries, keys, values, weights, weights @ values)
+    return computed._replace(
+        queries=computed.queries[0, HEAD],
+        keys=computed.keys[0, HEAD],
+        values=computed.values[0, HEAD],
+        weights=computed.weights[0, HEAD],
+        output=computed.heads[0, HEAD],
+    )
 
 
 def matrices(weights: Tensor) -> dict[str, tuple[Tensor, str]]:
@@ -98,11 +91,11 @@ def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
     )
 
 
-def _product(computed: Mixed) -> Fields:
+def _product(computed: Attended) -> Fields:
     return {"head": HEAD + 1, "product": _equation("whole", computed.weights, computed.values)}
 
 
-def _row(computed: Mixed) -> Fields:
+def _row(computed: Attended) -> Fields:
     values = computed.values.numpy()
     lines: list[Block] = [Line(WORDS, row, i) for i, row in enumerate(computed.weights.tolist())]
     weights = computed.weights[ASKS].tolist()
@@ -117,7 +110,7 @@ def _row(computed: Mixed) -> Fields:
     }
 
 
-def _others(computed: Mixed) -> Fields:
+def _others(computed: Attended) -> Fields:
     kinds = matrices(computed.weights)
     options: list[Block] = [_equation(name, weights, computed.values) for name, (weights, _) in kinds.items()]
     return {
@@ -126,7 +119,7 @@ def _others(computed: Mixed) -> Fields:
     }
 
 
-def _back(computed: Mixed) -> Fields:
+def _back(computed: Attended) -> Fields:
     gradient, sums = taken(computed.weights)
     w = computed.weights.numpy()
 
@@ -152,7 +145,7 @@ def _back(computed: Mixed) -> Fields:
     }
 
 
-def _checks(computed: Mixed) -> Fields:
+def _checks(computed: Attended) -> Fields:
     a, v = computed.weights, computed.values
     gradient, sums = taken(a)
     q, k = computed.queries[None], computed.keys[None]

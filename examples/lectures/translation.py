@@ -10,13 +10,14 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 import minigrad as mg
-from minigrad import Tensor
+from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad_models.text import WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
@@ -158,37 +159,33 @@ def lesson() -> Lesson:
         **_forced(trained),
         **_loss(trained),
         **_inference(trained),
-        **_compared(trained),
+        training=passes(trained, teacher_forced),
+        inference=passes(trained, write),
+        texts=Steps(
+            ("updates", "written"), [(str(update), seen.text) for update, seen in trained.looks.items()], numbers=(0,)
+        ),
         count=len(PAIRS),
     )
 
 
 def _words(trained: Trained) -> Fields:
     source, target = tokens(trained)
-    rows = [
-        ("encoder reads", *_padded(names(trained.english, source), 6)),
-        ("as numbers", *_padded(map(str, source), 6)),
-        ("decoder reads", *_padded(names(trained.italian, target[:-1]), 6)),
-        ("as numbers", *_padded(map(str, target[:-1]), 6)),
-        ("should come out", *_padded(names(trained.italian, target[1:]), 6)),
-        ("as numbers", *_padded(map(str, target[1:]), 6)),
-    ]
-    config = trained.model.config
+    rows = []
+    for what, ids, tokenizer in (
+        ("encoder reads", source, trained.english),
+        ("decoder reads", target[:-1], trained.italian),
+        ("should come out", target[1:], trained.italian),
+    ):
+        padding = [""] * (6 - len(ids))
+        rows += [(what, *names(tokenizer, ids), *padding), ("as numbers", *map(str, ids), *padding)]
     return {
         "tokens": Steps(("", *map(str, range(6))), rows),
-        "layers": config.layers,
-        "d_model": config.d_model,
-        "heads": config.heads,
+        "config": trained.model.config,
         "parameters": sum(p.numel() for p in trained.model.parameters()),
         "english": len(trained.english),
         "italian": len(trained.italian),
         "pairs": Steps(("English", "Italian"), list(PAIRS.items())),
     }
-
-
-def _padded(row: Sequence[str] | map[str], size: int) -> list[str]:
-    texts = list(row)
-    return texts + [""] * (size - len(texts))
 
 
 def _forced(trained: Trained) -> Fields:
@@ -221,16 +218,12 @@ def _loss(trained: Trained) -> Fields:
         return f"−ln {number(chances[i, j], 4)} = {number(-math.log(chances[i, j]), 3)}"
 
     means = " → ".join(number(v, 3) for v in -np.log(chances).mean(0))
+    curve = Series("mean of all tokens", range(0, UPDATES, 2), trained.losses[::2])
     return {
         "looks": Choice("updates", updates, options, len(updates) - 1, True, printed=FEW),
         "loss": Matrix("loss", -np.log(chances), words[1:], updates, 3, "", how, example=(1, 2)),
         "means": means,
-        "curve": Chart(
-            "The loss in training",
-            "updates",
-            "loss",
-            (Series("mean of all tokens", range(0, UPDATES, 2), trained.losses[::2]),),
-        ),
+        "curve": Chart("The loss in training", "updates", "loss", [curve]),
     }
 
 
@@ -260,64 +253,31 @@ def _inference(trained: Trained) -> Fields:
         best = np.argsort(-step.probabilities)[:3].tolist()
         shares = [f"{name(trained.italian, j)} {number(step.probabilities[j], 3)}" for j in best]
         rows.append((str(i + 1), " ".join(names(trained.italian, step.tokens)), *shares))
-    weights = _attention(trained, steps)
+    written = names(trained.italian, [step.chosen for step in steps])
+    read, note = names(trained.english, source), "rows look at columns"
+    # the mean over the heads of each step (T, S)
+    weights = trained.model.attention(mg.tensor([source]), mg.tensor([steps[-1].tokens]))[-1, :, 0].mean(0)
     return {
         "steps": Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
-        "cross_attention": Matrix(
-            "cross-attention",
-            weights,
-            names(trained.italian, [step.chosen for step in steps]),
-            names(trained.english, source),
-            2,
-            "weights",
-            note="rows look at columns",
-        ),
+        "cross_attention": Matrix("cross-attention", weights, written, read, 2, "weights", note=note),
     }
 
 
-def _attention(trained: Trained, steps: Sequence[Written]) -> Array:
-    """The mean of the heads' weights (T, S) of each step."""
-    source, read = tokens(trained)[0], steps[-1].tokens
-    return trained.model.attention(mg.tensor([source]), mg.tensor([read]))[-1, :, 0].mean(0).numpy()
+def passes(trained: Trained, work: Callable[[Trained], object]) -> tuple[int, int]:
+    """How often encoder and decoder run: how often their first layers are called."""
+    calls: Counter[nn.Module] = Counter()
 
-
-class Passes(NamedTuple):
-    """How often encoder and decoder ran."""
-
-    encoder: int
-    decoder: int
-
-
-def passes(trained: Trained, work: Callable[[Trained], object]) -> Passes:
-    """How often the first layers of encoder and decoder are called."""
-    calls = [0, 0]
-
-    def counting(which: int) -> Callable[..., None]:
-        def count(*_: object) -> None:
-            calls[which] += 1
-
-        return count
+    def count(layer: nn.Module, *_: object) -> None:
+        calls[layer] += 1
 
     layers = trained.model.encoder[0], trained.model.decoder[0]
-    handles = [layer.register_forward_pre_hook(counting(i)) for i, layer in enumerate(layers)]
+    handles = [layer.register_forward_pre_hook(count) for layer in layers]
     try:
         work(trained)
     finally:
         for handle in handles:
             handle.remove()
-    return Passes(*calls)
-
-
-def _compared(trained: Trained) -> Fields:
-    rows = [
-        (what, *map(str, passes(trained, work)))
-        for what, work in (("training, teacher forcing", teacher_forced), ("inference", write))
-    ]
-    texts = [(str(update), seen.text) for update, seen in trained.looks.items()]
-    return {
-        "passes": Steps(("", "encoder", "decoder"), rows, numbers=(1, 2)),
-        "texts": Steps(("updates", "written"), texts, numbers=(0,)),
-    }
+    return calls[layers[0]], calls[layers[1]]
 
 
 def _checks(trained: Trained) -> Fields:

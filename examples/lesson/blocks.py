@@ -25,8 +25,16 @@ Array = np.ndarray[Any, Any]
 Shade = Literal["", "weights", "signs"]
 
 
+class Plain:
+    """A block whose page needs its fields as they are."""
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        return {"kind": type(self).__name__.lower(), **vars(self)}
+
+
 @dataclass(frozen=True)
-class Text:
+class Text(Plain):
     """A paragraph."""
 
     text: str
@@ -133,23 +141,13 @@ class Equation:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Plain):
     """A table of text: what is done, how it is written, what comes out."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     code: tuple[int, ...] = ()  # columns that are code
     numbers: tuple[int, ...] = ()  # columns that are numbers, and stand at the right
-
-    def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
-        return {
-            "kind": "steps",
-            "head": list(self.head),
-            "rows": [list(row) for row in self.rows],
-            "code": list(self.code),
-            "numbers": list(self.numbers),
-        }
 
 
 @dataclass(frozen=True)
@@ -209,9 +207,7 @@ class Chart:
     def svg(self, width: float = 640.0) -> str:
         """The chart as the text of an SVG file, on white."""
         curves = [
-            Curve(
-                s.name, np.asarray(s.x, np.float64), np.asarray(s.y, np.float64), colour, s.dashed, not s.like, s.joined
-            )
+            Curve(s.name, np.array(s.x, float), np.array(s.y, float), colour, s.dashed, not s.like, s.joined)
             for s, colour in zip(self.series, self.colours(), strict=True)
         ]
         return draw(self.title, self.across, self.up, curves, (self.log_x, self.log_y), width)
@@ -243,21 +239,16 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Plain):
     """A sentence whose words are shaded by weights; ``asks`` is the place of the word that looks, or none."""
 
     words: Sequence[str]
     weights: Sequence[float]
     asks: int | None = None
 
-    def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
-        weights = [float(weight) for weight in self.weights]
-        return {"kind": "line", "words": list(self.words), "weights": weights, "asks": self.asks}
-
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Plain):
     """One of several, by a list or (``slider``) on a line; in plain text those of ``printed``, or all."""
 
     label: str
@@ -269,27 +260,16 @@ class Choice:
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        options = [block_data(option) for option in self.options]
-        return {
-            "kind": "choice",
-            "label": self.label,
-            "names": list(self.names),
-            "start": self.start,
-            "slider": self.slider,
-            "options": options,
-        }
+        options = [option.data() for option in self.options]
+        return {**super().data(), "options": options, "printed": None}
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Plain):
     """A claim that was tested when the lesson was made."""
 
     claim: str
     holds: bool
-
-    def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
-        return {"kind": "checked", "claim": self.claim, "holds": bool(self.holds)}
 
 
 @dataclass(frozen=True)
@@ -462,8 +442,7 @@ class Lesson(View):
     def page(self) -> Page:
         """One file that works offline."""
         sections = [
-            {"title": section.title, "blocks": [block_data(block) for block in section.blocks]}
-            for section in self.sections
+            {"title": section.title, "blocks": [block.data() for block in section.blocks]} for section in self.sections
         ]
         data = {"title": self.title, "about": self.introduction, "sections": sections}
         return Page(
@@ -484,11 +463,6 @@ class Lesson(View):
 
     def _drawn(self) -> str:
         return "" if self.picture is None else self.picture.svg()
-
-
-def block_data(block: Block) -> dict[str, Any]:
-    """A block for assets/lecture.js."""
-    return {"kind": "text", "text": block.text} if isinstance(block, Text) else block.data()
 
 
 def two_dimensions(values: Tensor | Array, name: str) -> Array:
