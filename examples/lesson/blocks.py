@@ -204,34 +204,25 @@ class Chart:
     def _written(self, value: float) -> str:
         return scientific(value) if self.digits is None else number(value, self.digits)
 
-    def svg(self, width: float = 640.0) -> str:
-        """The chart as the text of an SVG file, on white."""
-        curves = [
+    def curves(self) -> list[Curve]:
+        """The series as they are drawn."""
+        return [
             Curve(s.name, np.array(s.x, float), np.array(s.y, float), colour, s.dashed, not s.like, s.joined)
             for s, colour in zip(self.series, self.colours(), strict=True)
         ]
-        return draw(self.title, self.across, self.up, curves, (self.log_x, self.log_y), width)
+
+    def svg(self, width: float = 640.0) -> str:
+        """The chart as the text of an SVG file, on white."""
+        return draw(self.title, self.across, self.up, self.curves(), (self.log_x, self.log_y), width)
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        series = [
-            {
-                "name": s.name,
-                "x": list(map(float, s.x)),
-                "y": list(map(float, s.y)),
-                "dashed": s.dashed,
-                "colour": colour,
-                "named": not s.like,
-                "joined": s.joined,
-            }
-            for s, colour in zip(self.series, self.colours(), strict=True)
-        ]
         return {
             "kind": "chart",
             "title": self.title,
             "across": self.across,
             "up": self.up,
-            "series": series,
+            "series": [{**curve._asdict(), "x": curve.x.tolist(), "y": curve.y.tolist()} for curve in self.curves()],
             "logX": self.log_x,
             "logY": self.log_y,
             "table": self.table().data(),
