@@ -14,7 +14,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor, nn
 
-from ..lesson.blocks import Array, Block, Chart, Choice, Equation, Lesson, Mark, Matrix, Series, Steps, number, term
+from ..lesson.blocks import Array, Block, Chart, Choice, Equation, Lesson, Mark, Matrix, Series, Steps, cellwise, number
 from ..lesson.markdown import Fields, told
 
 WORDS = ("your", "python", "code", "is", "gorgeous")
@@ -78,10 +78,7 @@ def lesson() -> Lesson:
 def _sum(name: str, positions: Tensor, how: Callable[[int, int], str], digits: int) -> Equation:
     """X + P; ``how`` says what the number of P at (i, j) is."""
     x, p = words().numpy(), positions.numpy()
-
-    def added(i: int, j: int) -> str:
-        return f"{number(x[i, j], 1)} + {term(p[i, j], digits)} = {number(x[i, j] + p[i, j], 2)}"
-
+    added = cellwise(f"{{:.1f}} + {{:(.{digits}f}} = {{}}", x, p, x + p)
     sources = (Mark(f"X, {name}", "cell"), Mark(f"P, {name}", "cell"))
     return Equation(
         Matrix("X", x, WORDS, (), 1, key=f"X, {name}"),

@@ -17,7 +17,7 @@ from minigrad import Tensor, nn
 from minigrad_models.architectures.layers import MultiHeadAttention
 from minigrad_models.translation.transformer import Config, initialise, positional_encoding
 
-from ..lesson.blocks import Array, Choice, Lesson, Mark, Matrix, number, softmax_told, term
+from ..lesson.blocks import Array, Choice, Lesson, Mark, Matrix, cellwise, softmax_told
 from ..lesson.markdown import Fields, told
 
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
@@ -97,10 +97,7 @@ def _shapes(computed: Attended) -> Fields:
 
 def _input(computed: Attended) -> Fields:
     words, x = computed.words[0].numpy(), computed.x[0].numpy()
-
-    def placed(i: int, j: int) -> str:
-        return f"{number(words[i, j])} + {term(x[i, j] - words[i, j])} = {number(x[i, j])}"
-
+    placed = cellwise("{} + {:(} = {}", words, x - words, x)
     return {
         "embedding": _wide("embedding", words),
         "placed": _wide("x", x, placed, (Mark("embedding", "cell"),), (1, 0)),

@@ -17,7 +17,7 @@ from minigrad import Tensor
 from minigrad_models.architectures.layers import TransformerLayer
 from minigrad_models.translation.transformer import Config, initialise
 
-from ..lesson.blocks import Choice, Equation, Lesson, Mark, Matrix, Steps, number, product, term
+from ..lesson.blocks import Choice, Equation, Lesson, Mark, Matrix, Steps, cellwise, number, product
 from ..lesson.markdown import Fields, told
 from .counting import sines
 
@@ -112,10 +112,7 @@ def _pair(model: Layers, order: Order, positions: bool) -> Equation:
     first, second = (run(model, o, positions).numpy() for o in (range(len(order)), order))
     first, kind = first[list(order)], f"{'with' if positions else 'without'} positions, {_written(order)}"
     names = [WORDS[i] for i in order]
-
-    def how(i: int, j: int) -> str:
-        return f"{number(second[i, j])} − {term(first[i, j])} = {number(second[i, j] - first[i, j])}"
-
+    how = cellwise("{} − {:(} = {}", second, first, second - first)
     sources = (Mark(f"f(P X) {kind}", "cell"), Mark(f"P f(X) {kind}", "cell"))
     return Equation(
         Matrix("f(P X)", second, names, (), 2, "signs", key=f"f(P X) {kind}"),

@@ -469,13 +469,24 @@ def _short(array: Array) -> list[float]:
     return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
-def number(x: SupportsFloat, digits: int = 2) -> str:
-    """A number as it is printed in books: 1.20, −0.50, −∞; a zero has no sign."""
-    value = float(x)
-    if not np.isfinite(value):
-        return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+class Number(float):
+    """A number whose formats are those of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign.
+
+    "(" before a format puts a negative number into brackets, as in a sum or a product.
+    """
+
+    def __format__(self, form: str) -> str:
+        shape = form.removeprefix("(") or ".2f"
+        if not np.isfinite(self):
+            text = "NaN" if np.isnan(self) else "∞" if self > 0 else "−∞"
+        else:
+            text = super().__format__(f"z{shape}").replace("-", "−").replace("%", " %")
+        return f"({text})" if form.startswith("(") and text.startswith("−") else text
+
+
+def number(value: SupportsFloat, digits: int = 2) -> str:
+    """A number as it is printed in books."""
+    return f"{Number(value):.{digits}f}"
 
 
 def scientific(value: float) -> str:
@@ -491,8 +502,16 @@ def scientific(value: float) -> str:
 
 def term(value: SupportsFloat, digits: int = 2) -> str:
     """A number inside a sum or a product: a negative one in brackets."""
-    text = number(value, digits)
-    return f"({text})" if text.startswith("−") else text
+    return f"{Number(value):(.{digits}f}"
+
+
+def cellwise(form: str, *values: Tensor | Array) -> Callable[[int, int], str]:
+    """Tells how cell (i, j) comes about: a format, and the matrices whose numbers there it takes: "{} − {:(.1f} = {}".
+
+    A matrix of one row or column has the same number in all of them.
+    """
+    tables = np.broadcast_arrays(*(value.numpy() if isinstance(value, Tensor) else value for value in values))
+    return lambda i, j: form.format(*(Number(table[i, j]) for table in tables))
 
 
 def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2) -> Callable[[int, int], str]:

@@ -30,18 +30,17 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, SupportsFloat
 
-from .blocks import Block, Checked, Drawn, Lesson, Section, Steps, Text
+from .blocks import Block, Checked, Drawn, Lesson, Number, Section, Steps, Text
 
 Fields = dict[str, Any]
 
 
 class _Books(Formatter):
-    """``str.format``, with numbers as in books: two digits after the point, a real minus sign, "15 %"."""
+    """``str.format``, with numbers as they are printed in books."""
 
     def format_field(self, value: Any, spec: str) -> str:
-        if isinstance(value, Integral) or not isinstance(value, SupportsFloat):
-            return format(value, spec)
-        return format(float(value), spec or ".2f").replace("-", "−").replace("%", " %")
+        is_float = isinstance(value, SupportsFloat) and not isinstance(value, Integral)
+        return format(Number(value) if is_float else value, spec)
 
 
 def told(program: Fields, *, name: str = "", picture: Drawn | None = None, **fields: Any) -> Lesson:

@@ -183,7 +183,7 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     failed = {"module": False, "moments": True, "scale_free": True}
-    monkeypatch.setattr(layer_norm, "_checks", lambda result: failed)
+    monkeypatch.setattr(layer_norm, "_checks", lambda *_: failed)
     assert cli.main(["layer-norm"]) == 1
     assert capsys.readouterr().out.count("[WRONG] nn.LayerNorm(4)") == 1
 
