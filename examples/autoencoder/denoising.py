@@ -73,7 +73,7 @@ def _baselines(clean: Array, generator: mg.Generator) -> dict[str, Method]:
     copies = mg.tensor(np.concatenate([clean] * COPIES))
     shares = MOST * mg.rand(len(copies), 1, generator=generator)
     linear = least_squares(mask(copies, shares, generator).numpy(), copies.numpy())
-    return {LINEAR: linear.apply, EQUAL: principal(clean, CONFIG.code).back, FEW: principal(clean, 2).back}
+    return {LINEAR: linear, EQUAL: principal(clean, CONFIG.code).back, FEW: principal(clean, 2).back}
 
 
 def percent(share: float) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import minigrad as mg
-
 from ..lesson.blocks import Block, Chart, Checked, Choice, Lesson, Series, Steps, number, scientific
 from ..lesson.markdown import Fields, told
 from . import cliff, sequences
@@ -34,7 +32,7 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
         name="gradients",
         picture=overview,
         overview=overview,
-        **_chain(measured),
+        chains=_chain(measured),
         **_recurrent(measured),
         **_gates(measured),
         rates=_rates([*measured.radii, measured.lstm, measured.gru, measured.transformer]),
@@ -50,18 +48,7 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
 # Products ----------------------------------------------------------------------------------------------------
 
 
-def _chain(measured: Measurements) -> Fields:
-    x, y = (mg.tensor(v, dtype=mg.float64, requires_grad=True) for v in (2.0, 3.0))
-    z = x * y
-    g = z**2
-    by_z, by_x, by_y = (v.item() for v in mg.autograd.grad(g, (z, x, y)))
-    rows = (
-        ("z = x · y", "2 × 3", number(z.item(), 0)),
-        ("g = z²", "6²", number(g.item(), 0)),
-        ("∂g/∂z = 2 z", "2 × 6", number(by_z, 0)),
-        ("∂g/∂x = ∂g/∂z · ∂z/∂x = 2 z · y", "12 × 3", number(by_x, 0)),
-        ("∂g/∂y = ∂g/∂z · ∂z/∂y = 2 z · x", "12 × 2", number(by_y, 0)),
-    )
+def _chain(measured: Measurements) -> Chart:
     series = [
         Series(f"y = {factor:g}", SHOWN, norms[list(SHOWN)].tolist(), joined=False)
         for factor, norms in zip(FACTORS, measured.chains, strict=True)
@@ -70,10 +57,7 @@ def _chain(measured: Measurements) -> Fields:
         Series("2 yᵏ", SHOWN, [2 * factor**k for k in SHOWN], dashed=True, like=f"y = {factor:g}") for factor in FACTORS
     ]
     title, up = "|∂g/∂z|, k products before the end", "size of the gradient"
-    return {
-        "by_hand": Steps(("what", "computed", "engine"), rows, code=(0, 1), numbers=(2,)),
-        "chains": Chart(title, "distance k", up, (*series, *theory), log_y=True, digits=None),
-    }
+    return Chart(title, "distance k", up, (*series, *theory), log_y=True, digits=None)
 
 
 # Networks ----------------------------------------------------------------------------------------------------

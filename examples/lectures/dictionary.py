@@ -26,8 +26,8 @@ from ..lesson.blocks import (
     Series,
     Steps,
     number,
-    product,
     softmax_told,
+    times,
 )
 from ..lesson.markdown import Fields, told
 
@@ -113,31 +113,15 @@ def _equality() -> Fields:
 
 def _lookup(name: str, weights: Tensor, key: str, digits: int = 0) -> Equation:
     """weights (1, 4) × V (4, 1) = the result."""
-    row, column = weights.numpy(), values().numpy()
-    sources = (Mark(f"weights, {key}", "row"), Mark(f"V, {key}", "column"))
-    how = product(row, column, (digits, 0), 2)
-    return Equation(
-        Matrix(name, row, (), NAMES, digits, "weights", key=f"weights, {key}"),
-        "×",
-        Matrix("V", column, NAMES, (), 0, key=f"V, {key}"),
-        "=",
-        Matrix("d[q]", row @ column, (), (), 2, "", how, sources, key=f"d[q], {key}"),
-    )
+    row = Matrix(name, weights, (), NAMES, digits, "weights", key=f"weights, {key}")
+    return times(row, Matrix("V", values(), NAMES, (), 0, key=f"V, {key}"), "d[q]", key=f"d[q], {key}")
 
 
 def _argmax() -> Fields:
     query = direction(ANGLE)
-    scores, transposed = query @ keys().T, keys().T.numpy()
-    how = product(query.numpy(), transposed, (3, 0), 3)
-    sources = (Mark("q", "row"), Mark("Kᵀ", "column"))
+    transposed = Matrix("Kᵀ", keys().T, AXES, NAMES, 0)
     return {
-        "scores": Equation(
-            Matrix("q", query, (), AXES, 3),
-            "×",
-            Matrix("Kᵀ", transposed, AXES, NAMES, 0),
-            "=",
-            Matrix("q Kᵀ", scores, (), NAMES, 3, "", how, sources, example=(0, 1)),
-        ),
+        "scores": times(Matrix("q", query, (), AXES, 3), transposed, "q Kᵀ", 3, example=(0, 1)),
         "by_argmax": _lookup("argmax", by_argmax(query), "argmax"),
     }
 
@@ -209,19 +193,9 @@ def _steepest(scale: float) -> float:
 
 def _many() -> Equation:
     angles = (0.0, ANGLE, 225.0)
-    weights, column = by_softmax(direction(np.array(angles))).numpy(), values().numpy()
     names = [f"{angle:g}°" for angle in angles]
-    sources = (Mark("softmax(β Q Kᵀ)", "row"), Mark("V, attention", "column"))
-    result = Matrix(
-        "attention", weights @ column, names, (), 2, "", product(weights, column, (3, 0), 2), sources, example=(2, 0)
-    )
-    return Equation(
-        Matrix("softmax(β Q Kᵀ)", weights, names, NAMES, 3, "weights"),
-        "×",
-        Matrix("V", column, NAMES, (), 0, key="V, attention"),
-        "=",
-        result,
-    )
+    weights = Matrix("softmax(β Q Kᵀ)", by_softmax(direction(np.array(angles))), names, NAMES, 3, "weights")
+    return times(weights, Matrix("V", values(), NAMES, (), 0, key="V, attention"), "attention", example=(2, 0))
 
 
 def _checks() -> Fields:

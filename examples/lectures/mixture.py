@@ -11,7 +11,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, Steps, number, product
+from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, Steps, number, times
 from ..lesson.markdown import Fields, told
 from .multi_head import DH as WIDTH
 from .multi_head import NAMES, WORDS, Attended, attend
@@ -76,19 +76,10 @@ def lesson() -> Lesson:
 
 def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
     """Weights × V = output."""
-    w, v = weights.numpy(), values.numpy()
-    columns = [str(j) for j in range(1, WIDTH + 1)]
-    sources = (Mark(f"A, {name}", "row"), Mark(f"V, {name}", "column"))
-    how = product(w, v, (3, 2))
-    return Equation(
-        Matrix("A", w, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6"),
-        "×",
-        Matrix("V", v, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=f"6 × {WIDTH}"),
-        "=",
-        Matrix(
-            "A V", w @ v, NAMES, columns, 2, "signs", how, sources, FIRST, f"6 × {WIDTH}", f"A V, {name}", (ASKS, 0)
-        ),
-    )
+    columns, wide = [str(j) for j in range(1, WIDTH + 1)], f"6 × {WIDTH}"
+    a = Matrix("A", weights, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6")
+    v = Matrix("V", values, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=wide)
+    return times(a, v, "A V", shade="signs", first=FIRST, note=wide, key=f"A V, {name}", example=(ASKS, 0))
 
 
 def _product(computed: Attended) -> Fields:

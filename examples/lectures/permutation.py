@@ -17,7 +17,7 @@ from minigrad import Tensor
 from minigrad_models.architectures.layers import TransformerLayer
 from minigrad_models.translation.transformer import Config, initialise
 
-from ..lesson.blocks import Choice, Equation, Lesson, Mark, Matrix, Steps, cellwise, number, product
+from ..lesson.blocks import Choice, Equation, Lesson, Mark, Matrix, Steps, cellwise, number, times
 from ..lesson.markdown import Fields, told
 from .counting import sines
 
@@ -86,11 +86,8 @@ def _written(order: Order) -> str:
 
 def _words(model: Layers) -> Equation:
     order = SHOWN[0]
-    p, x = matrix(order).numpy(), model.x.numpy()
-    names = [WORDS[i] for i in order]
-    sources = (Mark("P", "row"), Mark("X", "column"))
-    moved = Matrix("P X", p @ x, names, (), 2, "", product(p, x, (0, 2), 2), sources, example=(0, 0))
-    return Equation(Matrix("P", p, names, WORDS, 0, "weights"), "×", Matrix("X", x, WORDS, (), 2), "=", moved)
+    p = Matrix("P", matrix(order), [WORDS[i] for i in order], WORDS, 0, "weights")
+    return times(p, Matrix("X", model.x, WORDS, (), 2), "P X")
 
 
 def _permuted(model: Layers) -> Fields:

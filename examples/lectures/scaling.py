@@ -21,21 +21,18 @@ SEED = 0
 
 
 class Measured(NamedTuple):
-    """At one width.
+    """At one width, of q · k and of q · k / √d.
 
     Attributes:
-        variance, scaled_variance: of q · k, and of q · k / √d.
-        greatest, scaled_greatest: the mean of the greatest of KEYS weights.
-        slope, scaled_slope: the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p).
+        variances: of the dot products.
+        greatest: the mean of the greatest of KEYS weights.
+        slopes: the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p).
     """
 
     width: int
-    variance: float
-    scaled_variance: float
-    greatest: float
-    scaled_greatest: float
-    slope: float
-    scaled_slope: float
+    variances: list[float]
+    greatest: list[float]
+    slopes: list[float]
 
 
 def measure(widths: Sequence[int] = WIDTHS, pairs: int = PAIRS) -> list[Measured]:
@@ -49,7 +46,6 @@ def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
     key = mg.randn(pairs, width, generator=generator)
     dots = (query * key).sum(-1)  # (pairs,)
     groups = (query[: pairs // KEYS, None] * key.reshape(-1, KEYS, width)).sum(-1)  # (pairs / KEYS, KEYS)
-    computed = [float(dots.var()), float((dots / width**0.5).var())]
     greatest, slopes = [], []
     for scores in (groups, groups / width**0.5):
         scores = scores.detach().requires_grad_()
@@ -57,34 +53,24 @@ def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
         (slope,) = mg.autograd.grad(p.sum(), scores)  # p (1 − p) at the greatest, −p pⱼ at the others
         greatest.append(float(p.detach().mean()))
         slopes.append(float(slope.abs().sum(-1).mean()))
-    return Measured(width, *computed, *greatest, *slopes)
+    return Measured(width, [float(dots.var()), float((dots / width**0.5).var())], greatest, slopes)
 
 
 def lesson() -> Lesson:
     """The worked example."""
     computed = measure()
-    last = computed[-1]
-
-    def lines(attribute: str, form: str = "softmax({})") -> list[Series]:
-        """What was measured over the width, of q · k and of q · k / √d."""
-        return [
-            Series(form.format(dot), WIDTHS, [getattr(m, prefix + attribute) for m in computed])
-            for prefix, dot in (("", "q · k"), ("scaled_", "q · k / √d"))
-        ]
-
-    theory, slope = (
-        Series("d", WIDTHS, WIDTHS, dashed=True),
-        "How much of a gradient gets through the softmax, ∑ |∂p/∂z|",
-    )
-    variances = (*lines("variance", "{}"), theory)
+    forms, of_softmax = ("q · k", "q · k / √d"), ("softmax(q · k)", "softmax(q · k / √d)")
+    variances = [Series(name, WIDTHS, [m.variances[i] for m in computed]) for i, name in enumerate(forms)]
+    variances.append(Series("d", WIDTHS, WIDTHS, dashed=True))
+    greatest = [Series(name, WIDTHS, [m.greatest[i] for m in computed]) for i, name in enumerate(of_softmax)]
+    slopes = [Series(name, WIDTHS, [m.slopes[i] for m in computed]) for i, name in enumerate(of_softmax)]
+    title, arrives = f"The greatest of {KEYS} weights, on average", "How much of a gradient gets through the softmax"
     return told(
         globals(),
         variances=Chart("The variance of a dot product", "width d", "variance", variances, log_x=True, log_y=True),
-        greatest=Chart(
-            f"The greatest of {KEYS} weights, on average", "width d", "weight", lines("greatest"), log_x=True
-        ),
-        slopes=Chart(slope, "width d", "slope", lines("slope"), log_x=True),
-        grows=all(abs(m.variance / m.width - 1) < 0.1 for m in computed),
-        stays=all(abs(m.scaled_variance - 1) < 0.1 for m in computed),
-        lets_through=last.scaled_slope > 5 * last.slope,
+        greatest=Chart(title, "width d", "weight", greatest, log_x=True),
+        slopes=Chart(f"{arrives}, ∑ |∂p/∂z|", "width d", "slope", slopes, log_x=True),
+        grows=all(abs(m.variances[0] / m.width - 1) < 0.1 for m in computed),
+        stays=all(abs(m.variances[1] - 1) < 0.1 for m in computed),
+        lets_through=computed[-1].slopes[1] > 5 * computed[-1].slopes[0],
     )

@@ -531,6 +531,15 @@ def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result:
     return how
 
 
+def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) -> Equation:
+    """left × right = their product, whose cells tell how they come about. ``more`` is that matrix's own."""
+    how = product(left.array, right.array, (left.digits, right.digits), digits)
+    marks = (Mark(left.key or left.name, "row"), Mark(right.key or right.name, "column"))
+    values = left.array @ right.array
+    result = Matrix(name, values, left.rows, right.columns, digits, how=how, marks=marks, **more)
+    return Equation(left, "×", right, "=", result)
+
+
 def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:
     """Tells how cell (i, j) of the softmax over each row comes about."""
 
