@@ -58,7 +58,9 @@ def lesson(
         globals(),
         name="embeddings",
         text=text,
-        **(learned or {"settings": None, "rows": None, "curve": None, "guess": None, "falls": None}),
+        **(
+            learned or dict.fromkeys(("settings", "corpus", "trained", "kept", "vocabulary", "curve", "guess", "falls"))
+        ),
         nearest=_nearest(vectors, words or _shown(vectors, language)),
         asked=_asked(vectors, asked) if asked else None,
         grammar=_grammar(vectors, relations(language)) if language else None,
@@ -87,22 +89,14 @@ def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Fields:
     """What is learned, of what text, how fast, and how the loss falls."""
     guess = (1 + settings.negatives) * math.log(2)
     kept = "all words" if math.isinf(settings.subsample) else f"t = {settings.subsample:g} of equation 5"
-    rows = [
-        ("words of the text", f"{corpus.size:,}"),
-        ("different words", f"{len(corpus.words):,}"),
-        ("width of a vector", f"{settings.width}"),
-        ("window, drawn for each word", f"1 to {settings.window}"),
-        ("noise words of a pair", f"{settings.negatives}"),
-        ("frequent words left out", kept),
-        ("times that the text is read", f"{settings.epochs}"),
-        ("seconds", f"{trained.seconds:.0f}"),
-        ("words a second", f"{trained.speed:,.0f}"),
-    ]
     steps, losses = zip(*trained.losses, strict=True)
     guesses = Series("if nothing is known", steps, [guess] * len(steps), True)
     return {
         "settings": settings,
-        "rows": Steps(("", ""), rows, numbers=(1,)),
+        "corpus": corpus,
+        "trained": trained,
+        "kept": kept,
+        "vocabulary": len(corpus.words),
         "curve": Chart("The loss of a pair", "batches", "loss", (Series("measured", steps, losses), guesses)),
         "guess": guess,
         "falls": losses[-1] < 0.95 * guess,

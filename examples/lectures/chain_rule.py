@@ -23,11 +23,6 @@ from ..lesson.blocks import Array, Block, Chart, Choice, Lesson, Matrix, Series,
 from ..lesson.markdown import Fields, told
 
 X, Y = 3.0, 2.0
-CODE = {  # a line, and what it computes
-    "x, y = (mg.tensor(v, requires_grad=True) for v in (3.0, 2.0))": "",
-    "z = x * y": f"{X * Y:g}",
-    "g = z**2": f"{(X * Y) ** 2:g}",
-}
 STEPS = 10  # of a chain
 FACTORS = (0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5)  # of the slider
 START, FEW = 1, (1, 5)  # the place of 0.7; of those that are printed
@@ -106,7 +101,6 @@ def _two_steps() -> Fields:
             formula = REGISTRY[node.op].formula(delivery.input)
             rows.append((node.name, node.op, arrives, formula, target, _value(delivery.gradient)))
     return {
-        "code": Steps(("code", "value"), list(CODE.items()), (0,), (1,)),
         "z": X * Y,
         "g": (X * Y) ** 2,
         "by_z": 2 * X * Y,

@@ -11,7 +11,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, Steps, number, times
+from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, number, times
 from ..lesson.markdown import Fields, told
 from .multi_head import DH as WIDTH
 from .multi_head import NAMES, WORDS, Attended, attend
@@ -33,23 +33,17 @@ def mix() -> Attended:
     )
 
 
-def matrices(weights: Tensor) -> dict[str, tuple[Tensor, str]]:
-    """Attention matrices (T, T), and what each does."""
+def matrices(weights: Tensor) -> dict[str, Tensor]:
+    """Attention matrices (T, T)."""
     count = len(weights)
     second = mg.zeros(count, count)
     second[:, CAT] = 1
     return {
-        "of the head": (weights, "Each word takes something of all."),
-        "identity": (mg.eye(count), "Each word takes its own value alone: the result is V. Nobody looks at anybody."),
-        "all equal": (
-            mg.full((count, count), 1 / count),
-            "Each word takes the mean of all values: all rows are the same.",
-        ),
-        "all on one word": (second, f"Each word takes the value of “{NAMES[CAT]}”: a look-up in a dictionary."),
-        "only earlier words": (
-            causal(weights),
-            "The later words' weights are 0, and the others sum to 1 again: the causal mask of a decoder.",
-        ),
+        "of the head": weights,
+        "identity": mg.eye(count),
+        "all equal": mg.full((count, count), 1 / count),
+        "all on one word": second,
+        "only earlier words": causal(weights),
     }
 
 
@@ -70,7 +64,12 @@ def lesson() -> Lesson:
     """The worked example."""
     computed = mix()
     return told(
-        globals(), **_checks(computed), **_product(computed), **_row(computed), **_others(computed), **_back(computed)
+        globals(),
+        **_checks(computed),
+        **_product(computed),
+        **_row(computed),
+        others=_others(computed),
+        **_back(computed),
     )
 
 
@@ -101,13 +100,10 @@ def _row(computed: Attended) -> Fields:
     }
 
 
-def _others(computed: Attended) -> Fields:
+def _others(computed: Attended) -> Choice:
     kinds = matrices(computed.weights)
-    options: list[Block] = [_equation(name, weights, computed.values) for name, (weights, _) in kinds.items()]
-    return {
-        "kinds": Steps(("A", "what comes of it"), [(name, what) for name, (_, what) in kinds.items()]),
-        "others": Choice("A", list(kinds), options, 1, printed=(2, 4)),
-    }
+    options: list[Block] = [_equation(name, weights, computed.values) for name, weights in kinds.items()]
+    return Choice("A", list(kinds), options, 1, printed=(2, 4))
 
 
 def _back(computed: Attended) -> Fields:
@@ -140,7 +136,7 @@ def _checks(computed: Attended) -> Fields:
     a, v = computed.weights, computed.values
     gradient, sums = taken(a)
     q, k = computed.queries[None], computed.keys[None]
-    kinds = {name: weights @ v for name, (weights, _) in matrices(a).items()}
+    kinds = {name: weights @ v for name, weights in matrices(a).items()}
     fused = F.scaled_dot_product_attention(q, k, v[None], is_causal=True)[0]
     inside = (computed.output <= v.amax(0) + 1e-6).all() and (computed.output >= v.amin(0) - 1e-6).all()
     projection = mg.randn(WIDTH, 2, generator=mg.Generator().manual_seed(0))
