@@ -12,7 +12,7 @@ from minigrad_models.architectures.autoencoder import Autoencoder, Config, mask
 
 from ..digits.digits_data import SIDE, Digits, split
 from ..lesson import markdown
-from ..lesson.blocks import Array, Block, Chart, Choice, Pictures, Section, Series
+from ..lesson.blocks import Array, Block, Chart, Choice, Number, Pictures, Section, Series
 from .baselines import least_squares, principal, squared_error
 from .codes import SHOWN, flat, picture, some
 from .learning import PictureBatches, picture_loss, train
@@ -76,17 +76,12 @@ def _baselines(clean: Array, generator: mg.Generator) -> dict[str, Method]:
     return {LINEAR: linear, EQUAL: principal(clean, CONFIG.code).back, FEW: principal(clean, 2).back}
 
 
-def percent(share: float) -> str:
-    """A share as it is read."""
-    return f"{100 * share:.0f} %"
-
-
 def sections(computed: Denoised) -> list[Section]:
     """What came of it."""
     errors = {name: computed.errors(name) for name in computed.cleaned}
     others = [name for name in errors if name != NETWORK]
     best = all(errors[NETWORK][i] < min(errors[name][i] for name in others) for i in range(1, len(SHARES)))
-    erased = list(map(percent, SHARES))
+    erased = [f"{Number(share):.0%}" for share in SHARES]
     pictures = [_pictures(computed, share) for share in SHARES]
     first = SHARES.index(FIRST)
     lines = [Series(name, SHARES, values) for name, values in errors.items()]
@@ -106,5 +101,5 @@ def _pictures(computed: Denoised, share: float) -> Block:
     methods = (NETWORK, LINEAR, EQUAL, FEW)
     rows = [flat(computed.unseen), computed.noisy[share], *(computed.cleaned[name][share] for name in methods)]
     pictures = [picture(x) for row in rows for x in some(Digits(row, computed.unseen.labels)).images]
-    title = f"From the top: original, {percent(share)} erased, cleaned by {', '.join(methods)}"
+    title = f"From the top: original, {Number(share):.0%} erased, cleaned by {', '.join(methods)}"
     return Pictures(title, pictures, across=len(SHOWN))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from minigrad.nn import functional as F
 from minigrad_models.architectures.layers import TransformerLayer
 from minigrad_models.translation.transformer import Config, initialise, positional_encoding
 
-from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Matrix, Steps, number
+from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Matrix, Number, Steps, number
 from ..lesson.markdown import Fields, told
 
 SENTENCE = "Your cat is a lovely cat that sleeps all day on the warm stones beside my window in the sun"
@@ -162,7 +163,7 @@ def lesson() -> Lesson:
     return told(
         globals(),
         **_checks(network, drawn, views, measured),
-        **_exercises(drawn),
+        draws=_exercises(drawn),
         **_views(*views),
         **_losses(network, drawn[_telling(drawn)]),
         rule=_rule(measured),
@@ -187,30 +188,18 @@ def _telling(drawn: Sequence[Exercise]) -> int:
     return max(range(len(drawn)), key=lambda n: (len(set(_fates(drawn[n]))), -n))
 
 
-def _exercises(drawn: Sequence[Exercise]) -> Fields:
+def _exercises(drawn: Sequence[Exercise]) -> Choice:
     options: list[Block] = [_exercise(one) for one in drawn]
     start = _telling(drawn)
-    return {
-        "chosen": _percent(CHOSEN),
-        "masked": _percent(MASKED),
-        "random": _percent(RANDOM),
-        "draws": Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True, printed=(start,)),
-    }
+    return Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True, printed=(start,))
 
 
-def _exercise(exercise: Exercise) -> Steps:
-    left, right = exercise, gpt(ids(WORDS))
-    columns = [
-        _names(left.read[0]),
-        _fates(left),
-        _names(left.targets[0]),
-        _names(right.read[0]),
-        _names(right.targets[0]),
-    ]
-    high = len(columns[0])
-    rows = zip(*(column + [""] * (high - len(column)) for column in columns), strict=True)
-    head = ("place", "BERT reads", "", "its target", "GPT reads", "its target")
-    return Steps(head, [(str(i), *row) for i, row in enumerate(rows)], numbers=(0,))
+def _exercise(left: Exercise) -> Steps:
+    right = gpt(ids(WORDS))
+    columns = left.read[0], _fates(left), left.targets[0], right.read[0], right.targets[0]
+    texts = (_names(column) if isinstance(column, Tensor) else column for column in columns)
+    rows = [(str(i), *row) for i, row in enumerate(zip_longest(*texts, fillvalue=""))]
+    return Steps(("place", "BERT reads", "", "its target", "GPT reads", "its target"), rows, numbers=(0,))
 
 
 def _views(both: Array, before: Array) -> Fields:
@@ -258,12 +247,11 @@ def _losses(network: Network, exercise: Exercise) -> Fields:
     }
 
 
-def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
-
-
 def _rule(measured: dict[str, float]) -> Steps:
-    rows = [(name, _percent(a, 2), _percent(b, 2)) for (name, a), b in zip(measured.items(), expected(), strict=True)]
+    rows = [
+        (name, f"{Number(a):.2%}", f"{Number(b):.2%}")
+        for (name, a), b in zip(measured.items(), expected(), strict=True)
+    ]
     return Steps(("", "measured", "by the rule"), rows, numbers=(1, 2))
 
 
