@@ -13,7 +13,6 @@ import pytest
 import minigrad as mg
 from examples.lectures import __main__ as cli
 from examples.lectures import layer_norm, they
-from examples.lectures.__main__ import make
 from examples.lesson.blocks import (
     Chart,
     Checked,
@@ -182,20 +181,18 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    failed = {"module": False, "moments": True, "scale_free": True}
-    monkeypatch.setattr(layer_norm, "_checks", lambda *_: failed)
+    monkeypatch.setattr(layer_norm, "_checks", lambda *_: {"module": False, "moments": True, "scale_free": True})
     assert cli.main(["layer-norm"]) == 1
     assert capsys.readouterr().out.count("[WRONG] nn.LayerNorm(4)") == 1
 
 
 def test_fields_and_text_that_do_not_belong_together(tmp_path: Path) -> None:
-    text = "# {A:g}\n\nAbout.\n\n## One\n\n{x:.1f}\n\n{none}\n\n## Two\n\n{left_out}"
-    (tmp_path / "a_b.md").write_text(text)
-    program = {"__file__": str(tmp_path / "a_b.py"), "A": 1.5}
-    lesson = told(program, x=-0.25, none=[], left_out=None)
+    (tmp_path / "a_b.md").write_text("# {A:g}\n\nAbout.\n\n## One\n\n{x:.1f}\n\n{none}\n\n## Two\n\n{left_out}")
+    program, fields = {"__file__": f"{tmp_path}/a_b.py", "A": 1.5}, {"x": -0.25, "none": [], "left_out": None}
+    lesson = told(program, **fields)
     assert lesson.name == "a-b" and lesson.title == "1.5" and lesson.sections == [Section("One", [Text("−0.2")])]
-    raises(KeyError, "left_out", lambda: told(program, x=1.0, none=[]))
-    raises(ValueError, "has no other", lambda: told(program, x=1.0, none=[], left_out=[], other=1))
+    raises(KeyError, "x", lambda: told(program))
+    raises(ValueError, "has no other", lambda: told(program, **fields, other=1))
 
 
 def test_they_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +332,7 @@ def numbers(page: Any, key: str) -> np.ndarray:
 
 @pytest.mark.nightly
 def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
-    page = opened(make("self-attention").page(), color_scheme="dark")
+    page = opened(cli.make("self-attention").page(), color_scheme="dark")
     figures = [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]]
     np.testing.assert_allclose(numbers(page, "Q Kᵀ"), figures)
     page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
@@ -356,7 +353,7 @@ def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", NEW)
 def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
     """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
-    page = opened(make(name).page(), viewport={"width": 390, "height": 800})
+    page = opened(cli.make(name).page(), viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
     starts = page.locator('.telling td[tabindex="0"]')
