@@ -97,11 +97,12 @@ def _make(options: Options, settings: Settings) -> Lesson:
     """Train or load, save what is to be saved, and make the lesson."""
     questions = [(a, b, c) for a, b, c in options.analogy]
     learned, language = None, None
+    of_file = options.text, options.min_count, options.vocabulary, options.lines
     if options.load is not None:
         name, vectors = options.load.name, Vectors.load(options.load)
     else:
         language = None if options.text else options.language
-        corpus = shipped(language) if language else _from_file(options)
+        corpus = shipped(language) if language else from_file(*of_file)
         _check([*options.nearest, *chain.from_iterable(questions)], corpus)
         trained = train(corpus, settings, options.run)
         name, vectors, learned = corpus.name, trained.vectors, learning(corpus, trained, settings)
@@ -113,10 +114,6 @@ def _make(options: Options, settings: Settings) -> Lesson:
     if options.save is not None:
         print(f"wrote {save_map(vectors, name, options.save)}", file=sys.stderr)
     return page
-
-
-def _from_file(options: Options) -> Corpus:
-    return from_file(options.text, options.min_count, options.vocabulary, options.lines)
 
 
 def _check(words: list[str], corpus: Corpus) -> None:

@@ -63,10 +63,9 @@ for stem in ("", "de", "a", "da", "ne", "su", "que", "be"):
     DETERMINERS |= {il: ("m", "s", "C"), lo: ("m", "s", "Z"), l_: ("mf", "s", "V")}
     DETERMINERS |= {la: ("f", "s", "CZ"), i: ("m", "p", "C"), gli: ("m", "p", "ZV")}
     DETERMINERS[le] = ("f", "p", "CZV")
-DETERMINERS |= {"un": ("m", "s", "CV"), "uno": ("m", "s", "Z"), "una": ("f", "s", "CZ")}
-DETERMINERS |= {"un'": ("f", "s", "V"), "questo": ("m", "s", "CZV"), "questa": ("f", "s", "CZV")}
-DETERMINERS |= {"questi": ("m", "p", "CZV"), "queste": ("f", "p", "CZV")}
-DETERMINERS |= {"molti": ("m", "p", "CZV"), "molte": ("f", "p", "CZV")}
+DETERMINERS |= {"un": ("m", "s", "CV"), "uno": ("m", "s", "Z"), "una": ("f", "s", "CZ"), "un'": ("f", "s", "V")}
+DETERMINERS |= {"questo": ("m", "s", "CZV"), "questa": ("f", "s", "CZV"), "questi": ("m", "p", "CZV")}
+DETERMINERS |= {"queste": ("f", "p", "CZV"), "molti": ("m", "p", "CZV"), "molte": ("f", "p", "CZV")}
 POSSESSIVE = {
     **dict.fromkeys(("mio", "tuo", "suo", "nostro"), ("m", "s")),
     **dict.fromkeys(("mia", "tua", "sua", "nostra"), ("f", "s")),
@@ -138,9 +137,9 @@ OWNER = re.compile(r" di (?:Marco|Luca|Paolo|Antonio|Maria|Giulia|Laura|Anna)$")
 
 def predicates(text: str) -> list[str]:
     """ "la zuppa è buona", "i pomodori perché sono gustosi", "le uova erano fredde"."""
-    errors: list[str] = []
     if " che " in text:  # "the man who lost the hat is kind": the noun before è is not its subject
-        return errors
+        return []
+    errors = []
     for match in IS.finditer(text):
         before = re.sub(r" (?:perché|quando)$", "", text[: match.start()])
         words = words_of(OWNER.sub("", before) or "?")
