@@ -60,13 +60,7 @@ class Architecture(NamedTuple):
 SIZES = {name: name for name in ("layers", "heads", "d_model", "d_ff")}
 ARCHITECTURES = {
     "gpt2": Architecture(
-        gpt2.GPT2,
-        gpt2.Config,
-        {**SIZES, "context": "positions"},
-        {},
-        lambda: mean_loss,
-        text.Windows,
-        score_windows,
+        gpt2.GPT2, gpt2.Config, {**SIZES, "context": "positions"}, {}, lambda: mean_loss, text.Windows, score_windows
     ),
     "transformer-xl": Architecture(
         transformer_xl.TransformerXL,
