@@ -72,10 +72,7 @@ class saved_tensors_hooks(Observer):
         with no_grad():
             kept = self.pack_hook(tensor)
         if tensor._changes[0] != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
-                "to pack hook can not be modified by in-place operations: work on a copy"
-            )
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
         return kept
 
     def unpacked(self, kept: Any) -> Any:
@@ -185,9 +182,7 @@ class SavedTensor:
         """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError: the tensor has been freed, or has
         hooks."""
         if self._node.saved is None:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
-            )
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed: do it earlier")
         if isinstance(self._node.saved, Packed) and self._node.saved.has(self._place):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
         pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)

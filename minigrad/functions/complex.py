@@ -46,10 +46,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if not array.ndim or array.shape[-1] != 2:
         raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {tuple(array.shape)}")
     if array.strides[-1] != array.itemsize or any(s % (2 * array.itemsize) for s in array.strides[:-1]):
-        raise RuntimeError(
-            "Tensor must have a last dimension with stride 1, and other strides divisible by 2: "
-            "use x.contiguous() before"
-        )
+        raise RuntimeError("Tensor must have a last dimension with stride 1, other strides even: use x.contiguous()")
     return apply(c.view_as_complex, (input,))
 
 
@@ -87,20 +84,17 @@ def conj_physical(input: Tensor) -> Tensor:
 
 @method
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation happens at once."""
+    """The tensor itself: conjugation and negation happen at once."""
     return input
+
+
+resolve_neg = resolve_conj
 
 
 @method
 def is_conj(input: Tensor) -> bool:
     """Whether conjugation is still to happen: never."""
     return False
-
-
-@method
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation happens at once."""
-    return input
 
 
 @method

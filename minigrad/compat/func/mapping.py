@@ -48,9 +48,7 @@ def vmap(
             row, results_form = tree_flatten(func(*tree_unflatten(slices, form), **kwargs))
             rows.append(row)
             if randomness == "error" and not bool((get_rng_state() == state).all()):
-                raise RuntimeError(
-                    "vmap: the function draws random numbers: give randomness='different' (for each slice) or 'same'"
-                )
+                raise RuntimeError("vmap: the function draws random numbers: say randomness='different' or 'same'")
         return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
 
     return mapped

@@ -56,9 +56,7 @@ def stft(
         raise RuntimeError(f"{name}: expected a 1D or 2D tensor of floating point or complex values")
     is_complex = signal.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
-        raise RuntimeError(
-            "stft requires the return_complex parameter be given for real inputs: use return_complex=True"
-        )
+        raise RuntimeError("stft requires the return_complex parameter for real inputs: use return_complex=True")
     if is_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     if center:
@@ -142,10 +140,7 @@ def _checked(
     if not 0 < width <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={width}")
     if window is not None and tuple(window.shape) != (width,):
-        raise RuntimeError(
-            f"{name}: expected a 1D window tensor of size equal to win_length={width}, but got window with size "
-            f"{list(window.shape)}"
-        )
+        raise RuntimeError(f"{name}: expected size equal to win_length={width}, but got window {list(window.shape)}")
     return name, hop, width
 
 

@@ -253,14 +253,10 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, eigh(x, triangle)[1]))
+@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _with_values(g, v := eigh(x, triangle)[1], adjoint(v)))
 def eigvalsh(x: Array, triangle: Literal["L", "U"]) -> Array:
     """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
     return on_host(lambda a: np.linalg.eigvalsh(a, triangle), x)
-
-
-def _eigenvalue_slope(g: Array, vectors: Array) -> Array:
-    return _with_values(g, vectors, adjoint(vectors))
 
 
 @op(
@@ -296,10 +292,7 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
     """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
-        raise RuntimeError(
-            "linalg.qr: the QR decomposition is not differentiable when mode='complete' and nrows > ncols; "
-            "use mode='reduced'"
-        )
+        raise RuntimeError("linalg.qr is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'")
     (gq, gr), (q, r) = g, out
     if rows < columns:
         gq = gq + matmul(x[..., rows:], adjoint(gr[..., rows:]))

@@ -62,8 +62,7 @@ def ctc_loss(
     used = _lengths("input_lengths", input_lengths, batch, frames.array)
     lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
     if batch and int(used.max()) > count:
-        expected = f"Expected input_lengths to have value at most {count}"
-        raise RuntimeError(f"ctc_loss: {expected}, but got value {int(used.max())}")
+        raise RuntimeError(f"ctc_loss: Expected input_lengths to have at most {count}, but got value {int(used.max())}")
     padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label

@@ -67,9 +67,7 @@ class _Orthogonal(Module):
     def right_inverse(self, Q: Tensor) -> Tensor:
         """The free numbers for a matrix; with a ``base`` that is the matrix, and the numbers are minus the identity."""
         if Q.shape != self.shape:
-            raise ValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
-            )
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
         high = Q.mT if is_wide else Q
         if not hasattr(self, "base"):
@@ -127,7 +125,5 @@ def orthogonal(
     usual = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
     orthogonal_map = usual if orthogonal_map is None else orthogonal_map
     if orthogonal_map not in MAPS:
-        raise ValueError(
-            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
-        )
+        raise ValueError(f"orthogonal_map has to be one of {MAPS}. Got: {orthogonal_map}")
     return register_parametrization(module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), unsafe=True)

@@ -44,10 +44,7 @@ class WeightHook:
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         if is_lazy(module._parameters[self.name]):
-            raise ValueError(
-                f"The module passed to `{type(self).__name__}` can't have uninitialized parameters. Call it with an "
-                f"input first"
-            )
+            raise ValueError(f"{type(self).__name__} can't have uninitialized parameters: call the module first")
         weight = module._parameters.pop(self.name)
         if weight is None:
             raise ValueError(f"{module._get_name()}: the parameter {self.name!r} is None")
