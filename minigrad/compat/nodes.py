@@ -98,19 +98,14 @@ _NAMES: dict[str, str | Callable[[Node], str]] = {
     "clamp": lambda node: f"ClampBackward{int(not (_is_tensor(node, 1) or _is_tensor(node, 2)))}",
     "div": lambda node: "Div" if _is_tensor(node, 0) else "Mul",
     "fft": lambda node: "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C",
-    "fmod": _by_tensor("Fmod", 1),
     "getitem": _getitem,
-    "lerp": _by_tensor("Lerp", 2),
+    **{name: _by_tensor(name.capitalize(), place) for name, place in (("fmod", 1), ("lerp", 2), ("remainder", 1))},
     "linear": _linear,
     "matmul": _matmul,
-    "mean": _by_dim("Mean"),
     "pick": lambda node: {4: "MaxPool2DWithIndices", 5: "MaxPool3DWithIndices"}.get(_ndim(node, 0), "Squeeze"),
     "pow": lambda node: f"PowBackward{0 if not _is_tensor(node, 1) else 1 if _is_tensor(node, 0) else 2}",
-    "prod": _by_dim("Prod"),
-    "remainder": _by_tensor("Remainder", 1),
-    "squeeze": _by_dim("Squeeze"),
     "sub": lambda node: "Sub" if _is_tensor(node, 0) else "RsubBackward1",
-    "sum": _by_dim("Sum"),
+    **{name: _by_dim(name.capitalize()) for name in ("mean", "prod", "squeeze", "sum")},
 }
 
 
