@@ -96,7 +96,6 @@ def _asked_by_a_keeper() -> bool:
 
 
 def _top(name: str) -> str:
-    """The package of a module."""
     return name.partition(".")[0]
 
 

@@ -28,7 +28,6 @@ def _others(node: Node) -> dict[int, Any]:
 
 
 def _has_dim(node: Node) -> bool:
-    """Whether a node's op has an argument ``dim``, and it is not None."""
     params = node.op.params
     return "dim" in params and _others(node).get(params.index("dim")) is not None
 
@@ -71,12 +70,10 @@ def _linear(node: Node) -> str:
 
 
 def _by_dim(name: str) -> Callable[[Node], str]:
-    """A name with 1 where ``dim`` is there, else 0."""
     return lambda node: f"{name}Backward{int(_has_dim(node))}"
 
 
 def _by_tensor(name: str, place: int) -> Callable[[Node], str]:
-    """A name with 1 where an argument is a tensor, else 0."""
     return lambda node: f"{name}Backward{int(_is_tensor(node, place))}"
 
 

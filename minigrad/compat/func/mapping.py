@@ -69,7 +69,6 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
 
 
 def _count(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
-    """How many slices there are."""
     counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
     if len(counts) != 1:
         reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"

@@ -170,8 +170,6 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     return zeros.index_add(1, places, frames.reshape(batch, count * size))
 
 
-# Windows --------------------------------------------------------------------------------------------------
-
 Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
 
 

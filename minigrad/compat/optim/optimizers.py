@@ -217,7 +217,6 @@ class Adafactor(Optimizer):
 
 
 def _rms(x: Array) -> float:
-    """√ of the mean of x²."""
     return math.sqrt(float((x * x).sum()) / max(x.size, 1))
 
 

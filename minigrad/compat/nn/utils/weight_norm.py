@@ -70,9 +70,6 @@ class WeightHook:
         return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
 
 
-# Weight normalisation -------------------------------------------------------------------------------------
-
-
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     """The norm over all axes but ``dim`` (the others get length 1), or over all if ``dim`` is -1."""
     if dim == -1:
@@ -116,9 +113,6 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make one parameter of the two again. Raises ValueError if there are no two."""
     WeightNorm.detach(module, name)
     return module
-
-
-# Spectral normalisation -----------------------------------------------------------------------------------
 
 
 @no_grad()
