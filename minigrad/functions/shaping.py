@@ -1030,7 +1030,7 @@ def T(input: Tensor) -> Tensor:
 def mT(input: Tensor) -> Tensor:
     """The last two axes exchanged."""
     if input.array.ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices, not {input.ndim}-D tensor")
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices, not a {input.ndim}-D one")
     return transpose(input, -2, -1)
 
 

@@ -87,17 +87,13 @@ class _Orthogonal(Module):
             others = randn((*high.shape[:-2], n, n - k), dtype=Q.dtype, device=Q.device)
             high = _nearest(cat([high, others], dim=-1))
         else:
-            high = high.clone() if _is_orthogonal(high) else _nearest(high)
+            one = eye(k, dtype=Q.dtype, device=Q.device).expand((*Q.shape[:-2], k, k))
+            is_orthogonal = bool(allclose(high.mH @ high, one, atol=10.0 * n * finfo(Q.dtype).eps))
+            high = high.clone() if is_orthogonal else _nearest(high)
         self.base = high
         free = zeros_like(Q)
         free.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return free
-
-
-def _is_orthogonal(Q: Tensor) -> bool:
-    n, k = Q.size(-2), Q.size(-1)
-    one = eye(k, dtype=Q.dtype, device=Q.device)
-    return bool(allclose(Q.mH @ Q, one.expand((*Q.shape[:-2], k, k)), atol=10.0 * n * finfo(Q.dtype).eps))
 
 
 def _nearest(A: Tensor) -> Tensor:
