@@ -1,16 +1,22 @@
-"""What is there for PyTorch's sake: the variables of torchrun, subgroups, placements."""
+"""What is there for PyTorch's sake: subgroups, private names, placements, state dicts with options."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import make_dataclass
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+from ..autograd import no_grad
 from ..backend import Device
-from ..distributed.group import Backend, GroupMember, ProcessGroup, is_outside, new_group, the_group
+from ..distributed.collectives import broadcast
+from ..distributed.group import Backend, GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
+from ..distributed.objects import of_first
 from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
+from ..nn.parallel.distributed import DistributedDataParallel
+from ..tensor import Tensor
 
 Group = ProcessGroup | int
 
@@ -70,6 +76,31 @@ def new_subgroups_by_enumeration(
     return next(own, GroupMember.NON_GROUP_MEMBER), groups
 
 
+def _broadcast_coalesced(
+    process_group: ProcessGroup, tensors: Iterable[Tensor], buffer_size: int, src: int = 0
+) -> None:
+    """Give all ranks the tensors of one, whose number in the group is ``src``. ``buffer_size`` has no effect."""
+    with no_grad():
+        works = [broadcast(t, group=process_group, group_src=src, async_op=True) for t in tensors]
+        for work in filter(None, works):
+            work.wait()
+
+
+def _sync_module_states(
+    module: Any,
+    process_group: ProcessGroup,
+    broadcast_bucket_size: int,
+    src: int,
+    params_and_buffers_to_ignore: Iterable[str] = (),
+    broadcast_buffers: bool = True,
+) -> None:
+    """Give all ranks the parameters and buffers of one module."""
+    named = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
+    ignored = set(params_and_buffers_to_ignore)
+    states = [tensor.detach() for name, tensor in named.items() if name not in ignored]
+    _broadcast_coalesced(process_group, states, broadcast_bucket_size, src)
+
+
 # torch.distributed.tensor: libraries write tables of placements, though there is no DTensor to be placed ----------
 
 
@@ -81,3 +112,55 @@ Placement = _placement("Placement")
 Replicate = _placement("Replicate", base=(Placement,))
 Shard = _placement("Shard", ("dim", int), base=(Placement,))
 Partial = _placement("Partial", ("reduce_op", str, "sum"), base=(Placement,))
+
+
+# torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
+
+
+class StateDictOptions(NamedTuple):
+    """How a model's state dict is taken or loaded. It is always whole: ``full_state_dict`` alone has no effect."""
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
+
+
+def get_model_state_dict(
+    model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
+    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out.
+
+    With ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty.
+    """
+    how = options or StateDictOptions()
+    if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
+        return {}
+    module = _unwrapped(model)
+    frozen = {name for name, p in module.named_parameters() if how.ignore_frozen_params and not p.requires_grad}
+    state = {name: value for name, value in module.state_dict().items() if name not in frozen}
+    return {name: value.cpu() if how.cpu_offload else value for name, value in state.items()}
+
+
+def set_model_state_dict(
+    model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> Any:
+    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not.
+
+    With ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error.
+    """
+    how, module = options or StateDictOptions(), _unwrapped(model)
+    load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
+    if not (how.broadcast_from_rank0 and is_initialized()):
+        return load()
+    keys = of_first(load)
+    _sync_module_states(module, the_group(), 0, src=0)
+    return keys
+
+
+def _unwrapped(model: Any) -> Any:
+    """The module within a DistributedDataParallel; another as it is."""
+    return model.module if isinstance(model, DistributedDataParallel) else model

@@ -62,6 +62,7 @@ torch.distributed | (distributed) | constants distributed_c10d utils
 torch.distributed | (distributed.functional) | nn
 torch.distributed.algorithms | () | ddp_comm_hooks
 torch.distributed.algorithms.ddp_comm_hooks | distributed.hooks | default_hooks
+torch.distributed.checkpoint | () | state_dict
 torch.distributed.elastic | () | multiprocessing
 torch.distributed.elastic.multiprocessing | () | errors
 torch.distributed.nn | distributed. | functional
@@ -181,11 +182,14 @@ torch.cuda.amp | compat.amp: | GradScaler=CudaGradScaler
 torch.cuda.amp | compat.autocast: | autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
 torch.distributed | =builtins: | DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
     DistStoreError=TimeoutError
-torch.distributed | compat.distributed: | get_default_backend_for_device new_subgroups new_subgroups_by_enumeration
+torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states get_default_backend_for_device
+    new_subgroups new_subgroups_by_enumeration
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
 torch.distributed | nn.parallel.distributed: | GradBucket
+torch.distributed.checkpoint.state_dict | compat.distributed: | StateDictOptions get_model_state_dict
+    set_model_state_dict
 torch.distributed.optim | optim.zero_redundancy: | ZeroRedundancyOptimizer
 torch.distributed.tensor torch.distributed.tensor.placement_types | compat.distributed: | Partial Placement Replicate
     Shard

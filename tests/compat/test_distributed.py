@@ -15,6 +15,7 @@ import pytest
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.compat import as_torch
+from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 from minigrad.distributed.place import TORCHRUN_VARIABLES
 from tests.support import ranks
 from tests.support.cases import raises
@@ -114,6 +115,7 @@ def test_collectives_that_gradients_flow_through() -> None:
 @pytest.mark.usefixtures("world")
 def test_groups_and_private_names_that_programs_ask_for() -> None:
     from minigrad.distributed import distributed_c10d as c10d
+    from minigrad.distributed.utils import _sync_module_states
 
     world = c10d._get_default_group()
     assert world is dist.group.WORLD
@@ -123,6 +125,7 @@ def test_groups_and_private_names_that_programs_ask_for() -> None:
     assert groups == [own] and own.ranks == [0]
     raises(ValueError, "1 ranks cannot be cut into groups of 2", lambda: named.new_subgroups(2))
     raises(ValueError, "different ranks", lambda: named.new_subgroups_by_enumeration([[0], [0]]))
+    _sync_module_states(mg.nn.BatchNorm1d(2), world, 2**20, src=0, params_and_buffers_to_ignore=())
     assert named.get_default_backend_for_device("cpu") == "gloo"
     output = mg.zeros(2)
     named._all_gather_base(output, mg.ones(2))
@@ -217,6 +220,29 @@ def test_all_of_several_futures() -> None:
     broken.set_exception(KeyError("a"))
     raises(KeyError, None, lambda: mg.futures.wait_all(all_three))
     assert mg.futures.collect_all(all_three).done() and mg.futures.wait_all([]) == []
+
+
+# torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
+
+
+def test_state_dicts_with_options() -> None:
+    model = mg.nn.Linear(2, 2)
+    model.bias.requires_grad_(False)
+    assert list(get_model_state_dict(model)) == ["weight", "bias"]
+    assert list(get_model_state_dict(model, options=StateDictOptions(ignore_frozen_params=True))) == ["weight"]
+    raises(RuntimeError, "bias", lambda: set_model_state_dict(model, {"weight": mg.ones(2, 2)}))
+    keys = set_model_state_dict(model, {"weight": mg.ones(2, 2)}, options=StateDictOptions(strict=False))
+    assert keys.missing_keys == ["bias"] and model.weight.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.usefixtures("world")
+def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
+    model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(2, 2))
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True, broadcast_from_rank0=True)
+    state = {name: mg.ones_like(value) for name, value in get_model_state_dict(model, options=options).items()}
+    assert list(state) == ["weight", "bias"]
+    assert set_model_state_dict(model, state, options=options).missing_keys == []
+    assert model.module.bias.tolist() == [1, 1]
 
 
 SPAWNED = """
