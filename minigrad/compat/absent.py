@@ -69,7 +69,6 @@ no rank calls functions of another; use distributed.send and recv, or objects: s
     distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async distributed.rpc.rpc_sync
     distributed.rpc.shutdown
 use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own | distributed.algorithms.*
-use DistributedDataParallel.join | distributed.algorithms.Join* distributed.algorithms.join
 use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself | distributed.optim.*
 use distributed, with the backend nccl | cuda.nccl
 use nn.parallel.DistributedDataParallel | distributed.Logger distributed.Reducer

@@ -61,6 +61,7 @@ torch.distributed | distributed.launch | run
 torch.distributed | (distributed) | constants distributed_c10d utils
 torch.distributed | (distributed.functional) | nn
 torch.distributed.algorithms | () | ddp_comm_hooks
+torch.distributed.algorithms | compat. | join
 torch.distributed.algorithms.ddp_comm_hooks | distributed.hooks | default_hooks
 torch.distributed.checkpoint | () | state_dict
 torch.distributed.elastic | () | multiprocessing
@@ -188,6 +189,7 @@ torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
 torch.distributed | nn.parallel.distributed: | GradBucket
+torch.distributed.algorithms | compat.join: | Join JoinHook Joinable
 torch.distributed.checkpoint.state_dict | compat.distributed: | StateDictOptions get_model_state_dict
     set_model_state_dict
 torch.distributed.optim | optim.zero_redundancy: | ZeroRedundancyOptimizer
