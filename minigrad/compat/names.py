@@ -96,8 +96,10 @@ torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
 torch.nn.utils | (compat.func.stateless) | stateless
 torch.nn.utils | (nn.init) | init
 torch.optim | optim.adam | adamw
-torch.optim | compat.optim. | lbfgs
-torch.optim | compat.optim.optimizers | adadelta adafactor adagrad adamax asgd nadam radam rmsprop rprop sparse_adam
+torch.optim | compat.optim. | adagrad lbfgs
+torch.optim | compat.optim.adagrad | adadelta adafactor rmsprop
+torch.optim | compat.optim.adam | adamax nadam radam sparse_adam
+torch.optim | compat.optim.sgd | asgd rprop
 torch.utils | compat.foreach | _foreach_utils
 torch.utils | compat.hub | model_zoo
 torch.utils | compat.internal | dlpack weak
@@ -206,9 +208,10 @@ torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyCo
     LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
     LazyLinear UninitializedBuffer UninitializedParameter
 torch.nn | compat.legacy: | CrossMapLRN2d
-torch.nn | compat.nn.layers: | CTCLoss CosineEmbeddingLoss FractionalMaxPool2d FractionalMaxPool3d HingeEmbeddingLoss
-    LPPool1d LPPool2d LPPool3d MarginRankingLoss MaxUnpool1d MaxUnpool2d MaxUnpool3d MultiLabelMarginLoss
+torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss
     MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+torch.nn | compat.nn.pooling: | FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d
+    MaxUnpool2d MaxUnpool3d
 torch.nn | nn.loss: | _Loss _WeightedLoss
 torch.nn | nn.parallel: | DataParallel DistributedDataParallel data_parallel parallel_apply
 torch.nn | nn.transformer: | _get_clones
@@ -228,8 +231,10 @@ torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.parametrizations | compat.nn.utils.orthogonal: | orthogonal
 torch.nn.utils.stateless | compat.func.stateless: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
+torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
+torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
 torch.optim | compat.optim.lbfgs: | LBFGS
-torch.optim | compat.optim.optimizers: | ASGD Adadelta Adafactor Adagrad Adamax NAdam RAdam RMSprop Rprop SparseAdam
+torch.optim | compat.optim.sgd: | ASGD Rprop
 torch.optim.lr_scheduler | compat.optim.cyclic: | CyclicLR OneCycleLR
 torch.optim.optimizer | =typing: | ParamsT=Any
 torch.optim.swa_utils | compat.optim.swa_utils: | SWALR update_bn

@@ -26,4 +26,5 @@ from .transformer import *
 if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
     from ..compat.adaptive import *
     from ..compat.lazy import *
-    from ..compat.nn.layers import *
+    from ..compat.nn.loss import *
+    from ..compat.nn.pooling import *
