@@ -1515,10 +1515,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the shape of another tensor."""
 
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: conjugation and negation happen at once."""
+        """The tensor itself: conjugation happens at once."""
 
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: conjugation and negation happen at once."""
+        """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
         """Elements moved along ``dims``; those that fall off come in at the other end.

@@ -33,7 +33,9 @@ class UninitializedTensorMixin(Tensor):
     def shape(self) -> Size:
         """There is none."""
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer: call the module with an input first"
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
+            "counting parameters. Call the module with an input first to initialize it"
         )
 
     def numel(self) -> int:

@@ -122,7 +122,10 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along an axis of length 3."""
     if input.array.ndim != other.array.ndim:
-        raise RuntimeError(f"linalg.cross: inputs have not the same number of dimensions: {input.ndim}, {other.ndim}")
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, not {input.array.ndim} and "
+            f"{other.array.ndim}"
+        )
     return products.cross(input, other, dim)
 
 

@@ -182,7 +182,9 @@ class SavedTensor:
         """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError: the tensor has been freed, or has
         hooks."""
         if self._node.saved is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed: do it earlier")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
+            )
         if isinstance(self._node.saved, Packed) and self._node.saved.has(self._place):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
         pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)

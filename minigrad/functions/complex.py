@@ -84,17 +84,20 @@ def conj_physical(input: Tensor) -> Tensor:
 
 @method
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation happen at once."""
+    """The tensor itself: conjugation happens at once."""
     return input
-
-
-resolve_neg = resolve_conj
 
 
 @method
 def is_conj(input: Tensor) -> bool:
     """Whether conjugation is still to happen: never."""
     return False
+
+
+@method
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation happens at once."""
+    return input
 
 
 @method

@@ -252,7 +252,10 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
             f"dimensions in the tensor ({len(source)})"
         )
     if any(n < 0 for n in target[: len(target) - len(source)]):
-        raise RuntimeError(f"expand: -1 keeps an axis, but the first of {list(target)} are new to {list(source)}")
+        raise RuntimeError(
+            f"expand: -1 leaves an axis as it is, but the first of {list(target)} are new: the tensor has "
+            f"shape {list(source)}"
+        )
     padded = (1,) * (len(target) - len(source)) + tuple(source)
     full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
     for i, (new, old) in enumerate(zip(full, padded, strict=True)):
@@ -962,7 +965,10 @@ def as_strided_scatter(
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
     if src.array.shape != shape:
-        raise RuntimeError(f"expected src to have a size equal to the slice of self: {list(src.shape)}, {list(shape)}")
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(shape)}"
+        )
     places = joining_ops.strided_places(xp(input.array), shape, steps, start)
     if np.unique(places).size < places.size:
         raise RuntimeError("as_strided_scatter: two elements of src would go to one place in memory")

@@ -48,7 +48,7 @@ def vmap(
             row, results_form = tree_flatten(func(*tree_unflatten(slices, form), **kwargs))
             rows.append(row)
             if randomness == "error" and not bool((get_rng_state() == state).all()):
-                raise RuntimeError("vmap: the function draws random numbers: say randomness='different' or 'same'")
+                raise RuntimeError("vmap: the function draws random numbers: pass randomness='different' or 'same'")
         return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
 
     return mapped

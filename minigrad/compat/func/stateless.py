@@ -78,7 +78,10 @@ def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Te
     for names in names_of.values():
         there = sorted(name for name in names if name in values)
         if len({id(values[name]) for name in there}) > 1:
-            raise ValueError(f"functional_call got multiple values for tied keys {there}: see tie_weights=False")
+            raise ValueError(
+                f"functional_call got multiple values for keys {there}, which are tied. "
+                f"Consider using tie_weights=False"
+            )
         result.update(dict.fromkeys(names, values[there[0]]) if there else {})
     return result
 

@@ -223,9 +223,15 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     Raises RuntimeError: shapes or dtypes that do not go together."""
     square(LD, "ldl_solve")
     if B.array.ndim < 2 or B.array.shape[-2] != LD.array.shape[-1]:
-        raise RuntimeError(f"linalg.ldl_solve: Expected B with as many rows as LD: {list(B.shape)}, {list(LD.shape)}")
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected B with as many rows as LD, but their shapes are {list(B.shape)} and "
+            f"{list(LD.shape)}"
+        )
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
-        raise RuntimeError(f"linalg.ldl_solve: pivots must be ints, {list(LD.shape[:-1])}, not {list(pivots.shape)}")
+        raise RuntimeError(
+            f"linalg.ldl_solve: Expected pivots of integers and of shape {list(LD.shape[:-1])}, not {pivots.dtype} and "
+            f"{list(pivots.shape)}"
+        )
     if LD.array.dtype != B.array.dtype:
         raise RuntimeError(f"linalg.ldl_solve: LD and B must have the same dtype, not {LD.dtype} and {B.dtype}")
     batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])

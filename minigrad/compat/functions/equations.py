@@ -43,7 +43,10 @@ def square(input: Tensor, name: str) -> Tensor:
 
 def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
     if a.array.dtype != b.array.dtype:
-        raise RuntimeError(f"linalg.{name}: Expected A and B of the same dtype, not {a.dtype} and {b.dtype}: use .to()")
+        raise RuntimeError(
+            f"linalg.{name}: Expected A and B to have the same dtype, but found A of {a.dtype} and B of {b.dtype}; "
+            "convert one with .to(dtype)"
+        )
 
 
 # Inverses and determinants ---------------------------------------------------------------------------------
@@ -266,7 +269,10 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]
     if prod(shape) != prod(A.array.shape[: B.array.ndim]) or B.array.size != prod(shape):
-        raise RuntimeError(f"linalg.tensorsolve: A of shape {list(A.shape)} is not square for B of {list(B.shape)}")
+        raise RuntimeError(
+            "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but its shape is {list(A.shape)}, other's {list(B.shape)}"
+        )
     return solve(A.reshape(prod(shape), prod(shape)), B.reshape(-1)).reshape(shape)
 
 

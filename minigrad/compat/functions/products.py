@@ -62,7 +62,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         raise RuntimeError(f"tensordot: both dimension lists should have the same length: {left} and {right}")
     for m, n in zip(left, right, strict=True):
         if 1 not in (a.array.shape[m], b.array.shape[n]) and a.array.shape[m] != b.array.shape[n]:
-            raise RuntimeError(f"contracted dimensions need to match: {a.shape[m]} (axis {m}), {b.shape[n]} (axis {n})")
+            raise RuntimeError(
+                f"contracted dimensions need to match, but axis {m} of the first has length {a.array.shape[m]} and "
+                f"axis {n} of the second {b.array.shape[n]}"
+            )
         if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
             a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
     count, high = prod(a.array.shape[d] for d in left), prod(a.array.shape[d] for d in rows)

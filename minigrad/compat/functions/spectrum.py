@@ -140,7 +140,10 @@ def _checked(
     if not 0 < width <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={width}")
     if window is not None and tuple(window.shape) != (width,):
-        raise RuntimeError(f"{name}: expected size equal to win_length={width}, but got window {list(window.shape)}")
+        raise RuntimeError(
+            f"{name}: expected a 1D window tensor of size equal to win_length={width}, but got window with size "
+            f"{list(window.shape)}"
+        )
     return name, hop, width
 
 

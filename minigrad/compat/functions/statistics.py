@@ -161,7 +161,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
         result = where(low == high, low, middle)
     else:
         raise RuntimeError(
-            f"quantile(): interpolation must be one of linear, lower, higher, midpoint, nearest: {how!r}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, not {how!r}"
         )
     result = result.movedim(-1, 0)
     if keepdim and input.array.ndim:

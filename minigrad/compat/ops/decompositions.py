@@ -253,10 +253,14 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _with_values(g, v := eigh(x, triangle)[1], adjoint(v)))
+@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, eigh(x, triangle)[1]))
 def eigvalsh(x: Array, triangle: Literal["L", "U"]) -> Array:
     """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
     return on_host(lambda a: np.linalg.eigvalsh(a, triangle), x)
+
+
+def _eigenvalue_slope(g: Array, vectors: Array) -> Array:
+    return _with_values(g, vectors, adjoint(vectors))
 
 
 @op(
