@@ -35,9 +35,6 @@ def get_default_backend_for_device(device: Any) -> str:
     return Backend.default_device_backend_map[Device(device).type]
 
 
-# Groups -----------------------------------------------------------------------------------------------------
-
-
 def new_subgroups(
     group_size: int | None = None,
     group: ProcessGroup | None = None,

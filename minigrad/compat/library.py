@@ -101,8 +101,6 @@ def _differentiable(function: Any, rule: Any, prepare: Any) -> type[Function]:
     return Registered
 
 
-# Namespaces -----------------------------------------------------------------------------------------------
-
 _OPS: dict[str, CustomOpDef] = {}
 
 
@@ -131,9 +129,6 @@ def load_library(path: Any) -> NoReturn:
     """``torch.ops.load_library``, which loads operators that are written in C++. Raises OSError: always, as PyTorch for
     a library that was built for another version."""
     raise OSError(f"{os.fspath(path)}: a library of operators for PyTorch's C++ library, which is not behind minigrad")
-
-
-# Registration ---------------------------------------------------------------------------------------------
 
 
 def _op(name: Any) -> CustomOpDef:

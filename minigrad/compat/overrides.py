@@ -45,7 +45,6 @@ _state = _State()
 
 @contextmanager
 def _set(**changes: Any) -> Iterator[None]:
-    """Change the state within a ``with``."""
     with at_end(vars(_state).update, {name: getattr(_state, name) for name in changes}) as end, end:
         vars(_state).update(changes)
         yield

@@ -72,10 +72,7 @@ class saved_tensors_hooks(Observer):
         with no_grad():
             kept = self.pack_hook(tensor)
         if tensor._changes[0] != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
-                "to pack hook can not be modified by in-place operations: work on a copy"
-            )
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
         return kept
 
     def unpacked(self, kept: Any) -> Any:

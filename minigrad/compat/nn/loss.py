@@ -68,9 +68,7 @@ class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
         if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if self.weight is not None and self.weight.dim() != 1:
-            raise ValueError(
-                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D instead"
-            )
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D")
 
 
 class MultiLabelMarginLoss(_UsualLoss, function=F.multilabel_margin_loss): ...
