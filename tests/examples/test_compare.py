@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from examples import variants
-from examples.compare import compare_command as cli
+from examples.compare import __main__ as cli
 from examples.compare import measure
 from examples.compare.sizes import KINDS, sized
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer

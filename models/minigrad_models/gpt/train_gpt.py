@@ -15,7 +15,7 @@ from ..text import Recurrence
 from . import gpt_generation as generation
 from . import gpt_run as run
 from . import text
-from .architectures import ARCHITECTURES, build, copied
+from .gpt_run import ARCHITECTURES, build, copied
 from .gpt_settings import Settings
 from .text import bits
 from .tokens import Tokens, from_dict, learn

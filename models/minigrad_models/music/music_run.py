@@ -76,9 +76,6 @@ def load(path: Path, device: str = "cpu") -> Trained:
     return Trained(model.to(device).eval(), language, settings, ranges, file)
 
 
-# How well it predicts --------------------------------------------------------------------------------------------
-
-
 def score(
     model: Any,
     pieces: Sequence[Ids],

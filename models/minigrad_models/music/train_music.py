@@ -14,7 +14,7 @@ import minigrad as mg
 
 from ..programs.models import check_device
 from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
-from ..programs.validation import Ids
+from ..programs.validation import Ids, mean_loss
 from . import music_data as data
 from . import music_run as run
 from .languages import LANGUAGES, TEMPO
@@ -40,7 +40,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     batches = data.Windows(language, corpus.train, *sizes, s.seed, s.device)
     evaluation = Evaluation(settings, corpus.valid, folder / "samples")
     extra = run.PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
-    trainer = trainer_of(model, batches, data.loss, evaluation, s, folder, extra)
+    trainer = trainer_of(model, batches, mean_loss, evaluation, s, folder, extra)
     evaluation.step = lambda: trainer.state.step
 
     def report() -> None:

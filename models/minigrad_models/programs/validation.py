@@ -26,6 +26,11 @@ class Batch(NamedTuple):
     weight: int
 
 
+def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
+    """The mean cross-entropy of a batch, and the number of its targets: the loss function of a training."""
+    return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
+
+
 def moved(device: str, *tensors: Tensor) -> list[Tensor]:
     """Tensors on the CPU, of one dtype, on a device: one copy moves them together. Raises TypeError: they have several
     dtypes."""
