@@ -390,7 +390,7 @@ def playback(_: Translator) -> bytes:
 
 def lecture(_: Translator) -> bytes:
     """Self-attention by hand, with the pointer on a cell."""
-    from examples.lectures.lectures_command import make
+    from examples.lectures.__main__ import make
 
     def point(page: Any) -> None:
         page.locator("section").nth(1).evaluate("node => node.scrollIntoView()")

@@ -26,42 +26,7 @@ from minigrad_models.translation.translation_settings import FIELDS, Settings, p
 
 from .variants import FAILED, SPLITS, finished, slug, train_all, write
 
-# Name -> settings. Variants that change nothing are skipped: so a part of the preset is removed, and a part that it
-# lacks is added.
-VARIANTS: dict[str, dict[str, Any]] = {
-    "the preset": {},
-    "dropout 0.1": {"dropout": 0.1},
-    "dropout 0.2": {"dropout": 0.2},
-    "dropout 0.3": {"dropout": 0.3},
-    "dropout 0.4": {"dropout": 0.4},
-    "no dropout": {"dropout": 0.0},
-    "no attention dropout": {"attention_dropout": 0.0},
-    "attention dropout 0.1": {"attention_dropout": 0.1},
-    "no activation dropout": {"activation_dropout": 0.0},
-    "activation dropout 0.1": {"activation_dropout": 0.1},
-    "no R-Drop": {"r_drop": 0.0},
-    "R-Drop 1": {"r_drop": 1.0},
-    "R-Drop 5": {"r_drop": 5.0},
-    "Adam": {"optimizer": "adamw"},
-    "Muon": {"optimizer": "muon"},
-    "no subword dropout": {"subword_dropout": 0.0},
-    "subword dropout 0.1": {"subword_dropout": 0.1},
-    "no word dropout": {"word_dropout": 0.0},
-    "word dropout 0.1": {"word_dropout": 0.1},
-    "sinusoidal positions": {"position_encoding": "sinusoidal"},
-    "rotary positions": {"position_encoding": "rotary"},
-    "one way": {"both_ways": 0},
-    "both ways for 3 epochs": {"both_ways": 3},
-    "no label smoothing": {"label_smoothing": 0.0},
-    "no weight decay": {"weight_decay": 0.0},
-    "separate vocabularies": {"joint": False},
-    "6,000 subwords": {"vocabulary": 6000},
-    "10,000 subwords": {"vocabulary": 10_000},
-    "unigram subwords": {"subword_model": "unigram"},
-    "all lower-case": {"lowercase": True},
-    "norm after sub-layers": {"norm_first": False},
-    "last weights, no average": {"average": 0, "ema": 0.0},
-}
+VARIANTS = Path(__file__).with_suffix(".toml")
 
 
 @dataclass(frozen=True)
@@ -88,27 +53,16 @@ class Result:
 
 def parser() -> argparse.ArgumentParser:
     """The command line; unknown options are those of train."""
-    p = argparse.ArgumentParser(
-        prog="python -m examples.ablations",
-        description="Train variants of a preset, one after another, and print a table. All other options go "
-        "to each training: --data DIR --source en --target de --steps 2000 --minutes 30 ...",
-        allow_abbrev=False,
+    about = (
+        "Train variants of a preset, one after another, and print a table. All other options go to each training: "
+        "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
     )
+    file = "a TOML file of variants: a section for each, its name in quotes, with settings as in a preset, no sections"
+    p = argparse.ArgumentParser(prog="python -m examples.ablations", description=about, allow_abbrev=False)
     p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
-    p.add_argument(
-        "--folder",
-        type=Path,
-        default=Path("runs") / "ablations",
-        metavar="DIR",
-        help="the folder of the runs (default: runs/ablations)",
-    )
-    p.add_argument(
-        "--variants",
-        type=Path,
-        metavar="FILE",
-        help="a TOML file of variants: a section for "
-        "each, its name in quotes, with settings as in a preset, no sections",
-    )
+    folder = Path("runs") / "ablations"
+    p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help=f"of the runs (default: {folder})")
+    p.add_argument("--variants", type=Path, default=VARIANTS, metavar="FILE", help=file)
     p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
     p.add_argument("--table", action="store_true", help="train nothing; print the table of the present results")
     return p
@@ -145,14 +99,12 @@ def settings_of(options: list[str]) -> Settings:
 # Variants ---------------------------------------------------------------------------------------------------
 
 
-def read_variants(path: Path | None) -> dict[str, dict[str, Any]]:
-    """The variants of a TOML file, or those of this program.
+def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
+    """The variants of a TOML file.
 
     Raises:
         FileNotFoundError, ValueError: no such file, or not variants.
     """
-    if path is None:
-        return VARIANTS
     try:
         variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -133,7 +133,7 @@ def gallery() -> str:
 
 def lectures(folder: Path) -> str:
     """The list of the lectures' worked examples, whose pages are computed and written into a folder."""
-    cli: Any = import_module("examples.lectures.lectures_command")
+    cli: Any = import_module("examples.lectures.__main__")
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, (_, about) in cli.LESSONS.items():

@@ -1,10 +1,47 @@
-"""The command line: ``python -m examples.autoencoder --help`` tells of it."""
+"""The command line: train, measure, print the lesson, and save its page."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
-from .autoencoder_command import main
+from minigrad_models.programs.options import whole
+
+from ..lesson import program
+from ..lesson.blocks import Lesson
+from .lesson import DEFAULT, PARTS, Sizes, lesson
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    about = "Autoencoders of handwritten digits and of sentences: some minutes of training, and what came of it."
+    p = program.parser("examples.autoencoder", about)
+    names = ", ".join(PARTS)
+    p.add_argument("parts", nargs="*", type=_part, metavar="part", help=f"which to run, of {names} (default: all)")
+    for option, updates, of in (
+        ("--updates", DEFAULT.updates, "digits"),
+        ("--sentence-updates", DEFAULT.sentence_updates, "sentences"),
+    ):
+        about = f"updates of each network for {of} (default: {updates:,})"
+        p.add_argument(option, type=whole(1, 1_000_000), default=updates, metavar="N", help=about)
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 1 as well where a claim of the lesson does not hold."""
+
+    def made(options: program.Options) -> Lesson:
+        return lesson(options.parts or list(PARTS), Sizes(options.updates, options.sentence_updates), options.seed)
+
+    return program.main(parser(), made, argv)
+
+
+def _part(text: str) -> str:
+    """The name of a part."""
+    if text not in PARTS:
+        raise argparse.ArgumentTypeError(f"there is no {text!r}; there are {', '.join(PARTS)}")
+    return text
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,23 +37,11 @@ def principal(x: Array, count: int) -> Principal:
     return Principal(mean, np.linalg.svd(x - mean, full_matrices=False)[2][:count])
 
 
-class LinearMap(NamedTuple):
-    """y = W x + b. weight: (P, P). bias: (P,)."""
-
-    weight: Array
-    bias: Array
-
-    def apply(self, x: Array) -> Array:
-        """Pictures (N, P) -> (N, P)."""
-        y: Array = x @ self.weight.T + self.bias
-        return y
-
-
-def least_squares(noisy: Array, clean: Array) -> LinearMap:
-    """The linear map from noisy pictures (N, P) that comes closest to the clean ones."""
+def least_squares(noisy: Array, clean: Array) -> Callable[[Array], Array]:
+    """The linear map y = W x + b from noisy pictures (N, P) that comes closest to the clean ones."""
     ones = np.ones((len(noisy), 1), noisy.dtype)
     solution = np.linalg.lstsq(np.concatenate([noisy, ones], 1), clean, rcond=None)[0]  # (P + 1, P)
-    return LinearMap(solution[:-1].T, solution[-1])
+    return lambda x: x @ solution[:-1] + solution[-1]
 
 
 def squared_error(y: Array, x: Array) -> float:

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad import nn
 from minigrad_models.architectures.autoencoder import Autoencoder, Config
 
 from ..digits.digits_data import SIDE, Digits, split
-from ..lesson.blocks import Array, Block, Checked, Dense, Picture, Pictures, Plane, Section, Steps, Text
+from ..lesson import markdown
+from ..lesson.blocks import Array, Block, Dense, Picture, Pictures, Plane, Section
 from .baselines import Principal, agreement, principal, squared_error
 from .learning import PictureBatches, picture_loss, train
 
@@ -61,40 +63,29 @@ def trained(updates: int, seed: int) -> Codes:
 
 def sections(computed: Codes) -> list[Section]:
     """What came of it."""
-    return [_numbers(computed), _plane(computed)]
-
-
-def _numbers(computed: Codes) -> Section:
     known, unseen, linear = computed.known, computed.unseen, computed.principal
     errors = [squared_error(computed.back(digits), flat(digits)) for digits in (known, unseen)]
     baseline = [squared_error(linear.back(flat(digits)), flat(digits)) for digits in (known, unseen)]
-    widths = " → ".join(map(str, (CONFIG.pixels, *CONFIG.widths, CONFIG.code)))
-    return Section(
-        "Two numbers for a digit",
-        (
-            Text(
-                f"A handwritten digit of {SIDE} × {SIDE} pixels goes through layers of {widths} numbers, and back by "
-                f"layers of the same widths. The two numbers in the middle are its code. The network learned from "
-                f"{len(known.labels):,} digits; the {len(unseen.labels)} measured here were held out."
-            ),
-            Text(
-                "The best linear code is that of the first two principal components. Hinton and Salakhutdinov (2006) "
-                "showed that a deep autoencoder keeps more in as many numbers. The error is the sum of the squared "
-                "differences of the pixels, from 0 to 1, on average over the digits."
-            ),
-            Steps(
-                ("two numbers by", "error on those learned from", "error on those held out"),
-                (
-                    ("the autoencoder", *(f"{error:.2f}" for error in errors)),
-                    ("principal components", *(f"{error:.2f}" for error in baseline)),
-                ),
-                numbers=(1, 2),
-            ),
-            _returned(computed),
-            Checked(
-                "held-out digits come back with less error than from two principal components", errors[1] < baseline[1]
-            ),
-        ),
+    codes = computed.encode(unseen)
+    agree = agreement(codes, unseen.labels, computed.encode(known), known.labels)
+    base = agreement(linear.encode(flat(unseen)), unseen.labels, linear.encode(flat(known)), known.labels)
+    linears = [layer for layer in computed.model.decoder if isinstance(layer, nn.Linear)]
+    weights = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linears]
+    layers = [*(Dense(*pair, "tanh") for pair in weights[:-1]), Dense(*weights[-1], "sigmoid")]
+    title = "Held-out digits at their codes"
+    return markdown.sections(
+        globals(),
+        widths=" → ".join(map(str, (CONFIG.pixels, *CONFIG.widths, CONFIG.code))),
+        known=len(known.labels),
+        unseen=len(unseen.labels),
+        errors=errors,
+        baseline=baseline,
+        returned=_returned(computed),
+        better=errors[1] < baseline[1],
+        plane=Plane(title, codes, [str(i) for i in unseen.labels], unseen.images, layers),
+        agree=agree,
+        base=base,
+        together=agree > base,
     )
 
 
@@ -118,32 +109,3 @@ def _returned(computed: Codes) -> Block:
         pictures += [picture(y, f"{((y - x) ** 2).sum():.2f}") for y, x in zip(row, original, strict=True)]
     title = "Held-out digits; what comes back through two numbers, and its error; the same by two components"
     return Pictures(title, pictures, across=len(SHOWN))
-
-
-def _plane(computed: Codes) -> Section:
-    known, unseen = computed.known, computed.unseen
-    codes = computed.encode(unseen)
-    agree = agreement(codes, unseen.labels, computed.encode(known), known.labels)
-    linear = [computed.principal.encode(flat(digits)) for digits in (unseen, known)]
-    base = agreement(linear[0], unseen.labels, linear[1], known.labels)
-    layers = [
-        Dense(stage.layer.weight.detach().numpy(), stage.layer.bias.detach().numpy(), stage.after)
-        for stage in computed.model.decoding()
-    ]
-    return Section(
-        "The plane of codes",
-        (
-            Text(
-                "Two numbers are a place in a plane. Each held-out digit stands at its code. Point anywhere, or move "
-                "with the arrow keys: the page runs the decoder's layers on the place, and draws what they make of "
-                "it. Between two kinds of digits one turns into the other."
-            ),
-            Plane("Held-out digits at their codes", codes, [str(i) for i in unseen.labels], unseen.images, layers),
-            Text(
-                f"Nobody told the network which digit is which, and yet they lie together: of the five digits learned "
-                f"from that are nearest, the commonest label is that of the held-out digit {100 * agree:.0f} % of the "
-                f"time. In the plane of the principal components it is {100 * base:.0f} %."
-            ),
-            Checked("digits of one kind lie together more often than by principal components", agree > base),
-        ),
-    )

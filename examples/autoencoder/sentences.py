@@ -23,7 +23,8 @@ from minigrad_models.translation.encoder_decoder import pad
 from minigrad_models.translation.seq2seq import Config, Seq2Seq
 
 from ..english_italian.corpus import draw
-from ..lesson.blocks import Array, Chart, Checked, Matrix, Section, Series, Steps, Text
+from ..lesson import markdown
+from ..lesson.blocks import Array, Block, Chart, Matrix, Section, Series, Steps, Text
 from .learning import train
 
 SENTENCES, HELD_OUT = 20_000, 4_000
@@ -131,57 +132,32 @@ def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> li
 
 def sections(computed: Copied) -> list[Section]:
     """What came of it."""
-    return [_chart(computed), _examples(computed), _attention(computed)]
-
-
-def _chart(computed: Copied) -> Section:
     lengths, quarter = computed.lengths, computed.longest_quarter()
     shown = [n for n in range(1, lengths.max() + 1) if (lengths == n).sum() >= LEAST]
     shares = {name: [100 * float(computed.exact(name)[lengths == n].mean()) for n in shown] for name in KINDS}
-    parts = {name: [float(computed.exact(name)[rows].mean()) for rows in (~quarter, quarter)] for name in KINDS}
+    short, long = ({name: float(computed.exact(name)[rows].mean()) for name in KINDS} for rows in (~quarter, quarter))
+    lines = [Series(name, shown, values) for name, values in shares.items()]
     border = int(lengths[quarter].min())
-    room = math.log2(len(computed.words))
-    return Section(
-        "A sentence through one vector",
-        (
-            Text(
-                f"A sentence can go through a code as well: a recurrent network reads it, word by word, from both "
-                f"ends; its two last states are the code, from which another network writes the sentence again. Both "
-                f"models here are GRUs with states of {STATE} numbers, trained for {computed.updates:,} updates on "
-                f"{computed.known:,} English sentences of the shipped corpus: "
-                f"{' and '.join(f'{_size(model):,} parameters {name}' for name, model in computed.models.items())}."
-            ),
-            Text(
-                f"The code has {2 * STATE} numbers for a sentence of {lengths.min()} words and for one of "
-                f"{lengths.max()}. With attention (Luong et al. 2015) the decoder looks back at all states of the "
-                f"encoder, one for each word. {len(lengths):,} held-out sentences, punctuation marks counted as words:"
-            ),
-            Chart(
-                "Sentences repeated exactly",
-                "words of the sentence",
-                "%",
-                [Series(name, shown, values) for name, values in shares.items()],
-                digits=1,
-            ),
-            Steps(
-                ("repeated exactly", f"up to {border - 1} words", f"from {border} words on"),
-                [(name, *(f"{100 * part:.1f} %" for part in values)) for name, values in parts.items()],
-                numbers=(1, 2),
-            ),
-            Text(
-                f"Room is not what is lacking: to name {lengths.max()} of {len(computed.words):,} words takes "
-                f"{lengths.max() * room:.0f} bits. What is hard is to learn to write a whole sentence into one vector, "
-                f"and to read it out again in order; the more words, the longer that takes. With more updates "
-                f"(`--sentence-updates`) the fall moves to longer sentences."
-            ),
-            Checked(
-                "through one vector, long sentences are repeated exactly less often than short ones",
-                parts[ONE][1] < parts[ONE][0],
-            ),
-            Checked(
-                "with attention, more of the long sentences are repeated exactly", parts[ATTENTION][1] > parts[ONE][1]
-            ),
-        ),
+    return markdown.sections(
+        globals(),
+        updates=computed.updates,
+        known=computed.known,
+        sizes=" and ".join(f"{_size(model):,} parameters {name}" for name, model in computed.models.items()),
+        both_states=2 * STATE,
+        least=lengths.min(),
+        most=lengths.max(),
+        count=len(lengths),
+        curves=Chart("Sentences repeated exactly", "words of the sentence", "%", lines, digits=1),
+        before=border - 1,
+        border=border,
+        short=short,
+        long=long,
+        vocabulary=len(computed.words),
+        bits=lengths.max() * math.log2(len(computed.words)),
+        falls=long[ONE] < short[ONE],
+        attention_helps=long[ATTENTION] > long[ONE],
+        wrong=_examples(computed),
+        **_attention(computed),
     )
 
 
@@ -189,45 +165,32 @@ def _size(model: Seq2Seq) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def _examples(computed: Copied) -> Section:
+def _examples(computed: Copied) -> list[Block]:
     """The longest sentences that one vector lost, and what became of them."""
     lost = np.flatnonzero(~computed.exact(ONE))
     longest = lost[np.argsort(-computed.lengths[lost], kind="stable")][:EXAMPLES].tolist()
     if not longest:
-        return Section("What goes wrong", (Text("Nothing: every sentence came back as it was."),))
+        return [Text("Nothing: every sentence came back as it was.")]
     rows = []
     for i in longest:
         rows.append(("read", computed.words.decode(computed.sentences[i])))
         rows += [(name, computed.words.decode(written[i])) for name, written in computed.written.items()]
-    return Section(
-        "What goes wrong",
-        (
-            Text(
-                f"The longest sentences that were not repeated exactly {ONE}. Most often the kind of sentence comes "
-                f"back, with its beginning and its end; who did what to which thing does not."
-            ),
-            Steps(("", "sentence"), rows),
-        ),
+    about = (
+        f"The longest sentences that were not repeated exactly {ONE}. Most often the kind of sentence comes back, with "
+        f"its beginning and its end; who did what to which thing does not."
     )
+    return [Text(about), Steps(("", "sentence"), rows)]
 
 
-def _attention(computed: Copied) -> Section:
+def _attention(computed: Copied) -> markdown.Fields:
     """Where the decoder looks as it repeats the longest sentence that it repeats exactly."""
     exact = np.where(computed.exact(ATTENTION), computed.lengths, -1)
     ids = computed.sentences[int(exact.argmax())]
     target = mg.tensor([[BOS, *ids]])
     weights = computed.models[ATTENTION].attention(source_of([ids]), target)[0, 0, 0].numpy()  # (T, S)
     names = [*(computed.words.token(i) for i in ids), "⟨end⟩"]
-    greatest = float((weights.argmax(1) == np.arange(len(names))).mean())
-    return Section(
-        "Where attention looks",
-        (
-            Text(
-                f"As it writes each word (rows), the decoder looks at the states of the words that it read (columns): "
-                f"in {100 * greatest:.0f} % of the rows most at the word itself. The state of a word knows its "
-                f"neighbours, too, so it may look beside it."
-            ),
-            Matrix("weights", weights, names, names, 2, "weights", note="rows look at columns"),
-            Checked("the weights of each word sum to 1", bool(np.abs(weights.sum(1) - 1).max() < 1e-5)),
-        ),
-    )
+    return {
+        "at_itself": (weights.argmax(1) == np.arange(len(names))).mean(),
+        "weights": Matrix("weights", weights, names, names, 2, "weights", note="rows look at columns"),
+        "sums": np.abs(weights.sum(1) - 1).max() < 1e-5,
+    }

@@ -1,10 +1,87 @@
-"""The command line: ``python -m examples.compare --help`` tells of it."""
+"""The command line of the comparison: train what is not trained yet, measure, and show."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+from pathlib import Path
+from typing import Any
 
-from .compare_command import main
+from examples.lesson import program
+from examples.lesson.blocks import Lesson
+from examples.variants import finished, slug, train_all
+from minigrad_models.programs.options import whole
+from minigrad_models.translation import translation_data as data
+from minigrad_models.translation.translation_settings import Settings, preset
+
+from .lesson import lesson
+from .measure import result
+from .sizes import KINDS, sized
+
+PRESET = "toy"
+# Attention as in the papers has one layer of a recurrent network on each side.
+OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
+UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # fair to all
+LAYERS = {"convolution": 4, "transformer": 2}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    p = program.parser(
+        "examples.compare",
+        "Train translators of equal size on the corpus that ships with minigrad, and compare them. A stop loses "
+        "nothing: the same command goes on. What is trained is not trained again.",
+    )
+    p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"of {', '.join(KINDS)} (default: all)")
+    p.add_argument("--updates", type=whole(), default=3000, help="of each (default: 3,000)")
+    p.add_argument("--weights", type=whole(), default=1_000_000, help="of each, about (default: 1,000,000)")
+    p.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("runs") / "compare",
+        metavar="DIR",
+        help="of the runs (default: %(default)s)",
+    )
+    p.add_argument("--table", action="store_true", help="train nothing; show what is trained")
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit status: 1 as well where a claim does not hold, 130 after Ctrl-C."""
+    return program.main(parser(), compared, argv)
+
+
+def compared(options: argparse.Namespace) -> Lesson:
+    """Train the models that are not trained, and compare all.
+
+    Raises:
+        ValueError: sizes that cannot be had; a folder that holds other trainings; nothing is trained.
+        RuntimeError: a training failed. KeyboardInterrupt: it was stopped.
+    """
+    start = preset(PRESET).changed({"seed": options.seed})
+    splits = data.read(start.data)
+    vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)
+    variants = {name: settings_of(name, start, options, vocabulary) for name in options.models or KINDS}
+    if not options.table:
+        status = train_all(variants, ["--preset", PRESET], options.folder, lambda: None)
+        if status == 130:
+            raise KeyboardInterrupt
+        if status:
+            raise RuntimeError("a training failed; what it printed tells why")
+    trained = {name: options.folder / slug(name) for name in variants if finished(options.folder / slug(name))}
+    if not trained:
+        raise FileNotFoundError(f"nothing is trained in {options.folder}")
+    return lesson({name: result(folder, splits["test"]) for name, folder in trained.items()}, splits["test"])
+
+
+def settings_of(name: str, start: Settings, options: argparse.Namespace, vocabulary: int) -> dict[str, Any]:
+    """The settings of a model's training that differ from the preset's."""
+    shape = {**OPTIONS, "layers": LAYERS.get(name, OPTIONS["layers"])}
+    every = max(1, options.updates // 2)
+    lengths = {"steps": options.updates, "warm_up": min(200, options.updates // 5), "evaluate_every": every}
+    sizes = sized(name, start.changed(shape), options.weights, vocabulary)
+    return {**shape, **UPDATES, **sizes, **lengths, "snapshot_every": options.updates, "seed": options.seed}
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from examples.lesson.blocks import Block, Chart, Checked, Lesson, Section, Series, Steps, Text
+from examples.lesson.blocks import Block, Chart, Checked, Lesson, Series, Steps, Text
+from examples.lesson.markdown import told
 from minigrad_models.text import Pairs
 
 from .measure import Result, groups, lengths
@@ -16,17 +17,10 @@ HEAD = ("model", "parameters", "updates", "minutes", "exact", "shortest", "longe
 def lesson(results: Mapping[str, Result], test: Pairs) -> Lesson:
     """The page of the results, by the architecture's name."""
     chart = _chart(results, test)
-    return Lesson(
-        "compare",
-        "Translators side by side",
-        "Recurrent networks without and with attention, convolutions and the transformer learn the same English "
-        "and Italian sentences, with equal numbers of parameters and updates.",
-        (_table(results), _by_length(chart), _reasons(), _claims(results)),
-        picture=chart,
-    )
+    return told(globals(), name="compare", picture=chart, table=_table(results), chart=chart, claims=_claims(results))
 
 
-def _table(results: Mapping[str, Result]) -> Section:
+def _table(results: Mapping[str, Result]) -> Steps:
     rows = [
         (
             KINDS[name].title,
@@ -42,14 +36,7 @@ def _table(results: Mapping[str, Result]) -> Section:
         )
         for name, r in results.items()
     ]
-    about = (
-        "Exact is the share of unseen sentences whose translation is the reference, word by word; the two columns "
-        "after it have the shortest and the longest quarter of them. Minutes are of training. A token's time is that "
-        "of greedy translation, one sentence at a time. The last columns count for S tokens, L layers and "
-        "convolutions over K tokens the steps, one after another, that encode a sentence, and those on the path from "
-        "its first token to its last (Vaswani et al. 2017, table 1)."
-    )
-    return Section("1. The table", (Text(about), Steps(HEAD, rows, numbers=tuple(range(1, 8)))))
+    return Steps(HEAD, rows, numbers=tuple(range(1, 8)))
 
 
 def _chart(results: Mapping[str, Result], test: Pairs) -> Chart:
@@ -59,33 +46,7 @@ def _chart(results: Mapping[str, Result], test: Pairs) -> Chart:
     return Chart("Exact translations by length", "mean number of words", "%", series, digits=1)
 
 
-def _by_length(chart: Chart) -> Section:
-    about = (
-        "Without attention, one vector carries the whole sentence to the decoder: the longer the sentence, the more "
-        "is lost (Cho et al. 2014, figure 4; Bahdanau et al. 2015, figure 2). Attention looks at all states anew for "
-        "each word."
-    )
-    return Section("2. Long sentences", (Text(about), chart))
-
-
-def _reasons() -> Section:
-    return Section(
-        "3. Two reasons to leave recurrence",
-        (
-            Text(
-                "A recurrent network reads word after word: S steps that wait for each other, whatever the machine "
-                "could do at once. A transformer reads all words in one step a layer."
-            ),
-            Text(
-                "A signal between distant words passes through as many steps, and so does its gradient, which "
-                "shrinks or grows at each: `python -m examples.gradients` shows it. In a transformer any two words "
-                "are one step apart."
-            ),
-        ),
-    )
-
-
-def _claims(results: Mapping[str, Result]) -> Section:
+def _claims(results: Mapping[str, Result]) -> list[Block]:
     """What attention changes for each cell; tested is the claim of Bahdanau et al. on their own cell, the GRU."""
     blocks: list[Block] = []
     for cell in ("rnn", "lstm", "gru"):
@@ -97,4 +58,4 @@ def _claims(results: Mapping[str, Result]) -> Section:
             )
             is_better = with_it.by_length[-1] > without.by_length[-1]
             blocks.append(Checked(text, is_better) if cell == "gru" else Text(text))
-    return Section("4. What attention changes", blocks or (Text("One model alone: nothing to compare."),))
+    return blocks or [Text("One model alone: nothing to compare.")]

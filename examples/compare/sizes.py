@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from minigrad_models.translation.architectures import configuration
+from minigrad_models.programs import models
+from minigrad_models.translation.architectures import ARCHITECTURES, configuration
 from minigrad_models.translation.translation_settings import Settings
 
 WIDTHS = range(8, 2049, 2)  # that are tried
@@ -18,35 +19,27 @@ class Kind:
 
     Attributes:
         title: for a person.
-        widths: the setting that makes it larger, and others that follow from its value.
+        width: the setting that makes it larger.
         steps: how many steps must follow one another to encode S tokens with L layers.
         path: between how many of them a signal passes from the first token to the last.
     """
 
     title: str
-    widths: Callable[[int], dict[str, Any]]
+    width: str
     steps: str
     path: str
 
 
-def _hidden(width: int) -> dict[str, Any]:
-    return {"hidden": width}
-
-
-def _d_ff(width: int) -> dict[str, Any]:
-    return {"d_ff": width}
-
-
 _RECURRENT = ("L · S", "S")
 KINDS = {
-    "rnn": Kind("RNN", _hidden, *_RECURRENT),
-    "rnn-attention": Kind("RNN with attention", _hidden, *_RECURRENT),
-    "lstm": Kind("LSTM", _hidden, *_RECURRENT),
-    "lstm-attention": Kind("LSTM with attention", _hidden, *_RECURRENT),
-    "gru": Kind("GRU", _hidden, *_RECURRENT),
-    "gru-attention": Kind("GRU with attention", _hidden, *_RECURRENT),
-    "convolution": Kind("convolutions with attention", _hidden, "L", "S / (K − 1)"),
-    "transformer": Kind("transformer", _d_ff, "L", "1"),
+    "rnn": Kind("RNN", "hidden", *_RECURRENT),
+    "rnn-attention": Kind("RNN with attention", "hidden", *_RECURRENT),
+    "lstm": Kind("LSTM", "hidden", *_RECURRENT),
+    "lstm-attention": Kind("LSTM with attention", "hidden", *_RECURRENT),
+    "gru": Kind("GRU", "hidden", *_RECURRENT),
+    "gru-attention": Kind("GRU with attention", "hidden", *_RECURRENT),
+    "convolution": Kind("convolutions with attention", "hidden", "L", "S / (K − 1)"),
+    "transformer": Kind("transformer", "d_ff", "L", "1"),
 }
 
 
@@ -58,11 +51,11 @@ def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str
     """
 
     def size(width: int) -> int:
-        settings = start.changed({"model": name, **KINDS[name].widths(width)})
-        count: int = configuration(settings.model, vocabulary).size()
-        return count
+        settings = start.changed({"model": name, KINDS[name].width: width})
+        return models.size(ARCHITECTURES[name].model, configuration(settings.model, vocabulary))
 
-    width = min(WIDTHS, key=lambda width: abs(size(width) - weights))
+    place = bisect_left(WIDTHS, weights, key=size)
+    width = min(WIDTHS[max(0, place - 1) : place + 1], key=lambda width: abs(size(width) - weights))
     if abs(size(width) - weights) > 0.03 * weights:
         raise ValueError(f"{KINDS[name].title} cannot have {weights:,} weights: the nearest size is {size(width):,}")
-    return {"model": name, **KINDS[name].widths(width)}
+    return {"model": name, KINDS[name].width: width}

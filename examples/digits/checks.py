@@ -12,6 +12,7 @@ from minigrad import Tensor, nn
 from minigrad_models.architectures.classifiers import FullyConnected, PatchTransformer, Recurrent
 
 from ..lesson.blocks import Checked
+from ..lesson.markdown import Fields
 from .digits_data import SIDE, Array
 from .insight import feature_maps
 from .results import Results
@@ -21,59 +22,30 @@ BARS = {"fully-connected": 96, "convolutional": 98, "recurrent": 96, "transforme
 NEAR = 1e-3  # logits of some ten units, computed in another order
 
 
-def claims(results: Results) -> list[Checked]:
+def claims(results: Results) -> Fields:
     """All of them, tested."""
     sizes = [one.parameters for one in results.in_place.values()]
     models = {name: one.model.eval() for name, one in results.in_place.items()}
     images = results.held_out.images[:50]
-    accuracies = [
+    in_place = [one for one, _ in results.shifted.values()]
+    after = {name: other[2] for name, (_, other) in results.shifted.items()}
+    bars = [
         Checked(
             f"the {name} network reads at least {bar} % of the held-out digits", 100 * results.repeated[name][0] >= bar
         )
         for name, bar in BARS.items()
     ]
     with mg.no_grad():
-        return [
-            *accuracies,
-            *_shifts(results),
-            Checked("the sizes of the four networks differ by less than 2 %", max(sizes) < 1.02 * min(sizes)),
-            Checked(
-                "with the pixels in another order, and its weights likewise, the fully-connected network "
-                "gives the same logits: which pixels are neighbours, it cannot see",
-                any_order_of_pixels(models["fully-connected"], images),
-            ),
-            Checked(
-                "where a digit is shifted by a pixel, what the first filters of the convolutional network "
-                "answer is shifted by a pixel, but for the rim",
-                moves_along(models["convolutional"], images),
-            ),
-            Checked(
-                "the recurrent network's states of the upper half are the same whatever the lower half is",
-                reads_downwards(models["recurrent"], images),
-            ),
-            Checked(
-                "with the patches in another order, and their positions likewise, the transformer gives the "
-                "same logits: positions are all that it knows of places",
-                any_order_of_patches(models["transformer"], images),
-            ),
-        ]
-
-
-def _shifts(results: Results) -> list[Checked]:
-    """How the networks fare on digits shifted by 1 and by 2 pixels."""
-    in_place = [one for one, _ in results.shifted.values()]
-    after = {name: other[2] for name, (_, other) in results.shifted.items()}
-    return [
-        Checked(
-            "trained on digits in their place, every network misreads a fifth at least of those shifted by one pixel",
-            max(one[1] for one in in_place) <= 0.8,
-        ),
-        Checked(
-            "trained on shifted digits, every network reads three quarters at least of those shifted by two "
-            "pixels, and the convolutional one the most",
-            min(after.values()) >= 0.75 and max(after.values()) == after["convolutional"],
-        ),
-    ]
+        return {
+            "bars": bars,
+            "not_elsewhere": max(one[1] for one in in_place) <= 0.8,
+            "elsewhere": min(after.values()) >= 0.75 and max(after.values()) == after["convolutional"],
+            "of_one_size": max(sizes) < 1.02 * min(sizes),
+            "pixels": any_order_of_pixels(models["fully-connected"], images),
+            "moves": moves_along(models["convolutional"], images),
+            "downwards": reads_downwards(models["recurrent"], images),
+            "patches": any_order_of_patches(models["transformer"], images),
+        }
 
 
 def any_order_of_pixels(model: nn.Module, images: Array) -> bool:

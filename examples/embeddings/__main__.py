@@ -1,10 +1,128 @@
-"""The command line: ``python -m examples.embeddings --help`` tells of it."""
+"""The command line: train vectors on the shipped corpus or on a text, and look at them."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+from dataclasses import fields
+from itertools import chain
+from pathlib import Path
 
-from .embeddings_command import main
+from minigrad.viz.numbers import similar
+from minigrad_models.programs.options import whole
+
+from ..lesson import program
+from ..lesson.blocks import Lesson
+from ..lesson.program import Options
+from .lesson import learning, lesson, save_map
+from .text import Corpus, from_file, shipped
+from .train_embeddings import Settings, train
+from .vectors import Vectors
+
+ABOUT = "Vectors of words from a text, by skip-gram with negative sampling: nearest words, analogies, a map."
+HELP = {  # for the fields of Settings
+    "width": "of a vector",
+    "window": "words to each side, at most; each word draws its own",
+    "negatives": "noise words of a pair",
+    "subsample": "t of the rule that leaves out frequent words; inf keeps all",
+    "epochs": "times that the text is read",
+    "rate": "the first of Adam; it falls to zero",
+    "piece": "words of the text in a batch",
+    "shared": "pairs in a row that share a draw of noise; 1 is slower, and the paper's",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    p = program.parser("examples.embeddings", ABOUT)
+    source = p.add_mutually_exclusive_group()
+    source.add_argument("--language", choices=("english", "italian"), default="english", help="of the shipped corpus")
+    source.add_argument("--text", type=Path, metavar="FILE", help="a text in UTF-8 instead, of any size")
+    source.add_argument("--load", type=Path, metavar="FILE", help="vectors of an earlier run; nothing is trained")
+    p.add_argument("--lines", action="store_true", help="each line of --text is a text; else paragraphs are")
+    p.add_argument(
+        "--min-count", type=whole(), default=5, metavar="N", help="leave out rarer words of --text (default: 5)"
+    )
+    p.add_argument(
+        "--vocabulary", type=whole(), default=50_000, metavar="N", help="words of --text at most (default: 50000)"
+    )
+    p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="words whose neighbours are shown")
+    p.add_argument(
+        "--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help="A is to B as C to what?"
+    )
+    p.add_argument(
+        "--vectors",
+        type=Path,
+        metavar="FILE",
+        help="save them: as word2vec's text if it ends in .txt, else as a tensor",
+    )
+    p.add_argument("--run", type=Path, metavar="DIR", help="keep checkpoints there: an interrupted run is resumed")
+    for field in fields(Settings):
+        if field.name in HELP:
+            kind = float if field.default in (1e-3, 0.01) else int
+            text = f"{HELP[field.name]} (default: {field.default})"
+            p.add_argument(f"--{field.name}", type=kind, default=field.default, metavar="N", help=text)
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 1 as well where a claim of the lesson does not hold."""
+    p = parser()
+    options = p.parse_args(argv)
+    try:
+        settings = Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)})
+    except ValueError as error:
+        p.error(str(error))
+    if options.vectors is not None:
+        _check_place(p, options.vectors)
+
+    def run() -> int:
+        if program.bad_folder(options.save):
+            return 2
+        return program.show(lambda: _make(options, settings), options.save)
+
+    return program.guarded(run)
+
+
+def _check_place(p: argparse.ArgumentParser, path: Path) -> None:
+    """Refuse, before the training, a file that could not be written after it."""
+    if not path.absolute().parent.is_dir():
+        p.error(f"--vectors: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        p.error(f"--vectors: {path} is a folder, or stands in one that cannot be written to")
+
+
+def _make(options: Options, settings: Settings) -> Lesson:
+    """Train or load, save what is to be saved, and make the lesson."""
+    questions = [(a, b, c) for a, b, c in options.analogy]
+    learned, language = None, None
+    of_file = options.text, options.min_count, options.vocabulary, options.lines
+    if options.load is not None:
+        name, vectors = options.load.name, Vectors.load(options.load)
+    else:
+        language = None if options.text else options.language
+        corpus = shipped(language) if language else from_file(*of_file)
+        _check([*options.nearest, *chain.from_iterable(questions)], corpus)
+        trained = train(corpus, settings, options.run)
+        name, vectors, learned = corpus.name, trained.vectors, learning(corpus, trained, settings)
+        print(f"{trained.speed:,.0f} words a second", file=sys.stderr)
+    page = lesson(name, vectors, learned, language, options.nearest, questions)
+    if options.vectors is not None:
+        vectors.save(options.vectors)
+        print(f"wrote {options.vectors}", file=sys.stderr)
+    if options.save is not None:
+        print(f"wrote {save_map(vectors, name, options.save)}", file=sys.stderr)
+    return page
+
+
+def _check(words: list[str], corpus: Corpus) -> None:
+    """Raise ValueError before the training, if a word that is asked for is not in the text."""
+    known = set(corpus.words)
+    for word in words:
+        if word not in known:
+            raise ValueError(f"{corpus.name} has no word {word!r}{similar(word, corpus.words)}")
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from minigrad_models.viz import embedding
 
-from ..lesson.blocks import Block, Chart, Checked, Lesson, Section, Series, Steps, Text
+from ..lesson.blocks import Block, Chart, Checked, Lesson, Series, Steps, Text
+from ..lesson.markdown import Fields, told
 from .analogies import Relation, Score, relations, score
 from .text import Corpus, Language
 from .train_embeddings import Settings, Trained
@@ -37,7 +38,7 @@ COMMON = (20, 2000)  # of a text that has no words of its own to show: ranks bet
 def lesson(
     text: str,
     vectors: Vectors,
-    learned: Section | None = None,
+    learned: Fields | None = None,
     language: Language | None = None,
     words: Sequence[str] = (),
     questions: Sequence[Question] = (),
@@ -45,25 +46,24 @@ def lesson(
     """The lesson of the vectors of a text.
 
     Args:
-        text: its name. learned: the section on the training, of ``learning``; None: there was none.
+        text: its name. learned: of the training, by ``learning``; None: there was none.
         language: of the shipped corpus, whose grammar asks questions; None for another text.
         words, questions: whose neighbours and answers are shown; by default some of the corpus.
 
     Raises:
         ValueError: a word has no vector.
     """
-    sections = [] if learned is None else [learned]
-    sections.append(_nearest(vectors, words or _shown(vectors, language)))
-    if asked := questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]:
-        sections.append(_asked(vectors, asked))
-    if language:
-        sections.append(_grammar(vectors, relations(language)))
-    return Lesson(
-        "embeddings",
-        "Words as vectors: skip-gram with negative sampling",
-        "A vector for each word learns to tell the words around it. So words that are used alike come to lie near "
-        f"each other, and words that differ alike lie apart alike. The text: {text}.",
-        tuple(sections),
+    asked = questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]
+    return told(
+        globals(),
+        name="embeddings",
+        text=text,
+        **(
+            learned or dict.fromkeys(("settings", "corpus", "trained", "kept", "vocabulary", "curve", "guess", "falls"))
+        ),
+        nearest=_nearest(vectors, words or _shown(vectors, language)),
+        asked=_asked(vectors, asked) if asked else None,
+        grammar=_grammar(vectors, relations(language)) if language else None,
     )
 
 
@@ -85,91 +85,40 @@ def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
 # Sections ------------------------------------------------------------------------------------------------------
 
 
-def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Section:
+def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Fields:
     """What is learned, of what text, how fast, and how the loss falls."""
     guess = (1 + settings.negatives) * math.log(2)
     kept = "all words" if math.isinf(settings.subsample) else f"t = {settings.subsample:g} of equation 5"
-    rows = [
-        ("words of the text", f"{corpus.size:,}"),
-        ("different words", f"{len(corpus.words):,}"),
-        ("width of a vector", f"{settings.width}"),
-        ("window, drawn for each word", f"1 to {settings.window}"),
-        ("noise words of a pair", f"{settings.negatives}"),
-        ("frequent words left out", kept),
-        ("times that the text is read", f"{settings.epochs}"),
-        ("seconds", f"{trained.seconds:.0f}"),
-        ("words a second", f"{trained.speed:,.0f}"),
-    ]
     steps, losses = zip(*trained.losses, strict=True)
-    return Section(
-        "What is learned",
-        (
-            Text(
-                "Each word has two vectors: v as the word in the middle, and u as a word beside it. Of a pair from the "
-                "text, u · v shall be large; of a word and noise, small. The loss of a pair (Mikolov et al. 2013, "
-                f"equation 4) is −log σ(u · v) and, for {settings.negatives} noise words n, −log σ(−u_n · v) each. "
-                "Noise is drawn as often as words occur, to the power of ¾; frequent words are left out at random "
-                "(equation 5), and the window is drawn for each word, so that near words count more."
-            ),
-            Steps(("", ""), rows, numbers=(1,)),
-            Chart(
-                "The loss of a pair",
-                "batches",
-                "loss",
-                (Series("measured", steps, losses), Series("if nothing is known", steps, [guess] * len(steps), True)),
-            ),
-            Checked(f"the loss falls below what it is if nothing is known, {guess:.2f}", losses[-1] < 0.95 * guess),
-        ),
-    )
+    guesses = Series("if nothing is known", steps, [guess] * len(steps), True)
+    return {
+        "settings": settings,
+        "corpus": corpus,
+        "trained": trained,
+        "kept": kept,
+        "vocabulary": len(corpus.words),
+        "curve": Chart("The loss of a pair", "batches", "loss", (Series("measured", steps, losses), guesses)),
+        "guess": guess,
+        "falls": losses[-1] < 0.95 * guess,
+    }
 
 
-def _nearest(vectors: Vectors, words: Sequence[str]) -> Section:
-    rows = [(word, _listed(vectors.nearest(word, SHOWN))) for word in words]
-    return Section(
-        "Nearest words",
-        (
-            Text("The words whose vectors have the largest cosine with that of a word, and the cosines:"),
-            Steps(("word", "nearest"), rows),
-            Text(f"All words on a map, to point at: the page `{MAP}`, which `--save` writes beside this one."),
-        ),
-    )
+def _nearest(vectors: Vectors, words: Sequence[str]) -> Steps:
+    return Steps(("word", "nearest"), [(word, _listed(vectors.nearest(word, SHOWN))) for word in words])
 
 
 def _listed(near: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{word} {cosine:.2f}" for word, cosine in near)
 
 
-def _asked(vectors: Vectors, questions: Sequence[Question]) -> Section:
+def _asked(vectors: Vectors, questions: Sequence[Question]) -> Steps:
     rows = [(f"{a} : {b} = {c} : ?", _listed(vectors.analogy(a, b, c))) for a, b, c in questions]
-    return Section(
-        "Analogies",
-        (
-            Text(
-                "What is to dog as cats is to cat? The word nearest to cats − cat + dog, these three left out "
-                "(3CosAdd). Some questions, and the first five answers:"
-            ),
-            Steps(("question", "answers"), rows),
-        ),
-    )
+    return Steps(("question", "answers"), rows)
 
 
-def _grammar(vectors: Vectors, asked: Sequence[Relation]) -> Section:
+def _grammar(vectors: Vectors, asked: Sequence[Relation]) -> list[Block]:
     scores = [(relation, s) for relation in asked if (s := score(vectors, relation)) is not None]
-    return Section(
-        "All questions of the grammar",
-        (
-            Text(
-                "The corpus is written by a grammar, so all pairs of forms are known; each two pairs are a question. "
-                "The answer is right if it is the word itself. Else it may be the same form of a word of its kind, "
-                "such as rabbits for dogs: the grammar says of both what it says of pets, and only a few combinations "
-                "that are kept out of the training text tell one from the other. Or it may be any word of that form, "
-                "such as a plural. The last columns have the right answers among the first five, and those to the "
-                "question with the mean difference of all other pairs, not of one pair alone."
-            ),
-            _table(scores),
-            *_claims(scores),
-        ),
-    )
+    return [_table(scores), *_claims(scores)]
 
 
 def _table(scores: Sequence[tuple[Relation, Score]]) -> Block:

@@ -6,7 +6,7 @@ piece at a time. So memory holds the vocabulary, not the text.
 
 from __future__ import annotations
 
-import codecs
+import io
 import os
 import re
 import sys
@@ -165,13 +165,12 @@ def _words(text: str) -> list[str]:
 
 def _blocks(path: Path) -> Iterator[str]:
     """The text of a file, piece by piece. Raises ValueError: it is not UTF-8, or not text."""
-    decoder, done = codecs.getincrementaldecoder("utf-8-sig")(), 0
-    total = os.path.getsize(path)
-    with path.open("rb") as file, bar(total, "reading", "B") as shown:
+    with path.open("rb") as raw, bar(os.path.getsize(path), "reading", "B") as shown:
+        file = io.TextIOWrapper(raw, "utf-8-sig", newline="")
         while True:
-            block = file.read(BLOCK)
+            done = raw.tell()
             try:
-                text = decoder.decode(block, final=not block)
+                text = file.read(BLOCK)
             except UnicodeDecodeError as error:
                 raise ValueError(
                     f"{path} is not text in UTF-8 (byte {error.object[error.start]:#04x} within the megabyte from byte "
@@ -179,8 +178,7 @@ def _blocks(path: Path) -> Iterator[str]:
                 ) from None
             if "\0" in text:
                 raise ValueError(f"{path} is a binary file: it has zero bytes")
-            yield text
-            if not block:
+            if not text:
                 return
-            done += len(block)
-            shown.update(len(block))
+            yield text
+            shown.update(raw.tell() - done)

@@ -3,7 +3,7 @@
     python -m examples.english_italian                 # write that file again
     python -m examples.english_italian 1000 --seed 7   # print other sentences
 
-From words to corpus: `lexicon` (the words), `morphology` (their forms), `phrases` and `clauses`
-(both languages built side by side), `speaker` (what to speak of), `rules` (one function for each
-kind of sentence), `corpus` (splits).
+From words to corpus: `words.toml` and `lexicon` (the words), `morphology` (their forms), `pieces`, `phrases` and
+`clauses` (both languages built side by side), `speaker` (what to speak of), `rules` (one function for each kind of
+sentence), `corpus` (splits).
 """

@@ -16,33 +16,18 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from .lexicon import CONDITIONAL_OF_VOLERE, IMPERFECT_OF_ESSERE, VERBS, Adjective, Verb
-from .phrases import Clitic, Link, Phrase
+from .morphology import join
+from .phrases import Clitic, Phrase
+from .pieces import NOTHING, Link, Piece, phrase_join
 
 Mood = Literal["present", "past", "future", "can", "must", "want", "wish"]
 
 AVERE, ESSERE = VERBS["have"], VERBS["be"]
 _ENGLISH_MODALS = {"future": "will", "can": "can", "must": "must", "wish": "would"}
-_ITALIAN_MODALS = {
-    "can": VERBS["can"].present,
-    "must": VERBS["must"].present,
-    "want": VERBS["want"].present,
-    "wish": CONDITIONAL_OF_VOLERE,
-}
+_ITALIAN_MODALS = {mood: VERBS[mood].present for mood in ("can", "must", "want")} | {"wish": CONDITIONAL_OF_VOLERE}
 _BE = {"present": ("am", "are", "is", "are", "are"), "past": ("was", "were", "was", "were", "were")}
 _DATIVE = ("mi", "ti", "", "ci", "")
 _ENDINGS = {("m", False): "o", ("f", False): "a", ("m", True): "i", ("f", True): "e"}
-
-
-class Clause(NamedTuple):
-    """A piece of sentence in both languages, without capital and full stop.
-
-    `links` are the pairs of words that it puts together; `corpus` keeps some pairs for testing.
-    """
-
-    english: str
-    italian: str
-    links: tuple[Link, ...] = ()
-    end: str = "."
 
 
 class Adverb(NamedTuple):
@@ -56,11 +41,6 @@ class Adverb(NamedTuple):
 ALWAYS = Adverb("always", "sempre")
 OFTEN = Adverb("often", "spesso")
 NEVER = Adverb("never", "mai", negative=True)
-
-
-def phrase_join(*parts: str) -> str:
-    """The parts that are not empty, with spaces between."""
-    return " ".join(filter(None, parts))
 
 
 def agree(participle: str, gender: str, plural: bool) -> str:
@@ -121,34 +101,44 @@ def clause(
     subject: Phrase,
     verb: Verb,
     mood: Mood = "present",
-    tail: tuple[str, str] = ("", ""),
+    tail: Piece = NOTHING,
     *,
-    links: tuple[Link, ...] = (),
     negative: bool = False,
     question: bool = False,
     clitic: Clitic | None = None,
     adverb: Adverb | None = None,
-) -> Clause:
-    """Subject, verb and `tail` (English, Italian), which holds objects, places and times.
+) -> Piece:
+    """Subject, verb and `tail`, which holds objects, places and times.
 
-    A yes/no question keeps the order of a statement in Italian. The clause links subject and verb
-    and adds `links` and those of the subject.
+    A yes/no question keeps the order of a statement in Italian. The clause links subject and verb.
     """
     before, after = (adverb.english, adverb.italian) if adverb else ("", "")
     non = negative or (adverb is not None and adverb.negative)
     english = english_verb(subject, verb, mood, negative, question, before)
     italian = italian_verb(subject, verb, mood, non, clitic, after)
-    return Clause(
-        phrase_join(english, clitic.english if clitic else "", tail[0]),
-        phrase_join(subject.italian, italian, tail[1]),
-        subject_links(subject, verb.base) + links,
-        "?" if question else ".",
+    return Piece(
+        phrase_join(english, clitic.english if clitic else "", tail.english),
+        phrase_join(subject.italian, italian, tail.italian),
+        subject_links(subject, verb) + tail.links,
+        question,
     )
 
 
-def subject_links(subject: Phrase, verb: str) -> tuple[Link, ...]:
+def asked(word: Piece, subject: Phrase, verb: Verb, mood: Mood, tail: Piece = NOTHING) -> Piece:
+    """A question that begins with `word`; the Italian subject stands at the end ("dov'è andata Anna?")."""
+    italian = italian_verb(subject, verb, mood, False)
+    first = "dov'" if word.italian == "dove" and italian.startswith("è") else word.italian
+    return Piece(
+        phrase_join(word.english, english_verb(subject, verb, mood, False, True), tail.english),
+        phrase_join(join(first, italian), tail.italian, subject.italian),
+        subject_links(subject, verb) + word.links + tail.links,
+        True,
+    )
+
+
+def subject_links(subject: Phrase, verb: Verb) -> tuple[Link, ...]:
     """The word pairs that a subject and its verb bring together (they may be held out of training)."""
-    return (*subject.links, (subject.head, verb)) if subject.head else subject.links
+    return (*subject.links, (subject.head, verb.base)) if subject.head else subject.links
 
 
 def be(tense: str, subject: Phrase) -> tuple[str, str]:
@@ -160,36 +150,24 @@ def be(tense: str, subject: Phrase) -> tuple[str, str]:
 
 
 def copula(
-    subject: Phrase,
-    predicate: tuple[str, str],
-    tense: str = "present",
-    *,
-    links: tuple[Link, ...] = (),
-    negative: bool = False,
-    question: bool = False,
-) -> Clause:
-    """Subject, to be, `predicate` (English, Italian): "is the house big?", "la casa è grande?"."""
+    subject: Phrase, predicate: Piece, tense: str = "present", *, negative: bool = False, question: bool = False
+) -> Piece:
+    """Subject, to be, `predicate`: "is the house big?", "la casa è grande?"."""
     is_, essere = be(tense, subject)
-    non = "non " if negative else ""
+    first, _, rest = is_.partition(" ")
     if question:
-        first, _, rest = is_.partition(" ")
-        english = phrase_join(first, subject.english, rest, predicate[0])
-    elif negative:
-        first, _, rest = is_.partition(" ")
-        english = phrase_join(subject.english, first, "not", rest, predicate[0])
+        english = phrase_join(first, subject.english, rest, predicate.english)
     else:
-        english = f"{subject.english} {is_} {predicate[0]}"
-    italian = phrase_join(subject.italian, f"{non}{essere} {predicate[1]}")
-    return Clause(english, italian, subject.links + links, "?" if question else ".")
+        english = phrase_join(subject.english, first, "not" if negative else "", rest, predicate.english)
+    non = "non" if negative else ""
+    italian = phrase_join(subject.italian, non, essere, predicate.italian)
+    return Piece(english, italian, subject.links + predicate.links, question)
 
 
-def quality(
-    subject: Phrase, adjective: Adjective, degree: tuple[str, str] = ("", "")
-) -> tuple[tuple[str, str], tuple[Link, ...]]:
+def quality(subject: Phrase, adjective: Adjective, degree: Piece = NOTHING) -> Piece:
     """A predicate adjective that agrees with `subject`, and the link it makes with it."""
-    italian = adjective.italian[subject.gender, subject.plural]
-    predicate = phrase_join(degree[0], adjective.english), phrase_join(degree[1], italian)
-    return predicate, ((subject.head, adjective.english),) if subject.head else ()
+    links = ((subject.head, adjective.english),) if subject.head else ()
+    return degree + Piece(adjective.english, adjective.italian[subject.gender, subject.plural], links)
 
 
 def piacere(
@@ -200,12 +178,13 @@ def piacere(
     negative: bool = False,
     question: bool = False,
     much: bool = False,
-) -> Clause:
+) -> Piece:
     """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte").
 
     The verb agrees with what is liked, also its participle ("Mi è piaciuta la torta").
     """
-    english = english_verb(who, VERBS["like"], mood, negative, question)
+    like = VERBS["like"]
+    english = english_verb(who, like, mood, negative, question)
     english = phrase_join(english, liked.english, "very much" if much else "")
     if mood == "past":
         form = "sono" if liked.plural else "è"
@@ -213,8 +192,7 @@ def piacere(
     else:
         form = "piacciono" if liked.plural else "piace"
     italian = phrase_join(experiencer(who, negative), form, "molto" if much else "", liked.italian)
-    links = (*subject_links(who, "like"), ("like", liked.head), *liked.links)
-    return Clause(english, italian, links, "?" if question else ".")
+    return Piece(english, italian, (*subject_links(who, like), *liked.of(like).links), question)
 
 
 def experiencer(who: Phrase, negative: bool) -> str:

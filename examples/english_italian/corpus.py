@@ -14,8 +14,7 @@ from functools import cache
 
 from minigrad_models.translation.english_italian import Pair, tokenize
 
-from .clauses import Clause
-from .phrases import Link
+from .pieces import Link, Piece
 from .rules import sentence
 from .speaker import Speaker
 
@@ -45,9 +44,9 @@ def split_of_link(one: str, other: str) -> str:
     return "validation" if share < _TEST_PER_MILLE + _VALIDATION_PER_MILLE else "train"
 
 
-def split_of(clause: Clause) -> str:
+def split_of(sentence: Piece) -> str:
     """The split of a sentence: test before validation before train."""
-    splits = {split_of_link(one, other) for one, other in clause.links}
+    splits = {split_of_link(one, other) for one, other in sentence.links}
     return next((split for split in ("test", "validation") if split in splits), "train")
 
 

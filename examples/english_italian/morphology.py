@@ -27,6 +27,12 @@ _PRESENT = {
 _FUTURE = ("ò", "ai", "à", "emo", "anno")
 
 
+def five(text: str) -> Forms:
+    """A verb's forms from a line of text."""
+    one, two, three, four, last = text.split()
+    return one, two, three, four, last
+
+
 def join(left: str, right: str) -> str:
     """Put two pieces of Italian side by side: no space after an apostrophe or an empty piece."""
     return left + right if not left or left.endswith("'") else f"{left} {right}"
@@ -107,8 +113,8 @@ def present(infinitive: str, isc: bool = False) -> Forms:
         soft = stem + "h"  # cerchi, cerchiamo: h keeps the hard sound before i
     elif ending == "are" and stem[-1] == "i":
         soft = stem[:-1]  # mangi, mangiamo: one i is enough
-    one, two, three, four, five = _PRESENT["isc" if isc else ending]
-    return stem + one, soft + two, stem + three, soft + four, stem + five
+    one, two, three, four, last = _PRESENT["isc" if isc else ending]
+    return stem + one, soft + two, stem + three, soft + four, stem + last
 
 
 def future(infinitive: str, stem: str = "") -> Forms:
@@ -121,8 +127,7 @@ def future(infinitive: str, stem: str = "") -> Forms:
             root = root[:-1]  # mangerò: the i was only a sign of the soft sound
         stem = root + "er"
     stem = stem or infinitive[:-1]
-    one, two, three, four, five = (stem + ending for ending in _FUTURE)
-    return one, two, three, four, five
+    return five(" ".join(stem + ending for ending in _FUTURE))
 
 
 def participle(infinitive: str) -> str:

@@ -14,11 +14,10 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from .lexicon import ADJECTIVES, NOUNS, NUMBERS, WOMEN, Adjective, Noun
+from . import lexicon
+from .lexicon import ADJECTIVES, CLITICS, NOUNS, NUMBERS, WOMEN, Adjective, Noun, Verb, gender
 from .morphology import Gender, a_or_an, contract, definite, indefinite, inflect, join, with_preposition
-
-Link = tuple[str, str]
-"""Two words that a sentence puts together (noun + adjective, verb + object, subject + verb)."""
+from .pieces import Link, Piece
 
 
 class Phrase(NamedTuple):
@@ -39,9 +38,26 @@ class Phrase(NamedTuple):
         """The phrase as subject or object; "" for a subject pronoun, which Italian leaves out."""
         return join(self.article, self.rest) if self.rest else ""
 
+    @property
+    def piece(self) -> Piece:
+        """The phrase as a piece of a sentence."""
+        return Piece(self.english, self.italian, self.links)
+
     def after(self, preposition: str) -> str:
         """The Italian phrase after `preposition`, contracted: al cane, della mia amica."""
         return with_preposition(preposition, self.article, self.rest)
+
+    def behind(self, english: str, italian: str) -> Piece:
+        """The phrase after a preposition in both languages."""
+        return Piece(f"{english} {self.english}", self.after(italian), self.links)
+
+    def of(self, verb: Verb) -> Piece:
+        """The phrase as the object of `verb`."""
+        return self.piece.link((verb.base, self.head))
+
+    def again(self, english: str | None = None) -> Phrase:
+        """The phrase when the sentence comes back to it: in English a pronoun (or `english`), in Italian unsaid."""
+        return self._replace(english=self.pronoun if english is None else english, article="", rest="", links=())
 
 
 class Clitic(NamedTuple):
@@ -67,27 +83,14 @@ _MANY = inflect("molto")
 _BELLO = ADJECTIVES["beautiful"]
 
 PRONOUNS = {
-    "I": Phrase("I", "", "", 0, "m", False, "I"),
-    "you": Phrase("you", "", "", 1, "m", False, "you"),
-    "he": Phrase("he", "", "", 2, "m", False, "he"),
-    "she": Phrase("she", "", "", 2, "f", False, "she"),
-    "we": Phrase("we", "", "", 3, "m", True, "we"),
-    "they": Phrase("they", "", "", 4, "m", True, "they"),
+    who: Phrase(who, "", "", int(person), gender(letter), number == "plural", who)
+    for who, person, letter, number in lexicon.PRONOUNS
 }
 OBJECT_PRONOUNS = {
-    "me": Clitic("me", "mi", "m", False, False),
-    "you": Clitic("you", "ti", "m", False, False),
-    "him": Clitic("him", "lo", "m", False, True),
-    "her": Clitic("her", "la", "f", False, True),
-    "us": Clitic("us", "ci", "m", True, False),
+    me: Clitic(me, direct, gender(letter), number == "plural", agrees == "yes")
+    for me, direct, _, letter, number, agrees in CLITICS
 }
-DATIVES = {
-    "me": Clitic("me", "mi", "m", False, False),
-    "you": Clitic("you", "ti", "m", False, False),
-    "him": Clitic("him", "gli", "m", False, False),
-    "her": Clitic("her", "le", "f", False, False),
-    "us": Clitic("us", "ci", "m", True, False),
-}
+DATIVES = {me: OBJECT_PRONOUNS[me]._replace(italian=indirect, agrees=False) for me, _, indirect, *_ in CLITICS}
 
 
 def back_reference(phrase: Phrase) -> Clitic:

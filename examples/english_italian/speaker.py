@@ -6,9 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
+from . import lexicon
 from .lexicon import (
     ADJECTIVES,
-    DAYS,
+    HABITS,
     MEN,
     NOUNS,
     NUMBERS,
@@ -23,10 +24,9 @@ from .lexicon import (
     nouns,
 )
 from .phrases import POSSESSIVES, PRONOUNS, Phrase, measured, name, noun_phrase, two_names
+from .pieces import Piece
 
 T = TypeVar("T")
-Tail = tuple[str, str]
-"""The end of a clause (English, Italian): an object, a place, a time."""
 
 PEOPLE, KIN, ANIMALS = nouns("person"), nouns("kin"), nouns("animal")
 NAMES = MEN + WOMEN
@@ -66,26 +66,16 @@ _POURED = nouns("glass", "cup")
 PLURALS = {"a": "number"}
 """Determiners that are only singular, and what stands for them in the plural."""
 
-TIMES: dict[str, tuple[Tail, ...]] = {
-    "present": (
-        ("every day", "ogni giorno"),
-        ("in the morning", "la mattina"),
-        ("in the evening", "la sera"),
-        ("today", "oggi"),
-    ),
-    "past": (
-        ("yesterday", "ieri"),
-        ("last week", "la settimana scorsa"),
-        *((f"on {day}", giorno) for day, giorno in DAYS.items()),
-    ),
-    "future": (
-        ("tomorrow", "domani"),
-        ("next week", "la prossima settimana"),
-        *((f"on {day}", giorno) for day, giorno in DAYS.items()),
-    ),
-    "can": (("today", "oggi"), ("tomorrow", "domani")),
-}
-TIMES |= {"must": TIMES["can"], "want": TIMES["can"], "wish": TIMES["can"]}
+_DAYS = {f"on {day}": giorno for day, giorno in lexicon.WORDS["days"].items()}
+
+
+def _times(kind: str) -> tuple[Piece, ...]:
+    days = _DAYS if kind in ("past", "future") else {}
+    return tuple(Piece(english, italian) for english, italian in (lexicon.WORDS["times"][kind] | days).items())
+
+
+TIMES = {mood: _times(mood) for mood in ("present", "past", "future")}
+TIMES |= dict.fromkeys(("can", "must", "want", "wish"), _times("modal"))
 
 
 class Speaker(random.Random):
@@ -238,5 +228,10 @@ class Speaker(random.Random):
     def place(self, *names: str) -> Place:
         return PLACES[self.pick(names)]
 
-    def time(self, mood: str) -> Tail:
+    def habit(self, verb: Verb) -> Piece:
+        """A place where people do `verb`."""
+        place = self.place(*HABITS[verb.base])
+        return place.inside.link((verb.base, place.name))
+
+    def time(self, mood: str) -> Piece:
         return self.pick(TIMES[mood])

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import minigrad as mg
-
-from ..lesson.blocks import Chart, Checked, Choice, Lesson, Section, Series, Steps, Text, number, scientific
+from ..lesson.blocks import Block, Chart, Checked, Choice, Lesson, Series, Steps, number, scientific
+from ..lesson.markdown import Fields, told
 from . import cliff, sequences
 from .measure import BIASES, DISTANCE, FACTORS, SIZES, Measured, Measurements, measure
 from .train_networks import NETWORKS, Trained, train_all
@@ -28,42 +27,28 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
     trained = train_all(lengths, updates, seed) if updates else []
     overview = _overview(measured)
     free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
-    sections = [
-        _chain(measured),
-        _recurrent(measured),
-        _gates(measured),
-        _together(measured, overview),
-        _clipping(free, clipped),
-        *([_tasks(trained, updates)] if trained else []),
-        Section("Checked", _checks(measured, free, clipped)),
-    ]
-    return Lesson(
-        "gradients",
-        "Gradients that vanish and explode",
-        "What a network learns about an early input arrives as a product with one factor for each step on the way "
-        "back. A product of many factors is next to nothing where they are a little less than 1, and beyond all "
-        "measure where they are a little more. That is one of the two reasons for which translation left recurrent "
-        "networks for the transformer. All gradients here are computed by minigrad's engine.",
-        sections,
-        overview,
+    return told(
+        globals(),
+        name="gradients",
+        picture=overview,
+        overview=overview,
+        chains=_chain(measured),
+        **_recurrent(measured),
+        **_gates(measured),
+        rates=_rates([*measured.radii, measured.lstm, measured.gru, measured.transformer]),
+        at_rest=measured.transformer.norms[0],
+        positions=DISTANCE + 1,
+        **_clipping(free, clipped),
+        tasks=_tasks(trained) if trained else None,
+        updates=updates,
+        **_checks(measured, free, clipped),
     )
 
 
 # Products ----------------------------------------------------------------------------------------------------
 
 
-def _chain(measured: Measurements) -> Section:
-    x, y = (mg.tensor(v, dtype=mg.float64, requires_grad=True) for v in (2.0, 3.0))
-    z = x * y
-    g = z**2
-    by_z, by_x, by_y = (v.item() for v in mg.autograd.grad(g, (z, x, y)))
-    rows = (
-        ("z = x · y", "2 × 3", number(z.item(), 0)),
-        ("g = z²", "6²", number(g.item(), 0)),
-        ("∂g/∂z = 2 z", "2 × 6", number(by_z, 0)),
-        ("∂g/∂x = ∂g/∂z · ∂z/∂x = 2 z · y", "12 × 3", number(by_x, 0)),
-        ("∂g/∂y = ∂g/∂z · ∂z/∂y = 2 z · x", "12 × 2", number(by_y, 0)),
-    )
+def _chain(measured: Measurements) -> Chart:
     series = [
         Series(f"y = {factor:g}", SHOWN, norms[list(SHOWN)].tolist(), joined=False)
         for factor, norms in zip(FACTORS, measured.chains, strict=True)
@@ -71,29 +56,8 @@ def _chain(measured: Measurements) -> Section:
     theory = [
         Series("2 yᵏ", SHOWN, [2 * factor**k for k in SHOWN], dashed=True, like=f"y = {factor:g}") for factor in FACTORS
     ]
-    return Section(
-        "1. The chain rule multiplies",
-        (
-            Text(
-                "With x = 2 and y = 3, z = x · y and g = z². The chain rule goes from g back to x and y, and "
-                "multiplies by one derivative for each step:"
-            ),
-            Steps(("what", "computed", "engine"), rows, code=(0, 1), numbers=(2,)),
-            Text(
-                f"Now the product is taken {DISTANCE} times, z ← z · y, before g = z². The gradient at a z that lies k "
-                "steps before the last is 2 z · yᵏ: a power. (The chain starts such that the last z is 1.) Dots are "
-                "measured, and dashed lines are what theory says, here and below."
-            ),
-            Chart(
-                "|∂g/∂z|, k products before the end",
-                "distance k",
-                "size of the gradient",
-                (*series, *theory),
-                log_y=True,
-                digits=None,
-            ),
-        ),
-    )
+    title, up = "|∂g/∂z|, k products before the end", "size of the gradient"
+    return Chart(title, "distance k", up, (*series, *theory), log_y=True, digits=None)
 
 
 # Networks ----------------------------------------------------------------------------------------------------
@@ -112,36 +76,14 @@ def _norms(title: str, series: Sequence[Series]) -> Chart:
     return Chart(title, "distance k", "‖∂hₜ / ∂xₜ₋ₖ‖", series, log_y=True, digits=None)
 
 
-def _recurrent(measured: Measurements) -> Section:
+def _recurrent(measured: Measurements) -> Fields:
     sizes = [Series(_size(one.size), SHOWN, one.norms[list(SHOWN)].tolist()) for one in measured.sizes]
-    last = measured.sizes[-1]
-    return Section(
-        "2. A recurrent network multiplies by the same matrix",
-        (
-            Text(
-                "A recurrent network is hₜ = tanh(W xₜ + U hₜ₋₁). From hₜ back to hₜ₋₁ it is the matrix "
-                "diag(1 − hₜ²) U, and from the last state back to an input k steps before it k such matrices, one "
-                "after another. Where the states are close to 0 all are U, and their product is U^k: its size goes "
-                "with the k-th power of U's spectral radius, the largest absolute value of its eigenvalues (Bengio, "
-                "Simard & Frasconi 1994; Pascanu, Mikolov & Bengio 2013)."
-            ),
-            Text(
-                "Measured is the largest singular value of the Jacobian, ‖∂hₜ / ∂xₜ₋ₖ‖: by how much the last "
-                "state can change with the input k steps before it. U is a random orthogonal matrix times the radius, "
-                "and the inputs are so small (10^−12) that the states stay close to 0 even where they grow for "
-                f"{DISTANCE} steps."
-            ),
-            _norms("RNN at rest, by the spectral radius", _lines(measured.radii)),
-            _rates(measured.radii),
-            Text(
-                "Inputs of ordinary size drive the states to where tanh is flat: 1 − h² is small there, and a second "
-                "reason to vanish. A radius above 1 is needed to explode, but not enough. (A network in training may "
-                "go to where the two are in balance, and on to the other side.) With inputs of size 1 the gradient at "
-                f"a distance of {DISTANCE} is {scientific(float(last.norms[-1]))}, with the radius 1.1."
-            ),
-            _norms("RNN of radius 1.1, by the size of its inputs", sizes),
-        ),
-    )
+    return {
+        "radii": _norms("RNN at rest, by the spectral radius", _lines(measured.radii)),
+        "rates_of_radii": _rates(measured.radii),
+        "driven": scientific(float(measured.sizes[-1].norms[-1])),
+        "sizes": _norms("RNN of radius 1.1, by the size of its inputs", sizes),
+    }
 
 
 def _size(size: float) -> str:
@@ -166,7 +108,7 @@ def _rates(several: Sequence[Measured]) -> Steps:
     return Steps(head, rows, numbers=(2, 3, 4, 5, 6))
 
 
-def _gates(measured: Measurements) -> Section:
+def _gates(measured: Measurements) -> Fields:
     rows = [
         (
             rest.network.name,
@@ -179,34 +121,15 @@ def _gates(measured: Measurements) -> Section:
         for rest, active in measured.gates
     ]
     gate = 1 / (1 + math.exp(-1))
-    return Section(
-        "3. Gates that add: LSTM and GRU",
-        (
-            Text(
-                "An LSTM (Hochreiter & Schmidhuber 1997) adds to its state in place of computing it anew: cₜ = f "
-                "cₜ₋₁ + i g. The way back multiplies by the forget gate f, which the network can open (Gers, "
-                "Schmidhuber & Cummins 2000). A GRU (Cho et al. 2014) does the same with its update gate z. A bias b "
-                "opens the gates before training has: Jozefowicz, Zaremba & Sutskever (2015) advise a forget bias of "
-                "1."
-            ),
-            Text(
-                f"That alone is not much: σ(1) = {number(gate, 3)}, and σ(1)^200 = {scientific(gate**200)}. What keeps "
-                "the gradient alive is that there is a second way, through the candidates, which adds to the first: "
-                "at rest, with the input and output gates at ½, a step is σ(b) I + ¼ U, where U is the candidates' "
-                f"recurrent matrix. With an orthogonal U its radius is close to {number(gate, 3)} + ¼ = "
-                f"{number(gate + 0.25, 3)}; with a U as nn.LSTM draws it, of radius about 1/√3, it would be 0.875. A "
-                "forget bias of 2 explodes at rest. The last column is the same with inputs of size 1, where gates "
-                "open and close with the inputs: then a forget bias of 2 is better than 1. An LSTM makes it easy to "
-                "learn to keep; it does not keep by itself."
-            ),
-            Steps(
-                ("network", "a step at rest", "in theory", "measured", "powers of ten", "with inputs of size 1"),
-                rows,
-                numbers=(2, 3, 4, 5),
-            ),
-            _norms("LSTM by the forget bias, at rest", _lines([rest for rest, _ in measured.gates[: len(BIASES)]])),
-        ),
-    )
+    head = ("network", "a step at rest", "in theory", "measured", "powers of ten", "with inputs of size 1")
+    at_rest = [rest for rest, _ in measured.gates[: len(BIASES)]]
+    return {
+        "gate": gate,
+        "power": scientific(gate**DISTANCE),
+        "radius": gate + 0.25,
+        "gates": Steps(head, rows, numbers=(2, 3, 4, 5)),
+        "biases": _norms("LSTM by the forget bias, at rest", _lines(at_rest)),
+    }
 
 
 def _overview(measured: Measurements) -> Chart:
@@ -214,74 +137,32 @@ def _overview(measured: Measurements) -> Chart:
     return _norms("How much of a gradient arrives, by distance", _lines(several))
 
 
-def _together(measured: Measurements, overview: Chart) -> Section:
-    attention = measured.transformer
-    return Section(
-        "4. A transformer has no distance",
-        (
-            Text(
-                "Attention leads from each position to each other in one step. From the output at the last position "
-                "back to any input it is as many steps as there are blocks, two here, whatever the distance: in "
-                "theory the line is level. (Its inputs have size 1, since layer norm undoes any other; attention is "
-                "causal, so that it looks back as the others do. At the distance 0 the norm is "
-                f"{number(float(attention.norms[0]))}: there is the residual connection, too. At others it is shared "
-                f"by {DISTANCE + 1} positions.)"
-            ),
-            overview,
-            _rates([*measured.radii, measured.lstm, measured.gru, attention]),
-        ),
-    )
-
-
 # Clipping ----------------------------------------------------------------------------------------------------
 
 
-def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Section:
+def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Fields:
     at = free.cliff
     before = free.places[at]
     near = [*np.arange(-1.2, -0.1, 0.1), *np.arange(-0.1, 0.1, 0.01), *np.arange(0.1, 1.6, 0.1)]  # the cliff is narrow
     wide = np.round(before[0] + np.array(near), 2)
     profile = cliff.profile(float(before[1]), wide)
     updates = [*range(0, at - 4, 10), *range(at - 4, at + 6), *range(at + 11, cliff.UPDATES + 1, 10)]
-    return Section(
-        "5. Clipping: a step at a cliff",
-        (
-            Text(
-                "Where gradients explode, the loss has cliffs: a small change of a weight, repeated at each step, "
-                f"changes all. The network of one unit, h ← w σ(h) + b, {cliff.STEPS} times from h = ½, should end at "
-                f"σ(h) = {cliff.TARGET} (Pascanu, Mikolov & Bengio 2013, figure 6). Gradient descent with a rate of "
-                f"{cliff.RATE} from w = {cliff.BEGIN[0]:g}, b = {number(cliff.BEGIN[1], 0)} meets the cliff after "
-                f"{at} updates, at w = {number(float(before[0]))}, b = {number(float(before[1]))}:"
-            ),
-            Chart(
-                f"The loss by w, at b = {number(float(before[1]))}",
-                "w",
-                "loss",
-                (
-                    Series("loss", wide.tolist(), profile.tolist()),
-                    Series(f"after {at} updates", [float(before[0])], [float(free.losses[at])]),
-                ),
-            ),
-            Text(
-                "A gradient longer than a limit is shortened to it (`nn.utils.clip_grad_norm_`), and keeps its "
-                f"direction: g ← g · min(1, limit / ‖g‖), with a limit of {cliff.CLIP:g} here. The step that is not "
-                "clipped leaps far beyond what the gradient knows of, onto a plain where no gradient leads back."
-            ),
-            _steps_at_the_cliff(free, clipped),
-            Chart(
-                "The loss over the updates: after each tenth, and around the cliff",
-                "updates",
-                "loss",
-                [
-                    Series(name, updates, descent.losses[updates].tolist())
-                    for name, descent in (("not clipped", free), ("clipped", clipped))
-                ],
-                log_y=True,
-                digits=4,
-            ),
-            Text("That is a remedy for gradients that explode. For those that vanish there is none as simple."),
-        ),
+    title = "The loss over the updates: after each tenth, and around the cliff"
+    losses = [
+        Series(name, updates, descent.losses[updates].tolist())
+        for name, descent in (("not clipped", free), ("clipped", clipped))
+    ]
+    across = (
+        Series("loss", wide.tolist(), profile.tolist()),
+        Series(f"after {at} updates", [float(before[0])], [float(free.losses[at])]),
     )
+    return {
+        "at": at,
+        "before": before,
+        "profile": Chart(f"The loss by w, at b = {number(before[1])}", "w", "loss", across),
+        "steps": _steps_at_the_cliff(free, clipped),
+        "losses": Chart(title, "updates", "loss", losses, log_y=True, digits=4),
+    }
 
 
 def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
@@ -290,10 +171,10 @@ def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
     for name, descent in zip(("not clipped", "clipped"), descents, strict=True):
         at = descent.cliff
         before, after = descent.places[at : at + 2]
-        norms = (number(float(norm[at])) for norm in (descent.norms, descent.clipped))
-        step = number(float(np.linalg.norm(after - before)))
-        place = f"{number(float(after[0]))}, {number(float(after[1]))}"
-        losses = (number(float(descent.losses[i]), 4) for i in (at + 1, -1))
+        norms = (number(norm[at]) for norm in (descent.norms, descent.clipped))
+        step = number(np.linalg.norm(after - before))
+        place = f"{number(after[0])}, {number(after[1])}"
+        losses = (number(descent.losses[i], 4) for i in (at + 1, -1))
         rows.append((name, *norms, step, place, *losses))
     head = ("", "norm before", "norm after", "length of the step", "w, b then", "loss then", f"after {cliff.UPDATES}")
     return Steps(head, rows, numbers=(1, 2, 3, 4, 5, 6))
@@ -302,33 +183,14 @@ def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
 # Tasks -------------------------------------------------------------------------------------------------------
 
 
-def _tasks(trained: Sequence[Trained], updates: int) -> Section:
+def _tasks(trained: Sequence[Trained]) -> list[Block]:
     lengths = sorted({one.length for one in trained})
-    return Section(
-        "6. What it costs: tasks that ask for memory",
-        (
-            Text(
-                "Two tasks whose length is free (Hochreiter & Schmidhuber 1997, section 5.4; Arjovsky, Shah & Bengio "
-                "2016). Adding: of a sequence of numbers two are marked, one in each half, and at the end their sum "
-                f"is asked for. Copying: {sequences.SYMBOLS} symbols of {sequences.ALPHABET}, then blanks, as many as "
-                "the task is long, then a sign, at which the symbols are to be said in their order."
-            ),
-            Text(
-                f"Each network has 17,000 to 20,000 parameters and {updates} updates at most (`--updates`), of 64 new "
-                "sequences each, by Adam with a rate of 0.01 and clipped gradients; the LSTM has a forget bias of 1. "
-                f"It is done when its mean squared error on other sequences is below {sequences.Adding.least}, or "
-                f"{100 * sequences.Copying.least:g} % of the symbols are right. A network that fails here may still "
-                "learn it with more updates; the slower, the longer."
-            ),
-            Choice(
-                "task", [task.name for task in sequences.TASKS], [_scores(task, trained) for task in sequences.TASKS]
-            ),
-            Steps(
-                ("task", "network", *(f"length {length}" for length in lengths), "fails from"),
-                [_result(task, name, trained) for task in sequences.TASKS for name in NETWORKS],
-            ),
-        ),
-    )
+    tasks = sequences.TASKS
+    head = ("task", "network", *(f"length {length}" for length in lengths), "fails from")
+    return [
+        Choice("task", [task.name for task in tasks], [_scores(task, trained) for task in tasks]),
+        Steps(head, [_result(task, name, trained) for task in tasks for name in NETWORKS]),
+    ]
 
 
 def _scores(task: type[sequences.Task], trained: Sequence[Trained]) -> Chart:
@@ -351,32 +213,23 @@ def _result(task: type[sequences.Task], name: str, trained: Sequence[Trained]) -
 # Claims ------------------------------------------------------------------------------------------------------
 
 
-def _checks(measured: Measurements, free: cliff.Descent, clipped: cliff.Descent) -> tuple[Checked, ...]:
-    chains = [
-        np.allclose(norms, [2 * factor**k for k in range(DISTANCE + 1)], rtol=1e-9)
-        for factor, norms in zip(FACTORS, measured.chains, strict=True)
-    ]
-    return (
-        Checked("the gradient of a chain of products is 2 yᵏ at every distance", all(chains)),
-        *(_slope_check(one) for one in measured.radii),
-        Checked(
-            f"the LSTM with forget bias 1 stays within two powers of ten over {DISTANCE} steps",
-            measured.lstm.orders <= MOST_ORDERS,
+def _checks(measured: Measurements, free: cliff.Descent, clipped: cliff.Descent) -> Fields:
+    one, two = (measured.gates[BIASES.index(bias)][1].orders for bias in (1.0, 2.0))
+    return {
+        "powers": all(
+            np.allclose(norms, [2 * factor**k for k in range(DISTANCE + 1)], rtol=1e-9)
+            for factor, norms in zip(FACTORS, measured.chains, strict=True)
         ),
-        Checked(f"the transformer does, too, from 1 to {DISTANCE} steps", measured.transformer.orders <= MOST_ORDERS),
-        *(
+        "slopes": [_slope_check(one) for one in measured.radii],
+        "lstm_keeps": measured.lstm.orders <= MOST_ORDERS,
+        "transformer_keeps": measured.transformer.orders <= MOST_ORDERS,
+        "near_theory": [
             Checked(f"{one.network.name}: a step multiplies by theory's rate, within 1 %", _near_rate(one))
             for one in (measured.lstm, measured.gru)
-        ),
-        Checked(
-            "with inputs of size 1 the LSTM keeps more with a forget bias of 2 than of 1",
-            measured.gates[BIASES.index(2.0)][1].orders < measured.gates[BIASES.index(1.0)][1].orders,
-        ),
-        Checked(
-            "clipping leaves no gradient longer than its limit, and ends lower",
-            clipped.clipped.max() <= cliff.CLIP and clipped.losses[-1] < free.losses[-1] / 10,
-        ),
-    )
+        ],
+        "more_with_two": two < one,
+        "shortened": clipped.clipped.max() <= cliff.CLIP and clipped.losses[-1] < free.losses[-1] / 10,
+    }
 
 
 def _slope_check(one: Measured) -> Checked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -65,16 +65,19 @@ class Measurements:
 
 def measure(seed: int) -> Measurements:
     """Measure all; a bar on stderr after two seconds."""
-    made: list[Callable[[], Network]] = [partial(rnn, radius) for radius in FACTORS]
-    made += [*(partial(lstm, bias) for bias in BIASES), *(partial(gru, bias) for bias in BIASES)]
-    jobs = [(make, REST) for make in made]
-    jobs += [(make, 1.0) for make in made[len(FACTORS) :]]
-    jobs += [(partial(rnn, FACTORS[-1]), size) for size in SIZES[1:]]
-    jobs += [(partial(transformer, DISTANCE + 1), 1.0)]
-    results = [_measured(make, size, seed) for make, size in watched(jobs, "measuring gradients")]
-    radii, at_rest, active, sizes, last = _cut(results, 3, 2 * len(BIASES), 2 * len(BIASES), 3, 1)
-    chains = [chain_of_products(factor, DISTANCE) for factor in FACTORS]
-    return Measurements(chains, radii, [radii[-1], *sizes], [*zip(at_rest, active, strict=True)], last[0])
+    radii = [partial(rnn, radius) for radius in FACTORS]
+    gated = [partial(cell, bias) for cell in (lstm, gru) for bias in BIASES]
+    attention = partial(transformer, DISTANCE + 1)
+    jobs: list[tuple[Callable[[], Network], float]] = [(make, REST) for make in (*radii, *gated)]
+    jobs += [(make, 1.0) for make in (*gated, attention)] + [(radii[-1], size) for size in SIZES[1:]]
+    done = {job: _measured(*job, seed) for job in watched(jobs, "measuring gradients")}
+    return Measurements(
+        [chain_of_products(factor, DISTANCE) for factor in FACTORS],
+        [done[make, REST] for make in radii],
+        [done[radii[-1], size] for size in SIZES],
+        [(done[make, REST], done[make, 1.0]) for make in gated],
+        done[attention, 1.0],
+    )
 
 
 def _measured(make: Callable[[], Network], size: float, seed: int) -> Measured:
@@ -83,9 +86,3 @@ def _measured(make: Callable[[], Network], size: float, seed: int) -> Measured:
     network = make()
     x = size * mg.randn(DISTANCE + 1, WIDTH, dtype=mg.float64)
     return Measured(network, size, jacobian_norms(network.model, x))
-
-
-def _cut(items: list[Measured], *sizes: int) -> Iterator[list[Measured]]:
-    rest = iter(items)
-    for size in sizes:
-        yield [next(rest) for _ in range(size)]

@@ -52,22 +52,16 @@ class CausalTransformer(nn.Module):
         return self.out(self.blocks(self.positions(self.embed(x)), mask=mask, is_causal=True))
 
 
-NETWORKS = ("RNN", "LSTM", "GRU", "transformer")
+RECURRENT = {"RNN": (nn.RNN, 128), "LSTM": (nn.LSTM, 64), "GRU": (nn.GRU, 74)}  # and the width of its state
+NETWORKS = (*RECURRENT, "transformer")
 
 
 def network(name: str, task: Task) -> nn.Module:
     """One of ``NETWORKS`` for a task; each has 17,000 to 20,000 parameters."""
     if name == "transformer":
         return CausalTransformer(task.inputs, task.outputs, task.steps)
-    layer: nn.RNN | nn.LSTM | nn.GRU
-    match name:
-        case "RNN":
-            layer = nn.RNN(task.inputs, 128, batch_first=True)
-        case "LSTM":
-            layer = nn.LSTM(task.inputs, 64, batch_first=True)
-        case _:
-            layer = nn.GRU(task.inputs, 74, batch_first=True)
-    return Recurrent(layer, task.outputs)
+    layer, width = RECURRENT[name]
+    return Recurrent(layer(task.inputs, width, batch_first=True), task.outputs)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,84 @@
-"""The command line: ``python -m examples.lectures --help`` tells of it."""
+"""The command line: print worked examples, and save their pages."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 
-from .lectures_command import main
+from ..lesson import program
+from ..lesson.blocks import Lesson
+
+DEFAULT_RUN = Path("runs") / "toy"
+LESSONS = {  # name: (module, what it is about)
+    "chain-rule": ("chain_rule", "a product of slopes that shrinks or grows: by hand, in deep chains, with shortcuts"),
+    "dictionary": ("dictionary", "attention as a soft dictionary: d[q] by equality, by argmax, by softmax"),
+    "self-attention": ("self_attention", "by hand on I like cats: Q, K, V, scores, softmax, output"),
+    "softmax": ("softmax", "step by step; sharper versions, temperature, gradient"),
+    "scaling": ("scaling", "why 1/√d: the variance of a dot product, measured"),
+    "multi-head": ("multi_head", "on Your cat is a lovely cat, with shapes at every step"),
+    "mixture": ("mixture", "the attention matrix of Your cat is a lovely cat, times V"),
+    "causal-mask": ("causal_mask", "before and after softmax"),
+    "positions": ("positions", "sinusoidal positional encoding: a table, a heat map, curves"),
+    "counting": ("counting", "positions as 0, 1, 2 …, as fractions, as sines, added to your python code is gorgeous"),
+    "permutation": ("permutation", "without positions the order of the words is lost; with them it is not"),
+    "layer-norm": ("layer_norm", "of a batch of three, step by step"),
+    "translation": ("translation", "training and inference of I love you very much → Ti amo molto, step by step"),
+    "masking": ("masking", "BERT's masked words and GPT's causal mask, side by side"),
+    "they": ("they", "what a trained translator's they attends to; needs a run of minigrad_models.translation"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    about = "Worked examples of the transformer lectures; all numbers are computed by minigrad."
+    p = program.parser("examples.lectures", about, seeded=False)
+    p.add_argument("names", nargs="*", metavar="name", help="which to print (default: all; see --list)")
+    p.add_argument("--list", action="store_true", help="list them")
+    p.add_argument(
+        "--run", type=Path, metavar="DIR", help=f"the trained translator of the lesson they (default: {DEFAULT_RUN})"
+    )
+    return p
+
+
+def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
+    """Compute a lesson.
+
+    Raises:
+        KeyError: there is no such lesson. FileNotFoundError: it needs a run, and there is none.
+    """
+    module = import_module(f".{LESSONS[name][0]}", __package__)
+    lesson: Callable[..., Lesson] = module.lesson
+    return lesson(run) if name == "they" else lesson()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 1 as well where a claim of a lesson does not hold.
+
+    The lesson that needs a run is skipped where none is trained and nobody asked for it.
+    """
+    options = parser().parse_args(argv)
+    if options.list:
+        size = max(map(len, LESSONS))
+        print("\n".join(f"{name:{size}}  {about}" for name, (_, about) in LESSONS.items()))
+        return 0
+    unknown = [name for name in options.names if name not in LESSONS]
+    if unknown:
+        print(f"error: there is no lesson {', '.join(unknown)}; there are {', '.join(LESSONS)}", file=sys.stderr)
+        return 2
+    if program.bad_folder(options.save):
+        return 2
+    asked = bool(options.names) or options.run is not None
+    names, run = options.names or list(LESSONS), options.run or DEFAULT_RUN
+
+    def all_of_them() -> int:
+        return max([program.show(partial(make, name, run), options.save, "" if asked else name) for name in names])
+
+    return program.guarded(all_of_them)
+
 
 if __name__ == "__main__":
     sys.exit(main())

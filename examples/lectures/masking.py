@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from minigrad.nn import functional as F
 from minigrad_models.architectures.layers import TransformerLayer
 from minigrad_models.translation.transformer import Config, initialise, positional_encoding
 
-from ..lesson.blocks import Array, Block, Checked, Choice, Equation, Lesson, Matrix, Section, Steps, Text, number
+from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Matrix, Number, Steps, number
+from ..lesson.markdown import Fields, told
 
 SENTENCE = "Your cat is a lovely cat that sleeps all day on the warm stones beside my window in the sun"
 SHORT = ("Your", "cat", "is", "a", "lovely", "cat")
@@ -27,7 +29,10 @@ OTHERS = "I like tomatoes and python code but dogs are gorgeous friends"  # more
 CHOSEN, MASKED, RANDOM = 0.15, 0.8, 0.1  # of all tokens; of the chosen
 MASK, CLS, SEP, BOS = "[MASK]", "[CLS]", "[SEP]", "[BOS]"
 WORDS = tuple(SENTENCE.split())
+COUNT = len(WORDS)
+HIDDEN = round(CHOSEN * COUNT)  # of the words of the sentence
 VOCABULARY = (CLS, SEP, BOS, MASK, *sorted({*WORDS, *OTHERS.split()}))
+SIZE = len(VOCABULARY)
 FIRST = VOCABULARY.index(MASK) + 1  # of the words
 NONE = -100  # a target without a loss: what F.cross_entropy ignores
 SEED, DRAWS, SENTENCES = 0, 12, 20_000
@@ -56,7 +61,7 @@ def bert(words: Tensor, generator: mg.Generator) -> Exercise:
     count = max(1, round(CHOSEN * t))
     order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each place
     chosen, fate = order < count, mg.rand(b, t, generator=generator)
-    drawn = mg.randint(FIRST, len(VOCABULARY), (b, t), generator=generator)
+    drawn = mg.randint(FIRST, SIZE, (b, t), generator=generator)
     read = mg.where(chosen & (fate < MASKED), VOCABULARY.index(MASK), words)
     read = mg.where(chosen & (fate >= MASKED) & (fate < MASKED + RANDOM), drawn, read)
     ends = [mg.full((b, 1), VOCABULARY.index(name)) for name in (CLS, SEP)]
@@ -77,8 +82,8 @@ class Network:
     def __init__(self) -> None:
         generator = mg.Generator().manual_seed(SEED)
         mg.manual_seed(SEED)
-        self.embedding = mg.randn(len(VOCABULARY), D, generator=generator, dtype=mg.float64) / math.sqrt(D)
-        config = Config(len(VOCABULARY), D, HEADS, d_ff=4 * D, dropout=0.0)
+        self.embedding = mg.randn(SIZE, D, generator=generator, dtype=mg.float64) / math.sqrt(D)
+        config = Config(SIZE, D, HEADS, d_ff=4 * D, dropout=0.0)
         self.layers = [TransformerLayer(config).apply(initialise).to(mg.float64) for _ in range(LAYERS)]
 
     def embed(self, read: Tensor) -> Tensor:
@@ -129,7 +134,7 @@ def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
 
 def shares() -> dict[str, float]:
     """What became of the words of many sentences, as shares of all."""
-    words = ids(WORDS).expand(SENTENCES, len(WORDS))
+    words = ids(WORDS).expand(SENTENCES, COUNT)
     exercise = bert(words, mg.Generator().manual_seed(SEED))
     read, targets = exercise.read[:, 1:-1].numpy(), exercise.targets[:, 1:-1].numpy()
     chosen, masked, same = targets != NONE, read == VOCABULARY.index(MASK), read == words.numpy()
@@ -140,7 +145,7 @@ def shares() -> dict[str, float]:
 
 def expected() -> tuple[float, ...]:
     """The shares that the rule gives. A random word may be the very word that stands there."""
-    same, chosen = 1 / (len(VOCABULARY) - FIRST), round(CHOSEN * len(WORDS)) / len(WORDS)
+    same, chosen = 1 / (SIZE - FIRST), HIDDEN / COUNT
     kept = 1 - MASKED - RANDOM
     return 1 - chosen, chosen * MASKED, chosen * RANDOM * (1 - same), chosen * (kept + RANDOM * same)
 
@@ -155,19 +160,13 @@ def lesson() -> Lesson:
     """The worked example."""
     network, drawn, measured = Network(), draws(), shares()
     views = seen(network, SHORT, False), seen(network, SHORT, True)
-    return Lesson(
-        "masking",
-        "BERT's masked words and GPT's causal mask",
-        "Both learn from plain text, without any labels: they hide words and predict them. BERT hides some words and "
-        "looks at both sides of them. GPT hides from each word all that comes after it.",
-        (
-            _exercises(drawn),
-            _views(*views),
-            _losses(network, drawn[_telling(drawn)]),
-            _rule(measured),
-            _compared(drawn[0]),
-            _checks(network, drawn, views, measured),
-        ),
+    return told(
+        globals(),
+        **_checks(network, drawn, views, measured),
+        draws=_exercises(drawn),
+        **_views(*views),
+        **_losses(network, drawn[_telling(drawn)]),
+        rule=_rule(measured),
     )
 
 
@@ -189,73 +188,35 @@ def _telling(drawn: Sequence[Exercise]) -> int:
     return max(range(len(drawn)), key=lambda n: (len(set(_fates(drawn[n]))), -n))
 
 
-def _exercises(drawn: Sequence[Exercise]) -> Section:
+def _exercises(drawn: Sequence[Exercise]) -> Choice:
     options: list[Block] = [_exercise(one) for one in drawn]
     start = _telling(drawn)
-    return Section(
-        "1. One sentence, two exercises",
-        (
-            Text(
-                f"BERT chooses {_percent(CHOSEN)} of the words, here {round(CHOSEN * len(WORDS))} of {len(WORDS)}, and "
-                f"has a loss at these alone. Of the chosen, {_percent(MASKED)} are hidden behind {MASK}, "
-                f"{_percent(RANDOM)} replaced by a random word, and the others left as they are. GPT reads the "
-                f"sentence shifted by one place, and has a loss everywhere: at each word its target is the next. The "
-                f"slider draws BERT's words anew (at first it stands at a draw that shows most of what can happen); "
-                f"for GPT there is nothing to draw."
-            ),
-            Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True, printed=(start,)),
-        ),
-    )
+    return Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True, printed=(start,))
 
 
-def _exercise(exercise: Exercise) -> Steps:
-    left, right = exercise, gpt(ids(WORDS))
-    columns = [
-        _names(left.read[0]),
-        _fates(left),
-        _names(left.targets[0]),
-        _names(right.read[0]),
-        _names(right.targets[0]),
-    ]
-    high = len(columns[0])
-    rows = zip(*(column + [""] * (high - len(column)) for column in columns), strict=True)
-    head = ("place", "BERT reads", "", "its target", "GPT reads", "its target")
-    return Steps(head, [(str(i), *row) for i, row in enumerate(rows)], numbers=(0,))
+def _exercise(left: Exercise) -> Steps:
+    right = gpt(ids(WORDS))
+    columns = left.read[0], _fates(left), left.targets[0], right.read[0], right.targets[0]
+    texts = (_names(column) if isinstance(column, Tensor) else column for column in columns)
+    rows = [(str(i), *row) for i, row in enumerate(zip_longest(*texts, fillvalue=""))]
+    return Steps(("place", "BERT reads", "", "its target", "GPT reads", "its target"), rows, numbers=(0,))
 
 
-def _views(both: Array, before: Array) -> Section:
+def _views(both: Array, before: Array) -> Fields:
     allowed = np.ones_like(both), np.tril(np.ones_like(both))
-
     names = [f"{i} {word}" for i, word in enumerate(SHORT)]
-    return Section(
-        "2. What each token may see",
-        (
-            Text("1 where the word of a row may look at the word of a column: BERT's attention, and GPT's."),
-            Equation(
-                (
-                    Matrix("BERT", allowed[0], names, SHORT, 0, "weights", _sees(False), example=(1, 4)),
-                    "and",
-                    Matrix("GPT", allowed[1], names, SHORT, 0, "weights", _sees(True), example=(1, 4)),
-                )
-            ),
-            Text(
-                f"And what they do see, measured: the size of the derivative of the state of word i by the input of "
-                f"word j, after {LAYERS} layers, by minigrad's backward pass. What the mask hides has a derivative of "
-                f"exactly 0, through however many layers and paths."
-            ),
-            Equation(
-                (
-                    Matrix("BERT: |∂yᵢ/∂xⱼ|", both, names, SHORT, 2, "signs"),
-                    "and",
-                    Matrix("GPT: |∂yᵢ/∂xⱼ|", before, names, SHORT, 2, "signs"),
-                )
-            ),
-            Text(
-                "If BERT's words were not hidden, its exercise would be void: each word sees itself, and would only "
-                "have to be copied. GPT needs no such thing, since a word cannot see the next."
-            ),
+    return {
+        "allowed": Equation(
+            Matrix("BERT", allowed[0], names, SHORT, 0, "weights", _sees(False), example=(1, 4)),
+            "and",
+            Matrix("GPT", allowed[1], names, SHORT, 0, "weights", _sees(True), example=(1, 4)),
         ),
-    )
+        "seen": Equation(
+            Matrix("BERT: |∂yᵢ/∂xⱼ|", both, names, SHORT, 2, "signs"),
+            "and",
+            Matrix("GPT: |∂yᵢ/∂xⱼ|", before, names, SHORT, 2, "signs"),
+        ),
+    }
 
 
 def _sees(causal: bool) -> Callable[[int, int], str]:
@@ -268,109 +229,45 @@ def _sees(causal: bool) -> Callable[[int, int], str]:
     return how
 
 
-def _losses(network: Network, exercise: Exercise) -> Section:
+def _losses(network: Network, exercise: Exercise) -> Fields:
     left, right = losses(network, exercise, False), losses(network, gpt(ids(WORDS)), True)
     rows = []
     for i, (word, fate) in enumerate(zip(_names(exercise.read[0]), _fates(exercise), strict=True)):
         mine = (number(left.each[i], 3), number(left.gradients[i], 3)) if fate else ("", number(left.gradients[i], 3))
-        other = (number(right.each[i], 3), number(right.gradients[i], 3)) if i < len(WORDS) else ("", "")
-        rows.append((str(i), word, *mine, _names(gpt(ids(WORDS)).read[0])[i] if i < len(WORDS) else "", *other))
-    count = int((exercise.targets != NONE).sum())
-    return Section(
-        "3. Which tokens have a loss",
-        (
-            Text(
-                f"The loss of each token is −ln of what its target got from the network, which has not been trained. "
-                f"To give all {len(VOCABULARY)} tokens the same would cost ln {len(VOCABULARY)} = "
-                f"{number(math.log(len(VOCABULARY)))}. Beside it stands the size of the gradient that comes back from "
-                f"the mean of all losses to the logits of that place:"
-            ),
-            Steps(
-                ("place", "BERT reads", "loss", "gradient", "GPT reads", "loss", "gradient"),
-                rows,
-                numbers=(0, 2, 3, 5, 6),
-            ),
-            Text(
-                f"BERT's mean is that of {count} losses, {number(left.mean, 3)}, GPT's of {len(WORDS)}, "
-                f"{number(right.mean, 3)}. A sentence teaches GPT {len(WORDS) / count:.1f} times as many words as "
-                f"BERT; in return BERT sees both sides of each."
-            ),
+        other = (number(right.each[i], 3), number(right.gradients[i], 3)) if i < COUNT else ("", "")
+        rows.append((str(i), word, *mine, _names(gpt(ids(WORDS)).read[0])[i] if i < COUNT else "", *other))
+    return {
+        "even": math.log(SIZE),
+        "losses": Steps(
+            ("place", "BERT reads", "loss", "gradient", "GPT reads", "loss", "gradient"), rows, numbers=(0, 2, 3, 5, 6)
         ),
-    )
+        "bert_mean": left.mean,
+        "gpt_mean": right.mean,
+        "more": COUNT / HIDDEN,
+    }
 
 
-def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
-
-
-def _rule(measured: dict[str, float]) -> Section:
-    rows = [(name, _percent(a, 2), _percent(b, 2)) for (name, a), b in zip(measured.items(), expected(), strict=True)]
-    return Section(
-        "4. 80, 10 and 10 %",
-        (
-            Text(
-                f"{MASK} occurs in no text that BERT is used on later. If all chosen words were hidden, it could learn "
-                f"to have nothing to say of any other. With 10 % random words, every word may be wrong, so that each "
-                f"has to be checked against its neighbours; with 10 % left, the word that stands there still counts "
-                f"for something. In {SENTENCES:,} draws, of all words were"
-            ),
-            Steps(("", "measured", "by the rule"), rows, numbers=(1, 2)),
-            Text("(A random word is now and then the very word that stood there, and is counted as left.)"),
-        ),
-    )
-
-
-def _compared(exercise: Exercise) -> Section:
-    count = int((exercise.targets != NONE).sum())
-    return Section(
-        "5. Side by side",
-        (
-            Steps(
-                ("", "BERT", "GPT"),
-                (
-                    ("a word sees", "all words", "itself and those before it"),
-                    ("hidden by", f"{MASK} in the input", "the mask in attention"),
-                    ("predicts", "the chosen words, in their places", "the next word, at every place"),
-                    ("tokens with a loss", f"{count} of {len(WORDS)}", f"{len(WORDS)} of {len(WORDS)}"),
-                    ("half of the transformer", "the encoder", "the decoder, without cross-attention"),
-                    ("good for", "classes, labels, similar texts", "writing on, word after word"),
-                ),
-            ),
-        ),
-    )
+def _rule(measured: dict[str, float]) -> Steps:
+    rows = [
+        (name, f"{Number(a):.2%}", f"{Number(b):.2%}")
+        for (name, a), b in zip(measured.items(), expected(), strict=True)
+    ]
+    return Steps(("", "measured", "by the rule"), rows, numbers=(1, 2))
 
 
 def _checks(
     network: Network, drawn: Sequence[Exercise], views: tuple[Array, Array], measured: dict[str, float]
-) -> Section:
+) -> Fields:
     both, before = views
     one = drawn[_telling(drawn)]
     left, right = losses(network, one, False), losses(network, gpt(ids(WORDS)), True)
     chosen = (one.targets[0] != NONE).numpy()
-    later, hidden = np.triu(np.ones_like(both), 1) > 0, round(CHOSEN * len(WORDS))
+    later = np.triu(np.ones_like(both), 1) > 0
     differences = [abs(a - b) for a, b in zip(measured.values(), expected(), strict=True)]
-    return Section(
-        "Checked",
-        (
-            Checked(
-                f"every draw chooses {hidden} of {len(WORDS)} words, and never {CLS} or {SEP}",
-                all(int((d.targets != NONE).sum()) == hidden and not _fates(d)[0] + _fates(d)[-1] for d in drawn),
-            ),
-            Checked(
-                f"the shares of {SENTENCES:,} draws are those of the rule, within 0.2 % of all words",
-                max(differences) < 0.002,
-            ),
-            Checked(
-                "GPT's derivatives by later words are exactly 0, and no other derivative is, BERT's or GPT's",
-                not before[later].any() and bool(before[~later].all() and both.all()),
-            ),
-            Checked(
-                "gradients come to BERT's chosen words alone, and to every word of GPT's",
-                bool((left.gradients > 0).tolist() == chosen.tolist() and (right.gradients > 0).all()),
-            ),
-            Checked(
-                "each mean is that of the losses shown",
-                math.isclose(left.mean, left.each[chosen].mean()) and math.isclose(right.mean, right.each.mean()),
-            ),
-        ),
-    )
+    return {
+        "fifteen": all(int((d.targets != NONE).sum()) == HIDDEN and not _fates(d)[0] + _fates(d)[-1] for d in drawn),
+        "by_rule": max(differences) < 0.002,
+        "exact_zeros": not before[later].any() and bool(before[~later].all() and both.all()),
+        "arrive": (left.gradients > 0).tolist() == chosen.tolist() and (right.gradients > 0).all(),
+        "means": math.isclose(left.mean, left.each[chosen].mean()) and math.isclose(right.mean, right.each.mean()),
+    }

@@ -5,72 +5,45 @@ Matrix and values are those of a head of the lesson on multi-head attention, a r
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import (
-    Array,
-    Block,
-    Checked,
-    Choice,
-    Equation,
-    Lesson,
-    Line,
-    Mark,
-    Matrix,
-    Section,
-    Steps,
-    Text,
-    number,
-    product,
-)
-from .multi_head import HEADS, NAMES, WORDS, D, attend
+from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, number, times
+from ..lesson.markdown import Fields, told
+from .multi_head import DH as WIDTH
+from .multi_head import NAMES, WORDS, Attended, attend
 
-HEAD, WIDTH = 0, D // HEADS  # 128
+HEAD = 0
 FIRST = 5  # columns of V that are shown, before the last
 CAT, ASKS = 1, 4  # "cat", and "lovely"
 
 
-class Mixed(NamedTuple):
-    """One head; T = 6 words, Dh = 128."""
-
-    queries: Tensor  # (T, Dh)
-    keys: Tensor
-    values: Tensor
-    weights: Tensor  # (T, T)
-    output: Tensor  # (T, Dh)
-
-
-def mix() -> Mixed:
-    """The head's weights times its values."""
+def mix() -> Attended:
+    """The head alone: queries, keys, values and output (T, Dh), weights (T, T); T = 6 words, Dh = 128."""
     computed = attend()
-    queries, keys, values = (t[0, HEAD] for t in (computed.queries, computed.keys, computed.values))
-    weights = computed.weights[0, HEAD]
-    return Mixed(queries, keys, values, weights, weights @ values)
+    return computed._replace(
+        queries=computed.queries[0, HEAD],
+        keys=computed.keys[0, HEAD],
+        values=computed.values[0, HEAD],
+        weights=computed.weights[0, HEAD],
+        output=computed.heads[0, HEAD],
+    )
 
 
-def matrices(weights: Tensor) -> dict[str, tuple[Tensor, str]]:
-    """Attention matrices (T, T), and what each does."""
+def matrices(weights: Tensor) -> dict[str, Tensor]:
+    """Attention matrices (T, T)."""
     count = len(weights)
     second = mg.zeros(count, count)
     second[:, CAT] = 1
     return {
-        "of the head": (weights, "Each word takes something of all."),
-        "identity": (mg.eye(count), "Each word takes its own value alone: the result is V. Nobody looks at anybody."),
-        "all equal": (
-            mg.full((count, count), 1 / count),
-            "Each word takes the mean of all values: all rows are the same.",
-        ),
-        "all on one word": (second, f"Each word takes the value of “{NAMES[CAT]}”: a look-up in a dictionary."),
-        "only earlier words": (
-            causal(weights),
-            "The later words' weights are 0, and the others sum to 1 again: the causal mask of a decoder.",
-        ),
+        "of the head": weights,
+        "identity": mg.eye(count),
+        "all equal": mg.full((count, count), 1 / count),
+        "all on one word": second,
+        "only earlier words": causal(weights),
     }
 
 
@@ -90,143 +63,89 @@ def taken(weights: Tensor) -> tuple[Array, Array]:
 def lesson() -> Lesson:
     """The worked example."""
     computed = mix()
-    return Lesson(
-        "mixture",
-        "The attention matrix times V: Your cat is a lovely cat",
-        f"Softmax has made the weights: six rows that sum to 1. Now they are used. Times V, a vector of {WIDTH} "
-        f"numbers for each word, they give each word a new vector: a mixture of all six.",
-        (_product(computed), _row(computed), _others(computed), _back(computed), _checks(computed)),
+    return told(
+        globals(),
+        **_checks(computed),
+        **_product(computed),
+        **_row(computed),
+        others=_others(computed),
+        **_back(computed),
     )
 
 
 def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
     """Weights × V = output."""
-    w, v = weights.numpy(), values.numpy()
-    columns = [str(j) for j in range(1, WIDTH + 1)]
-    sources = (Mark(f"A, {name}", "row"), Mark(f"V, {name}", "column"))
-    how = product(w, v, (3, 2))
-    return Equation(
-        (
-            Matrix("A", w, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6"),
-            "×",
-            Matrix("V", v, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=f"6 × {WIDTH}"),
-            "=",
-            Matrix(
-                "A V", w @ v, NAMES, columns, 2, "signs", how, sources, FIRST, f"6 × {WIDTH}", f"A V, {name}", (ASKS, 0)
-            ),
-        )
-    )
+    columns, wide = [str(j) for j in range(1, WIDTH + 1)], f"6 × {WIDTH}"
+    a = Matrix("A", weights, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6")
+    v = Matrix("V", values, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=wide)
+    return times(a, v, "A V", shade="signs", first=FIRST, note=wide, key=f"A V, {name}", example=(ASKS, 0))
 
 
-def _product(computed: Mixed) -> Section:
-    return Section(
-        "1. Weights times values",
-        (
-            Text(
-                f"A is the matrix of head {HEAD + 1} in the lesson multi-head, softmax(Q Kᵀ / √{WIDTH}). A number of "
-                f"the result takes one row of A and one column of V: six weights, six numbers, the sum of the products."
-            ),
-            _equation("whole", computed.weights, computed.values),
-        ),
-    )
+def _product(computed: Attended) -> Fields:
+    return {"head": HEAD + 1, "product": _equation("whole", computed.weights, computed.values)}
 
 
-def _row(computed: Mixed) -> Section:
+def _row(computed: Attended) -> Fields:
     values = computed.values.numpy()
     lines: list[Block] = [Line(WORDS, row, i) for i, row in enumerate(computed.weights.tolist())]
     weights = computed.weights[ASKS].tolist()
     recipe = " + ".join(f"{number(w, 3)} · v({name})" for w, name in zip(weights, NAMES, strict=True))
-    low, high = (number(float(v)) for v in (values[:, 0].min(), values[:, 0].max()))
-    return Section(
-        "2. Row by row: a recipe",
-        (
-            Text(f"The new vector of “{WORDS[ASKS]}” is {recipe}. Every row of A is such a recipe:"),
-            Choice("the word that looks", NAMES, lines, ASKS, printed=(ASKS,)),
-            Text(
-                f"The weights are positive and sum to 1, so a mixture never leaves what there is: in column 1 the "
-                f"values lie between {low} and {high}, and so do all results. Attention moves and blends; making "
-                f"something new of it is left to the layers after it."
-            ),
-        ),
-    )
+    low, high = (number(v) for v in (values[:, 0].min(), values[:, 0].max()))
+    return {
+        "asks": WORDS[ASKS],
+        "recipe": recipe,
+        "rows": Choice("the word that looks", NAMES, lines, ASKS, printed=(ASKS,)),
+        "low": low,
+        "high": high,
+    }
 
 
-def _others(computed: Mixed) -> Section:
+def _others(computed: Attended) -> Choice:
     kinds = matrices(computed.weights)
-    options: list[Block] = [_equation(name, weights, computed.values) for name, (weights, _) in kinds.items()]
-    return Section(
-        "3. Other matrices, the same V",
-        (
-            Text("What A is decides what a word gets. Some extremes:"),
-            Steps(("A", "what comes of it"), [(name, what) for name, (_, what) in kinds.items()]),
-            Choice("A", list(kinds), options, 1, printed=(2, 4)),
-        ),
-    )
+    options: list[Block] = [_equation(name, weights, computed.values) for name, weights in kinds.items()]
+    return Choice("A", list(kinds), options, 1, printed=(2, 4))
 
 
-def _back(computed: Mixed) -> Section:
+def _back(computed: Attended) -> Fields:
     gradient, sums = taken(computed.weights)
     w = computed.weights.numpy()
 
     def how(i: int, j: int) -> str:
         if j:
             return f"minigrad's gradient of the sum of all results by any number of V in this row: {gradient[i, 0]:.3f}"
-        return " + ".join(number(x, 3) for x in w[:, i].tolist()) + f" = {number(float(sums[i, 0]), 3)}"
+        return " + ".join(number(x, 3) for x in w[:, i].tolist()) + f" = {number(sums[i, 0], 3)}"
 
     most = int(sums.argmax())
-    return Section(
-        "4. Column by column: how much a word gives",
-        (
-            Text(
-                "Rows sum to 1, columns need not. The sum of a column says how much of a word goes into all six "
-                "results together. The backward pass has the same numbers: its rule for V is dV = Aᵀ g, and where g "
-                "is 1 everywhere, these are the sums of A's columns."
-            ),
-            Matrix(
-                "columns of A",
-                np.concatenate((sums, gradient[:, :1]), 1),
-                NAMES,
-                ("sum of the column", "gradient"),
-                3,
-                "",
-                how,
-                (Mark("A, whole", "column"),),
-                example=(most, 0),
-            ),
-            Text(f"“{NAMES[most]}” gives most of all."),
+    return {
+        "columns_of_a": Matrix(
+            "columns of A",
+            np.concatenate((sums, gradient[:, :1]), 1),
+            NAMES,
+            ("sum of the column", "gradient"),
+            3,
+            "",
+            how,
+            (Mark("A, whole", "column"),),
+            example=(most, 0),
         ),
-    )
+        "giver": NAMES[most],
+    }
 
 
-def _checks(computed: Mixed) -> Section:
+def _checks(computed: Attended) -> Fields:
     a, v = computed.weights, computed.values
     gradient, sums = taken(a)
     q, k = computed.queries[None], computed.keys[None]
-    kinds = {name: weights @ v for name, (weights, _) in matrices(a).items()}
+    kinds = {name: weights @ v for name, weights in matrices(a).items()}
     fused = F.scaled_dot_product_attention(q, k, v[None], is_causal=True)[0]
     inside = (computed.output <= v.amax(0) + 1e-6).all() and (computed.output >= v.amin(0) - 1e-6).all()
     projection = mg.randn(WIDTH, 2, generator=mg.Generator().manual_seed(0))
-    return Section(
-        "Checked",
-        (
-            Checked(
-                "F.scaled_dot_product_attention(Q, K, V) gives the same A V",
-                mg.allclose(F.scaled_dot_product_attention(q, k, v[None])[0], computed.output, atol=1e-5),
-            ),
-            Checked("no result leaves the range of its column of V", bool(inside)),
-            Checked(
-                "with the identity the result is V, and with equal weights every row is the mean of V",
-                mg.equal(kinds["identity"], v)
-                and mg.allclose(kinds["all equal"], v.mean(0).expand(6, WIDTH), atol=1e-6),
-            ),
-            Checked(
-                "weights of later words left out, and rows divided by their sums, are the causal mask",
-                mg.allclose(kinds["only earlier words"], fused, atol=1e-5),
-            ),
-            Checked("the gradient of V is the sum of A's columns", bool(np.abs(gradient - sums).max() < 1e-5)),
-            Checked(
-                "a layer after the mixture may as well come before it: (A V) W = A (V W)",
-                mg.allclose(computed.output @ projection, a @ (v @ projection), atol=1e-4),
-            ),
-        ),
-    )
+    return {
+        "fused": mg.allclose(F.scaled_dot_product_attention(q, k, v[None])[0], computed.output, atol=1e-5),
+        "inside": inside,
+        "extremes": mg.equal(kinds["identity"], v)
+        and mg.allclose(kinds["all equal"], v.mean(0).expand(6, WIDTH), atol=1e-6),
+        "causal": mg.allclose(kinds["only earlier words"], fused, atol=1e-5),
+        "gradient": np.abs(gradient - sums).max() < 1e-5,
+        "projected": mg.allclose(computed.output @ projection, a @ (v @ projection), atol=1e-4),
+    }

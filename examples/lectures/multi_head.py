@@ -17,23 +17,12 @@ from minigrad import Tensor, nn
 from minigrad_models.architectures.layers import MultiHeadAttention
 from minigrad_models.translation.transformer import Config, initialise, positional_encoding
 
-from ..lesson.blocks import (
-    Array,
-    Checked,
-    Choice,
-    Lesson,
-    Mark,
-    Matrix,
-    Section,
-    Steps,
-    Text,
-    number,
-    softmax_told,
-    term,
-)
+from ..lesson.blocks import Array, Choice, Lesson, Mark, Matrix, cellwise, softmax_told
+from ..lesson.markdown import Fields, told
 
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
 D, HEADS, SEED = 512, 4, 0
+DH = D // HEADS  # 128, the width of a head
 FIRST = 6  # columns of a wide matrix that are shown
 NAMES = tuple(f"{i} {word}" for i, word in enumerate(WORDS))
 
@@ -90,91 +79,32 @@ def initialise_all(module: nn.Module) -> None:
 def lesson() -> Lesson:
     """The worked example."""
     computed = attend()
-    return Lesson(
-        "multi-head",
-        "Multi-head attention: Your cat is a lovely cat",
-        f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
-        f"transformer's own (minigrad_models/translation/transformer.py), not yet trained. Its parts were run one "
-        f"after another, and all shapes and numbers are what they gave.",
-        (_shapes(computed), _input(computed), _heads(computed), _output(computed), _checks(computed)),
+    return told(
+        globals(),
+        **_checks(computed),
+        **_shapes(computed),
+        **_input(computed),
+        head=_heads(computed),
+        **_output(computed),
     )
 
 
-def _shapes(computed: Attended) -> Section:
-    part = computed.module
-    return Section(
-        "1. Shapes at every step",
-        (
-            Text(
-                f"B = 1 sentence, T = {len(WORDS)} words, D = {D} dimensions, H = {HEADS} heads, each of "
-                f"Dh = D/H = {D // HEADS} dimensions. The module has four matrices W, each with a bias."
-            ),
-            Steps(
-                ("what", "how", "W", "letters", "shape"),
-                (
-                    ("words as numbers", "ids", "", "B T", _shape(computed.ids)),
-                    ("embeddings + positions", "x = embedding(ids) * √D + PE", "", "B T D", _shape(computed.x)),
-                    ("queries", "query(x)", _shape(part.query.weight), "B T D", _shape(computed.query)),
-                    ("… divided among heads", "q = split(query(x))", "", "B H T Dh", _shape(computed.queries)),
-                    ("keys, likewise", "k = split(key(x))", _shape(part.key.weight), "B H T Dh", _shape(computed.keys)),
-                    (
-                        "values, likewise",
-                        "v = split(value(x))",
-                        _shape(part.value.weight),
-                        "B H T Dh",
-                        _shape(computed.values),
-                    ),
-                    (
-                        "scores of each head",
-                        "s = q @ k.transpose(-1, -2) / √Dh",
-                        "",
-                        "B H T T",
-                        _shape(computed.scores),
-                    ),
-                    ("weights", "a = s.softmax(-1)", "", "B H T T", _shape(computed.weights)),
-                    ("mixtures of values", "m = a @ v", "", "B H T Dh", _shape(computed.heads)),
-                    (
-                        "joined, side by side",
-                        "m.transpose(1, 2).reshape(B, T, D)",
-                        "",
-                        "B T D",
-                        _shape(computed.joined),
-                    ),
-                    (
-                        "mixed with each other",
-                        "output(joined)",
-                        _shape(part.output.weight),
-                        "B T D",
-                        _shape(computed.output),
-                    ),
-                ),
-                code=(1,),
-            ),
-            Text(
-                "`split(t)` is `t.view(B, T, H, Dh).transpose(1, 2)`: it cuts the D numbers of each word into H "
-                "pieces, one for each head, and puts the heads before the words."
-            ),
-        ),
-    )
+def _shapes(computed: Attended) -> Fields:
+    """Of all that is computed, and of the module's matrices, as they are read."""
+    shapes = {name: _shape(value) for name, value in computed._asdict().items() if isinstance(value, Tensor)}
+    return {"words": len(WORDS), "shapes": shapes, "W": _shape(computed.module.query.weight)}
 
 
-def _input(computed: Attended) -> Section:
+def _input(computed: Attended) -> Fields:
     words, x = computed.words[0].numpy(), computed.x[0].numpy()
-
-    def placed(i: int, j: int) -> str:
-        return f"{number(words[i, j])} + {term(x[i, j] - words[i, j])} = {number(x[i, j])}"
-
-    return Section(
-        "2. What goes in",
-        (
-            Text("Both cats have the same embedding. Only the positions that are added, in x, tell them apart."),
-            _wide("embedding", words),
-            _wide("x", x, placed, (Mark("embedding", "cell"),), (1, 0)),
-        ),
-    )
+    placed = cellwise("{} + {:(} = {}", words, x - words, x)
+    return {
+        "embedding": _wide("embedding", words),
+        "placed": _wide("x", x, placed, (Mark("embedding", "cell"),), (1, 0)),
+    }
 
 
-def _heads(computed: Attended) -> Section:
+def _heads(computed: Attended) -> Choice:
     weights, scores = computed.weights[0].numpy(), computed.scores[0].numpy()
     options = [
         Matrix(
@@ -190,32 +120,14 @@ def _heads(computed: Attended) -> Section:
         for h in range(HEADS)
     ]
     mean = Matrix("mean of all heads", weights.mean(0), NAMES, WORDS, 2, "weights")
-    return Section(
-        "3. Four heads look",
-        (
-            Text(
-                f"Each head compares the words in its own {D // HEADS} dimensions, and so has its own weights. "
-                f"Before training the differences are chance; training makes heads that look for different "
-                f"things. (The mean is for us to look at: the module has no use for it.)"
-            ),
-            Choice("head", [*map(str, range(1, HEADS + 1)), "mean"], [*options, mean]),
-        ),
-    )
+    return Choice("head", [*map(str, range(1, HEADS + 1)), "mean"], [*options, mean])
 
 
-def _output(computed: Attended) -> Section:
-    return Section(
-        "4. What comes out",
-        (
-            Text(
-                f"The heads' mixtures stand side by side: head 1 in the first {D // HEADS} columns, head "
-                f"{HEADS} in the last. The matrix of output mixes them with each other. Each word has a vector "
-                f"of {D} numbers again, as it had before."
-            ),
-            _wide("joined", computed.joined[0].numpy()),
-            _wide("output", computed.output[0].numpy()),
-        ),
-    )
+def _output(computed: Attended) -> Fields:
+    return {
+        "joined": _wide("joined", computed.joined[0].numpy()),
+        "output": _wide("output", computed.output[0].numpy()),
+    }
 
 
 def _wide(
@@ -237,22 +149,14 @@ def _numbers(count: int) -> list[str]:
     return list(map(str, range(1, count + 1)))
 
 
-def _checks(computed: Attended) -> Section:
+def _checks(computed: Attended) -> Fields:
     with mg.no_grad():
         whole = computed.module(computed.x, computed.x, None)
         alone = computed.module(computed.words, computed.words, None)[0].numpy()
     output: Any = computed.output[0].numpy()
-    return Section(
-        "Checked",
-        (
-            Checked(
-                "the module, called as a whole, gives the same output", mg.allclose(whole, computed.output, atol=1e-5)
-            ),
-            Checked(
-                "each row of each head's weights sums to 1",
-                mg.allclose(computed.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
-            ),
-            Checked("without positions both cats come out the same", bool(np.allclose(alone[1], alone[5], atol=1e-5))),
-            Checked("with positions they do not", not np.allclose(output[1], output[5], atol=1e-2)),
-        ),
-    )
+    return {
+        "whole": mg.allclose(whole, computed.output, atol=1e-5),
+        "sums": mg.allclose(computed.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
+        "same": np.allclose(alone[1], alone[5], atol=1e-5),
+        "apart": not np.allclose(output[1], output[5], atol=1e-2),
+    }

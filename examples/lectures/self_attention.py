@@ -11,7 +11,6 @@ none of 6 or more; it is taken (tests search for it). V is ours, and so are the 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +18,11 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import Array, Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
+from ..lesson.blocks import Array, Equation, Lesson, Mark, Matrix, cellwise, number, softmax_told, times
+from ..lesson.markdown import Fields, told
 
 WORDS = ("I", "like", "cats")
+SCALED = "Q Kᵀ / √2"
 FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures
 # Each word has a feature of its own, and one that all words share.
 EMBEDDINGS = ((1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1))
@@ -30,132 +31,45 @@ W_KEY = ((0.0, 2.1), (0.2, 1.4), (1.9, 0.0), (0.6, 0.3))
 W_VALUE = ((0.5, 1.0), (2.5, 0.0), (0.0, 3.0), (0.5, 1.0))
 
 
-class ByHand(NamedTuple):
-    """Every intermediate result, float64. Words T = 3, width of an embedding D = 4, of a head d = 2."""
+def lesson() -> Lesson:
+    """The worked example: equation 1, one operation at a time, in float64.
 
-    x: Tensor  # (T, D)
-    w_query: Tensor  # (D, d)
-    w_key: Tensor
-    w_value: Tensor
-    query: Tensor  # (T, d)
-    key: Tensor
-    value: Tensor
-    scores: Tensor  # (T, T)
-    scaled: Tensor
-    weights: Tensor
-    output: Tensor  # (T, d)
-
-
-def by_hand() -> ByHand:
-    """Equation 1, one operation at a time."""
+    Words T = 3, width of an embedding D = 4, of a head d = 2.
+    """
     x, w_query, w_key, w_value = (mg.tensor(table, dtype=mg.float64) for table in (EMBEDDINGS, W_QUERY, W_KEY, W_VALUE))
-    query, key, value = x @ w_query, x @ w_key, x @ w_value
-    scores = query @ key.T
+    query, key, value = x @ w_query, x @ w_key, x @ w_value  # (T, d)
+    scores = query @ key.T  # (T, T)
     scaled = scores / math.sqrt(query.shape[-1])
     weights = scaled.softmax(-1)
-    return ByHand(x, w_query, w_key, w_value, query, key, value, scores, scaled, weights, weights @ value)
-
-
-def lesson() -> Lesson:
-    """The worked example."""
-    computed = by_hand()
-    return Lesson(
-        "self-attention",
-        "Self-attention by hand: I like cats",
-        "Three words look at each other, and each gets a new vector: a mixture of what all three have to "
-        "say. Every number below was computed by minigrad when this was made.",
-        (_projections(computed), _scores(computed), _softmax(computed), _output(computed), _checks(computed)),
-    )
-
-
-def _projections(computed: ByHand) -> Section:
-    equations = []
-    for letter, weight, result in (
-        ("Q", computed.w_query, computed.query),
-        ("K", computed.w_key, computed.key),
-        ("V", computed.w_value, computed.value),
-    ):
-        x = Matrix("X", computed.x, WORDS, (), 0, key=f"X for {letter}")
-        w = Matrix(f"W_{letter}", weight, (), (), 1)
-        how = product(computed.x.numpy(), weight.numpy(), (0, 1), 1)
-        sources = (Mark(x.key, "row"), Mark(w.name, "column"))
-        equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", how, sources))))
-    return Section(
-        "1. Queries, keys and values",
-        (
-            Text(
-                "Each word begins as an embedding: a row of X. Three matrices turn it into what it looks for "
-                "(its query), what it can be found by (its key), and what it has to say (its value). A model "
-                "learns them; here they are chosen: W_Q and W_K so that step 2 has the lectures' figures, W_V "
-                "freely. In X each word has a dimension of its own, and all share the last."
-            ),
-            *equations,
+    divided, of_scores, of_scaled = cellwise("{} / √2 = {}", scores, scaled), Mark("Q Kᵀ", "cell"), Mark(SCALED, "row")
+    how = softmax_told(scaled.numpy(), 2, 3)
+    return told(
+        globals(),
+        projections=[
+            times(
+                Matrix("X", x, WORDS, (), 0, key=f"X for {letter}"), Matrix(f"W_{letter}", weight, digits=1), letter, 1
+            )
+            for letter, weight in (("Q", w_query), ("K", w_key), ("V", w_value))
+        ],
+        scores=times(
+            Matrix("Q", query, WORDS, (), 1, key="Q of scores"),
+            Matrix("Kᵀ", key.T, (), WORDS, 1),
+            "Q Kᵀ",
+            example=(1, 0),
         ),
-    )
-
-
-def _scores(computed: ByHand) -> Section:
-    query, key = computed.query.numpy(), computed.key.numpy()
-    how = product(query, key.T)
-    sources = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
-    scores = Matrix("Q Kᵀ", computed.scores, WORDS, WORDS, 2, "", how, sources, example=(1, 0))
-    return Section(
-        "2. How well each query fits each key",
-        (
-            Text(
-                "The dot product of a query with a key is large where both are long and point the same way. "
-                "Each row holds the scores of one word's query with every word's key; the first row is what “I” "
-                "asks."
-            ),
-            Equation(
-                (
-                    Matrix("Q", query, WORDS, (), 1, key="Q of scores"),
-                    "×",
-                    Matrix("Kᵀ", key.T, (), WORDS, 1),
-                    "=",
-                    scores,
-                )
-            ),
-            Text(
-                "These are the lectures' figures. They nearly fix Q and K: of all that give them exactly, one "
-                "pair alone (but for the order of its two dimensions) has one digit after the point, no "
-                "negative number, and none of 6 or more. It is the pair above."
-            ),
+        weights=Equation(
+            Matrix(SCALED, scaled, WORDS, WORDS, 2, "", divided, (of_scores,), example=(1, 0)),
+            "→",
+            Matrix(f"softmax({SCALED})", weights, WORDS, WORDS, 3, "weights", how, (of_scaled,), example=(1, 0)),
         ),
-    )
-
-
-def _softmax(computed: ByHand) -> Section:
-    scores, scaled = computed.scores.numpy(), computed.scaled.numpy()
-
-    def divided(i: int, j: int) -> str:
-        return f"{number(float(scores[i, j]))} / √2 = {number(float(scaled[i, j]))}"
-
-    weights = Matrix(
-        "softmax(Q Kᵀ / √2)",
-        computed.weights,
-        WORDS,
-        WORDS,
-        3,
-        "weights",
-        softmax_told(scaled, 2, 3),
-        (Mark("Q Kᵀ / √2", "row"),),
-        example=(1, 0),
-    )
-    sources = (Mark("Q Kᵀ", "cell"),)
-    return Section(
-        "3. From scores to weights",
-        (
-            Text(
-                "The scores are divided by √d, where d = 2 is the width of a key; else they would grow with "
-                "the width (the lesson scaling tells why). The softmax then turns each row into weights that "
-                "are positive and sum to 1 (the lesson softmax tells how)."
-            ),
-            Equation(
-                (Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, sources, example=(1, 0)), "→", weights)
-            ),
-            Text(f"Read a row: it says where that word looks. {_looks(weights.array)}"),
+        looks=_looks(weights.numpy()),
+        mixture=times(
+            Matrix("weights", weights, WORDS, WORDS, 3, "weights"),
+            Matrix("V", value, WORDS, (), 1, key="V of output"),
+            "output",
+            example=(1, 0),
         ),
+        **_checks(query, key, value, scores, weights),
     )
 
 
@@ -165,51 +79,14 @@ def _looks(weights: Array) -> str:
     for i, row in enumerate(weights):
         j = int(row.argmax())
         target = "itself" if i == j else f"“{WORDS[j]}”"
-        how.append(f"“{WORDS[i]}” puts {number(float(row[j]), 3)} on {target}")
+        how.append(f"“{WORDS[i]}” puts {number(row[j], 3)} on {target}")
     return ", ".join(how) + "."
 
 
-def _output(computed: ByHand) -> Section:
-    weights, value = computed.weights.numpy(), computed.value.numpy()
-    how = product(weights, value, (3, 1))
-    sources = (Mark("weights", "row"), Mark("V of output", "column"))
-    return Section(
-        "4. A mixture of values",
-        (
-            Text(
-                "Each word's new vector is the sum of all values, each times its weight. That is all: what "
-                "comes next in a transformer works on each word alone."
-            ),
-            Equation(
-                (
-                    Matrix("weights", weights, WORDS, WORDS, 3, "weights"),
-                    "×",
-                    Matrix("V", value, WORDS, (), 1, key="V of output"),
-                    "=",
-                    Matrix("output", computed.output, WORDS, (), 2, "", how, sources, example=(1, 0)),
-                )
-            ),
-        ),
-    )
-
-
-def _checks(computed: ByHand) -> Section:
-    q, k, v = (t[None, None] for t in (computed.query, computed.key, computed.value))  # (B, H, T, d)
-    fused = F.scaled_dot_product_attention(q, k, v)[0, 0]
-    figures = np.abs(computed.scores.numpy() - np.array(FIGURES)).max()
-    return Section(
-        "Checked",
-        (
-            Checked(
-                "Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
-                bool(figures < 1e-9),
-            ),
-            Checked(
-                "each row of weights sums to 1", mg.allclose(computed.weights.sum(-1), mg.ones(3, dtype=mg.float64))
-            ),
-            Checked(
-                "F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
-                mg.allclose(fused, computed.output, atol=1e-12),
-            ),
-        ),
-    )
+def _checks(query: Tensor, key: Tensor, value: Tensor, scores: Tensor, weights: Tensor) -> Fields:
+    q, k, v = (t[None, None] for t in (query, key, value))  # (B, H, T, d)
+    return {
+        "figures": np.abs(scores.numpy() - np.array(FIGURES)).max() < 1e-9,
+        "sums": mg.allclose(weights.sum(-1), mg.ones(3, dtype=mg.float64)),
+        "fused": mg.allclose(F.scaled_dot_product_attention(q, k, v)[0, 0], weights @ value, atol=1e-12),
+    }

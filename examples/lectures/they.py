@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-import minigrad as mg
-
-from ..lesson.blocks import Array, Block, Checked, Choice, Lesson, Line, Matrix, Section, Steps, Text, number
+from ..lesson.blocks import Array, Block, Choice, Lesson, Line, Matrix, Steps, Text, number
+from ..lesson.markdown import Fields, told
 
 if TYPE_CHECKING:
     from minigrad_models.translation.translator import Translator
@@ -38,7 +37,7 @@ class Looked(NamedTuple):
         words: of the source, its end included. target: the translation's words, its end included.
         self_attention: (layers, heads, S, S) by words; rows sum to 1.
         cross_attention: (layers, heads, T, S), likewise.
-        error: how far what these weights give is from what the encoder's attention gave, at most.
+        error: how far the cross-attention that was recorded is from that which the model computes, at most.
         translation: the text. notes: what the tokenizer said of the sentence.
     """
 
@@ -51,42 +50,20 @@ class Looked(NamedTuple):
     notes: list[str]
 
 
-@mg.no_grad()
 def look(translator: Translator, sentence: str) -> Looked:
     """Translate a sentence, and note all attention on the way."""
-    from minigrad_models.text.tokenizer import EOS
     from minigrad_models.translation.serve.words import units
-    from minigrad_models.translation.transformer import pad
 
     (computed,) = translator.translate([sentence])
-    cross = translator.attention(computed.source, computed.text)
-    ids = translator.tokenizers.source.encode(computed.source)[: translator.model.config.positions - 1]
-    model, seen, errors = translator.model, [], []
-
-    def note(attention: Any, inputs: tuple[Any, ...], output: mg.Tensor) -> None:
-        weights = attention.weights(*inputs)  # (1, H, S, S)
-        heads = weights @ attention.split(attention.value(inputs[1]))  # (1, H, S, D/H)
-        joined = heads.transpose(1, 2).reshape(output.shape)  # (1, H, S, D/H) -> (1, S, D)
-        errors.append(float((attention.output(joined) - output).abs().max()))
-        seen.append(weights[0])
-
-    was_training = model.training
-    watched = [layer.attention.register_forward_hook(note) for layer in model.encoder]
-    try:
-        model.eval().encode(pad([[*ids, EOS]], model.embedding.weight.device))
-    finally:
-        for handle in watched:
-            handle.remove()
-        model.train(was_training)
+    view, cross = translator.look(computed), translator.attention(computed.source, computed.text)
     source, target = units(cross.source, computed.source)[1], units(cross.target, computed.text)[1]
     columns, rows = [unit.tokens for unit in source], [unit.tokens for unit in target]
-    weights = mg.stack(seen).cpu().numpy()
     return Looked(
         [*(unit.text for unit in source[:-1]), END],
         [*(unit.text for unit in target[:-1]), END],
-        by_word(weights, columns, columns),
+        by_word(np.stack(view.weights("encoder")), columns, columns),
         by_word(cross.weights, rows, columns),
-        max(errors),
+        float(np.abs(np.stack(view.weights("cross")) - cross.weights).max()),
         computed.text,
         computed.notes,
     )
@@ -123,24 +100,16 @@ def lesson(run: Path) -> Lesson:
     first, others = look(translator, SENTENCE), {text: look(translator, text) for text in OTHERS}
     source, target = translator.languages
     layers, heads = first.self_attention.shape[:2]
-    about = (
-        f"“{WORD.capitalize()}” could be the friends or the tomatoes. A trained translator from {source} to "
-        f"{target}, with {layers} layers of {heads} heads, read the sentence; here is where its encoder "
-        f"looked from “{WORD}”."
-    )
     chosen, italian = decided(first), target == "it"
-    return Lesson(
-        "they",
-        f"What “{WORD}” attends to",
-        about,
-        (
-            _sentence(first, chosen),
-            _heads(first),
-            _adjective(first, italian),
-            _cross(first),
-            _others(others, chosen, italian),
-            _checks([first, *others.values()]),
-        ),
+    return told(
+        globals(),
+        **_sentence(first, chosen),
+        heads=_heads(first),
+        **_adjective(first, italian),
+        layers=_cross(first),
+        others=_others(others, chosen, italian),
+        **_checks([first, *others.values()]),
+        about=f"{source} to {target}, with {layers} layers of {heads} heads",
     )
 
 
@@ -162,7 +131,7 @@ def _translated(sentence: str, computed: Looked) -> list[Block]:
     return [Text(f"“{sentence}” → “{computed.translation}”"), *notes]
 
 
-def _sentence(computed: Looked, chosen: tuple[int, int]) -> Section:
+def _sentence(computed: Looked, chosen: tuple[int, int]) -> Fields:
     at = place(computed.words, WORD)
     weights = computed.self_attention[:, :, at]  # (layers, heads, S)
     rows = {"all heads, mean": weights.mean((0, 1))}
@@ -171,115 +140,57 @@ def _sentence(computed: Looked, chosen: tuple[int, int]) -> Section:
         rows |= {_named(layer, head): row for head, row in enumerate(heads)}
     lines = [Line(computed.words, row.tolist(), at) for row in rows.values()]
     start = list(rows).index(_named(*chosen))
-    return Section(
-        "1. Where the encoder looks",
-        (
-            *_translated(SENTENCE, computed),
-            Text(_summary(weights, computed.words)),
-            Text(
-                f"The head shown first, {_named(*chosen)}, is the one whose weights on “{RIVALS[0]}” and "
-                f"“{RIVALS[1]}” differ most."
-            ),
-            Choice("attention of", list(rows), lines, start, printed=(0, start)),
-            Text(
-                f"A weight is the share of a word's place in the mixture that goes to “{WORD}”. In the first "
-                f"layer the word itself stands there, with its position; from the second on the place holds "
-                f"parts of other words already. So weights tell where a head looks, not what the model has "
-                f"understood: that shows in what it writes (section 5)."
-            ),
-        ),
-    )
-
-
-def _summary(weights: Array, words: Sequence[str]) -> str:
-    """What the heads' weights (layers, heads, S) have in common, whatever it is."""
-    mean, (one, other) = weights.mean((0, 1)), (place(words, rival) for rival in RIVALS)
+    mean, (one, other) = weights.mean((0, 1)), (place(computed.words, rival) for rival in RIVALS)
     most, count = int(mean.argmax()), weights[..., 0].size
-    target = "itself" if words[most].lower() == WORD else f"“{words[most]}”"
-    favour = [int((weights[..., a] > weights[..., b]).sum()) for a, b in ((one, other), (other, one))]
-    return (
-        f"On average over all {count} heads, “{WORD}” takes most from {target}: "
-        f"{number(float(mean[most]), 3)}. From “{RIVALS[0]}” it takes {number(float(mean[one]), 3)}, from "
-        f"“{RIVALS[1]}” {number(float(mean[other]), 3)}; an even share would be 1/{len(words)} = "
-        f"{number(1 / len(words), 3)}. Of the {count} heads {favour[0]} take more from “{RIVALS[0]}”, and "
-        f"{favour[1]} more from “{RIVALS[1]}”."
-    )
+    return {
+        "translated": _translated(SENTENCE, computed),
+        "count": count,
+        "most": "itself" if computed.words[most].lower() == WORD else f"“{computed.words[most]}”",
+        "on_most": mean[most],
+        "on_rivals": mean[[one, other]],
+        "size": len(computed.words),
+        "even": 1 / len(computed.words),
+        "favour": [int((weights[..., a] > weights[..., b]).sum()) for a, b in ((one, other), (other, one))],
+        "chosen": _named(*chosen),
+        "attention": Choice("attention of", list(rows), lines, start, printed=(0, start)),
+    }
 
 
-def _heads(computed: Looked) -> Section:
+def _heads(computed: Looked) -> Steps:
     at, (one, other) = place(computed.words, WORD), (place(computed.words, rival) for rival in RIVALS)
     rows = []
     for layer, heads in enumerate(computed.self_attention[:, :, at]):
         for head, weights in enumerate(heads):
             most = int(weights.argmax())
-            rows.append(
-                (
-                    f"{layer + 1}",
-                    f"{head + 1}",
-                    f"{weights[one]:.3f}",
-                    f"{weights[other]:.3f}",
-                    f"{computed.words[most]} ({weights[most]:.3f})",
-                )
-            )
-    return Section(
-        "2. Head by head",
-        (
-            Text(
-                f"How much “{WORD}” takes from “{RIVALS[0]}”, from “{RIVALS[1]}”, and from the word that it "
-                f"takes most from."
-            ),
-            Steps(("layer", "head", *RIVALS, "most from"), rows, numbers=(0, 1, 2, 3)),
-        ),
-    )
+            shares = f"{weights[one]:.3f}", f"{weights[other]:.3f}", f"{computed.words[most]} ({weights[most]:.3f})"
+            rows.append((f"{layer + 1}", f"{head + 1}", *shares))
+    return Steps(("layer", "head", *RIVALS, "most from"), rows, numbers=(0, 1, 2, 3))
 
 
-def _adjective(computed: Looked, italian: bool) -> Section:
+def _adjective(computed: Looked, italian: bool) -> Fields:
     at, (layer, head) = place(computed.words, ADJECTIVE), decided(computed, ADJECTIVE)
     row = computed.self_attention[layer, head, at]
-    one, other = (number(float(row[place(computed.words, rival)]), 3) for rival in RIVALS)
-    why = f"Italian has no word for “{WORD}” here: it is the adjective whose ending needs the answer. "
-    return Section(
-        "3. Where the adjective looks",
-        (
-            Text(
-                f"{why if italian else ''}From “{ADJECTIVE}” it is {_named(layer, head)} whose weights on the "
-                f"two differ most: {one} on “{RIVALS[0]}”, {other} on “{RIVALS[1]}”."
-            ),
-            Line(computed.words, row.tolist(), at),
-        ),
-    )
+    return {
+        "why": f"Italian has no word for “{WORD}” here: it is the adjective whose ending needs the answer. " * italian,
+        "adjective_head": _named(layer, head),
+        "of_adjective": [row[place(computed.words, rival)] for rival in RIVALS],
+        "adjective": Line(computed.words, row.tolist(), at),
+    }
 
 
-def _cross(computed: Looked) -> Section:
-    layers = len(computed.cross_attention)
-    names = ["mean", *(f"layer {i + 1}" for i in range(layers))]
+def _cross(computed: Looked) -> Choice:
+    names = ["mean", *(f"layer {i + 1}" for i in range(len(computed.cross_attention)))]
     values = [computed.cross_attention.mean((0, 1)), *computed.cross_attention.mean(1)]
-    options: list[Block] = [
-        Matrix(
-            f"cross-attention, {name}",
-            value,
-            computed.target,
-            computed.words,
-            2,
-            "weights",
-            note="rows look at columns",
-        )
+    note = "rows look at columns"
+    options = [
+        Matrix(f"cross-attention, {name}", value, computed.target, computed.words, 2, "weights", note=note)
         for name, value in zip(names, values, strict=True)
     ]
-    return Section(
-        "4. Where the decoder looks as it writes",
-        (
-            Text(
-                "A row has the weights of the step that wrote its word, on the words of the source, as the mean "
-                "of all heads."
-            ),
-            Choice("layer", names, options, printed=(0,)),
-        ),
-    )
+    return Choice("layer", names, options, printed=(0,))
 
 
-def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> Section:
-    blocks: list[Block] = [Text(f"The same word in other sentences, in the same head: {_named(*chosen)}.")]
+def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> list[Block]:
+    blocks: list[Block] = []
     if italian:
         blocks.append(
             Text(
@@ -293,25 +204,16 @@ def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool
         weights = computed.self_attention[:, :, at]
         mean = weights.mean((0, 1))
         taken = " and ".join(
-            f"{number(float(mean[place(computed.words, noun)]), 3)} from “{noun}”" for noun in OTHERS[sentence]
+            f"{number(mean[place(computed.words, noun)], 3)} from “{noun}”" for noun in OTHERS[sentence]
         )
         blocks += [
             *_translated(sentence, computed),
             Line(computed.words, weights[chosen].tolist(), at),
             Text(f"On average over all heads: {taken}."),
         ]
-    return Section("5. Other sentences", blocks)
+    return blocks
 
 
-def _checks(computed: Sequence[Looked]) -> Section:
+def _checks(computed: Sequence[Looked]) -> Fields:
     sums = [np.abs(w.sum(-1) - 1).max() for one in computed for w in (one.self_attention, one.cross_attention)]
-    return Section(
-        "Checked",
-        (
-            Checked("all weights from a word sum to 1", bool(max(sums) < 1e-4)),
-            Checked(
-                "the weights of self-attention, times the values, give what the encoder's attention gave",
-                max(one.error for one in computed) < 1e-4,
-            ),
-        ),
-    )
+    return {"sums": max(sums) < 1e-4, "recorded": max(one.error for one in computed) < 1e-4}

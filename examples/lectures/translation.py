@@ -10,20 +10,22 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 import minigrad as mg
-from minigrad import Tensor
+from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad_models.text import WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.training.progress import Progress
 from minigrad_models.translation.transformer import Config, Transformer, pad
 
-from ..lesson.blocks import Array, Block, Chart, Checked, Choice, Lesson, Matrix, Section, Series, Steps, Text, number
+from ..lesson.blocks import Array, Block, Chart, Choice, Lesson, Matrix, Series, Steps, number
+from ..lesson.markdown import Fields, told
 
 SENTENCE, TRANSLATION = "I love you very much", "Ti amo molto"
 PAIRS = {
@@ -150,53 +152,43 @@ def names(tokenizer: WordTokenizer, ids: Sequence[int]) -> list[str]:
 def lesson() -> Lesson:
     """The worked example."""
     trained = train()
-    return Lesson(
-        "translation",
-        "Training and inference: I love you very much → Ti amo molto",
-        f"A transformer learns {len(PAIRS)} pairs of sentences, in {UPDATES} updates that ran when this was made. One "
-        f"of the pairs is followed through: what goes into encoder and decoder, what should come out, where the loss "
-        f"comes from, and how the trained model then writes word after word.",
-        (_words(trained), _forced(trained), _loss(trained), _inference(trained), _compared(trained), _checks(trained)),
-    )
-
-
-def _words(trained: Trained) -> Section:
-    source, target = tokens(trained)
-    rows = [
-        ("encoder reads", *_padded(names(trained.english, source), 6)),
-        ("as numbers", *_padded(map(str, source), 6)),
-        ("decoder reads", *_padded(names(trained.italian, target[:-1]), 6)),
-        ("as numbers", *_padded(map(str, target[:-1]), 6)),
-        ("should come out", *_padded(names(trained.italian, target[1:]), 6)),
-        ("as numbers", *_padded(map(str, target[1:]), 6)),
-    ]
-    config = trained.model.config
-    return Section(
-        "1. Three rows of tokens",
-        (
-            Text(
-                "SOS (start of sentence) and EOS (end of sentence) are tokens of their own. The encoder reads the "
-                "sentence and EOS. The decoder reads SOS and the translation; what should come out is the same row, "
-                "shifted by one place to the left, with EOS at its end. So at each place the target is the next word."
-            ),
-            Steps(("", *map(str, range(6))), rows),
-            Text(
-                f"The model is models/transformer.py with {config.layers} layer in encoder and decoder, D = "
-                f"{config.d_model}, H = {config.heads}, and {sum(p.numel() for p in trained.model.parameters()):,} "
-                f"parameters. It knows {len(trained.english)} tokens of English and {len(trained.italian)} of Italian, "
-                f"from these pairs:"
-            ),
-            Steps(("English", "Italian"), list(PAIRS.items())),
+    return told(
+        globals(),
+        **_checks(trained),
+        **_words(trained),
+        **_forced(trained),
+        **_loss(trained),
+        **_inference(trained),
+        training=passes(trained, teacher_forced),
+        inference=passes(trained, write),
+        texts=Steps(
+            ("updates", "written"), [(str(update), seen.text) for update, seen in trained.looks.items()], numbers=(0,)
         ),
+        count=len(PAIRS),
     )
 
 
-def _padded(row: Sequence[str] | map[str], size: int) -> list[str]:
-    texts = list(row)
-    return texts + [""] * (size - len(texts))
+def _words(trained: Trained) -> Fields:
+    source, target = tokens(trained)
+    rows = []
+    for what, ids, tokenizer in (
+        ("encoder reads", source, trained.english),
+        ("decoder reads", target[:-1], trained.italian),
+        ("should come out", target[1:], trained.italian),
+    ):
+        padding = [""] * (6 - len(ids))
+        rows += [(what, *names(tokenizer, ids), *padding), ("as numbers", *map(str, ids), *padding)]
+    return {
+        "tokens": Steps(("", *map(str, range(6))), rows),
+        "config": trained.model.config,
+        "parameters": sum(p.numel() for p in trained.model.parameters()),
+        "english": len(trained.english),
+        "italian": len(trained.italian),
+        "pairs": Steps(("English", "Italian"), list(PAIRS.items())),
+    }
 
 
-def _forced(trained: Trained) -> Section:
+def _forced(trained: Trained) -> Fields:
     _, target = tokens(trained)
     words = names(trained.italian, target)
     allowed = mg.ones(len(words) - 1, len(words) - 1).tril()
@@ -207,22 +199,13 @@ def _forced(trained: Trained) -> Section:
             f"“{words[i]}” {'sees' if j <= i else 'does not see'} “{words[j]}”: place {j} {'≤' if j <= i else '>'} {i}"
         )
 
-    return Section(
-        "2. Training: all places in one pass",
-        (
-            Text(
-                "Each place of the decoder's input is an exercise of its own: from the words up to here, the next. The "
-                "causal mask hides what comes later, so that all exercises run at once, in one pass of the decoder. "
-                "The words that are read are always the right ones, whatever the model itself would have written: "
-                "that is teacher forcing."
-            ),
-            Steps(("place", "the decoder sees", "target"), rows, numbers=(0,)),
-            Matrix("sees", allowed, words[:-1], words[:-1], 0, "weights", how, note="1: yes", example=(1, 2)),
-        ),
-    )
+    return {
+        "places": Steps(("place", "the decoder sees", "target"), rows, numbers=(0,)),
+        "mask": Matrix("sees", allowed, words[:-1], words[:-1], 0, "weights", how, note="1: yes", example=(1, 2)),
+    }
 
 
-def _loss(trained: Trained) -> Section:
+def _loss(trained: Trained) -> Fields:
     _, target = tokens(trained)
     words, columns = names(trained.italian, target), names(trained.italian, range(len(trained.italian)))
     options: list[Block] = [
@@ -234,28 +217,14 @@ def _loss(trained: Trained) -> Section:
     def how(i: int, j: int) -> str:
         return f"−ln {number(chances[i, j], 4)} = {number(-math.log(chances[i, j]), 3)}"
 
-    means = " → ".join(number(float(v), 3) for v in -np.log(chances).mean(0))
-    return Section(
-        "3. The loss of each token",
-        (
-            Text(
-                "A row for each place: the probabilities of all words to come next. The loss of a place is −ln of what "
-                "its target got; that of the sentence is the mean over the places. Move the slider through the "
-                "training. At first each place likes best the very word that it reads, since one matrix is both the "
-                "embedding and the output; in the end nearly all of each row is on its target."
-            ),
-            Choice("updates", updates, options, len(updates) - 1, True, printed=FEW),
-            Text("The loss of each token, after so many updates:"),
-            Matrix("loss", -np.log(chances), words[1:], updates, 3, "", how, example=(1, 2)),
-            Text(f"Their mean: {means}. And the mean over all pairs, of each update:"),
-            Chart(
-                "The loss in training",
-                "updates",
-                "loss",
-                (Series("mean of all tokens", range(0, UPDATES, 2), trained.losses[::2]),),
-            ),
-        ),
-    )
+    means = " → ".join(number(v, 3) for v in -np.log(chances).mean(0))
+    curve = Series("mean of all tokens", range(0, UPDATES, 2), trained.losses[::2])
+    return {
+        "looks": Choice("updates", updates, options, len(updates) - 1, True, printed=FEW),
+        "loss": Matrix("loss", -np.log(chances), words[1:], updates, 3, "", how, example=(1, 2)),
+        "means": means,
+        "curve": Chart("The loss in training", "updates", "loss", [curve]),
+    }
 
 
 def _of_targets(probabilities: Array, target: Sequence[int]) -> Array:
@@ -276,7 +245,7 @@ def _probabilities(update: int, table: Array, words: list[str], target: list[int
     )
 
 
-def _inference(trained: Trained) -> Section:
+def _inference(trained: Trained) -> Fields:
     source, _ = tokens(trained)
     steps = write(trained)
     rows = []
@@ -284,90 +253,34 @@ def _inference(trained: Trained) -> Section:
         best = np.argsort(-step.probabilities)[:3].tolist()
         shares = [f"{name(trained.italian, j)} {number(step.probabilities[j], 3)}" for j in best]
         rows.append((str(i + 1), " ".join(names(trained.italian, step.tokens)), *shares))
-    weights = _attention(trained, steps)
-    return Section(
-        "4. Inference: one pass for each word",
-        (
-            Text(
-                "Now nobody knows the translation. The encoder reads the sentence once. The decoder starts with SOS "
-                "alone, and the word that it finds likeliest is put behind what it reads in the next step, until that "
-                "word is EOS. (This is greedy search; beam search keeps several.)"
-            ),
-            Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
-            Text("Where the decoder looked in the sentence as it wrote each, as the mean over its heads:"),
-            Matrix(
-                "cross-attention",
-                weights,
-                names(trained.italian, [step.chosen for step in steps]),
-                names(trained.english, source),
-                2,
-                "weights",
-                note="rows look at columns",
-            ),
-        ),
-    )
+    written = names(trained.italian, [step.chosen for step in steps])
+    read, note = names(trained.english, source), "rows look at columns"
+    # the mean over the heads of each step (T, S)
+    weights = trained.model.attention(mg.tensor([source]), mg.tensor([steps[-1].tokens]))[-1, :, 0].mean(0)
+    return {
+        "steps": Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
+        "cross_attention": Matrix("cross-attention", weights, written, read, 2, "weights", note=note),
+    }
 
 
-def _attention(trained: Trained, steps: Sequence[Written]) -> Array:
-    """The mean of the heads' weights (T, S) of each step."""
-    source, read = tokens(trained)[0], steps[-1].tokens
-    return trained.model.attention(mg.tensor([source]), mg.tensor([read]))[-1, :, 0].mean(0).numpy()
+def passes(trained: Trained, work: Callable[[Trained], object]) -> tuple[int, int]:
+    """How often encoder and decoder run: how often their first layers are called."""
+    calls: Counter[nn.Module] = Counter()
 
-
-class Passes(NamedTuple):
-    """How often encoder and decoder ran."""
-
-    encoder: int
-    decoder: int
-
-
-def passes(trained: Trained, work: Callable[[Trained], object]) -> Passes:
-    """How often the first layers of encoder and decoder are called."""
-    calls = [0, 0]
-
-    def counting(which: int) -> Callable[..., None]:
-        def count(*_: object) -> None:
-            calls[which] += 1
-
-        return count
+    def count(layer: nn.Module, *_: object) -> None:
+        calls[layer] += 1
 
     layers = trained.model.encoder[0], trained.model.decoder[0]
-    handles = [layer.register_forward_pre_hook(counting(i)) for i, layer in enumerate(layers)]
+    handles = [layer.register_forward_pre_hook(count) for layer in layers]
     try:
         work(trained)
     finally:
         for handle in handles:
             handle.remove()
-    return Passes(*calls)
+    return calls[layers[0]], calls[layers[1]]
 
 
-def _compared(trained: Trained) -> Section:
-    rows = [
-        (what, *map(str, passes(trained, work)))
-        for what, work in (("training, teacher forcing", teacher_forced), ("inference", write))
-    ]
-    texts = [(str(update), seen.text) for update, seen in trained.looks.items()]
-    return Section(
-        "5. Side by side",
-        (
-            Text("How often the layers ran for this one sentence, counted by hooks:"),
-            Steps(("", "encoder", "decoder"), rows, numbers=(1, 2)),
-            Text(
-                "Training needs one pass however long the sentence is; inference needs many, because what it reads at "
-                "a step is what the step before has written. And a wrong word stays there: training has never shown "
-                "the model how to go on after one (Ranzato et al. 2016 call it exposure bias). What the model wrote by "
-                "itself after so many updates:"
-            ),
-            Steps(("updates", "written"), texts, numbers=(0,)),
-            Text(
-                "Eight pairs are learned by heart, not understood. `minigrad train` trains the same "
-                "model on thousands of them, and it then translates sentences that it has never seen."
-            ),
-        ),
-    )
-
-
-def _checks(trained: Trained) -> Section:
+def _checks(trained: Trained) -> Fields:
     source, target = tokens(trained)
     steps, forced = write(trained), teacher_forced(trained)
     chances = _of_targets(forced.numpy(), target)
@@ -376,34 +289,13 @@ def _checks(trained: Trained) -> Section:
         other = trained.model(mg.tensor([source]), mg.tensor([[*target[:-2], trained.italian.ids["gatti"]]]))[0]
         cached = trained.model.greedy(mg.tensor([source]))[0].tolist()
     untrained = trained.looks[0].probabilities
-    return Section(
-        "Checked",
-        (
-            Checked(
-                "before training, each place finds the word that it reads the likeliest",
-                untrained.argmax(-1).tolist() == target[:-1],
-            ),
-            Checked(
-                "the trained model writes every one of the pairs, word by word, and ends each with EOS",
-                all([s.chosen for s in write(trained, text)] == _ids(*trained[1:3], text)[1][1:] for text in PAIRS),
-            ),
-            Checked(
-                "the loss of the sentence is the mean of −ln p over its tokens",
-                abs(loss + float(np.log(chances).mean())) < 1e-5,
-            ),
-            Checked(
-                "each step of inference has the probabilities of that place in training's one pass",
-                bool(np.abs(np.stack([s.probabilities for s in steps]) - forced.numpy()).max() < 1e-5),
-            ),
-            Checked(
-                "another last word changes nothing at the places before it",
-                mg.allclose(other[:-1].softmax(-1), forced[:-1], atol=1e-6)
-                and not mg.allclose(other[-1].softmax(-1), forced[-1], atol=1e-5),
-            ),
-            Checked(
-                "training ran the decoder once, inference once for each token",
-                passes(trained, teacher_forced) == (1, 1) and passes(trained, write) == (1, len(target) - 1),
-            ),
-            Checked("the library's own greedy search, with its cache, writes the same", cached == target[1:]),
-        ),
-    )
+    return {
+        "untrained": untrained.argmax(-1).tolist() == target[:-1],
+        "by_heart": all([s.chosen for s in write(trained, text)] == _ids(*trained[1:3], text)[1][1:] for text in PAIRS),
+        "mean": abs(loss + float(np.log(chances).mean())) < 1e-5,
+        "same_pass": np.abs(np.stack([s.probabilities for s in steps]) - forced.numpy()).max() < 1e-5,
+        "unchanged": mg.allclose(other[:-1].softmax(-1), forced[:-1], atol=1e-6)
+        and not mg.allclose(other[-1].softmax(-1), forced[-1], atol=1e-5),
+        "passes_counted": passes(trained, teacher_forced) == (1, 1) and passes(trained, write) == (1, len(target) - 1),
+        "cached": cached == target[1:],
+    }

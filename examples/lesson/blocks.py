@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, SupportsFloat
 
 import numpy as np
 
@@ -25,8 +25,16 @@ Array = np.ndarray[Any, Any]
 Shade = Literal["", "weights", "signs"]
 
 
+class Plain:
+    """A block whose page needs its fields as they are."""
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        return {"kind": type(self).__name__.lower(), **vars(self)}
+
+
 @dataclass(frozen=True)
-class Text:
+class Text(Plain):
     """A paragraph."""
 
     text: str
@@ -120,11 +128,11 @@ class Matrix:
         }
 
 
-@dataclass(frozen=True)
 class Equation:
     """Matrices and the signs between them: Q, "×", Kᵀ, "=", QKᵀ."""
 
-    parts: Sequence[Matrix | str]
+    def __init__(self, *parts: Matrix | str) -> None:
+        self.parts = parts
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
@@ -133,23 +141,13 @@ class Equation:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Plain):
     """A table of text: what is done, how it is written, what comes out."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     code: tuple[int, ...] = ()  # columns that are code
     numbers: tuple[int, ...] = ()  # columns that are numbers, and stand at the right
-
-    def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
-        return {
-            "kind": "steps",
-            "head": list(self.head),
-            "rows": [list(row) for row in self.rows],
-            "code": list(self.code),
-            "numbers": list(self.numbers),
-        }
 
 
 @dataclass(frozen=True)
@@ -206,36 +204,25 @@ class Chart:
     def _written(self, value: float) -> str:
         return scientific(value) if self.digits is None else number(value, self.digits)
 
-    def svg(self, width: float = 640.0) -> str:
-        """The chart as the text of an SVG file, on white."""
-        curves = [
-            Curve(
-                s.name, np.asarray(s.x, np.float64), np.asarray(s.y, np.float64), colour, s.dashed, not s.like, s.joined
-            )
+    def curves(self) -> list[Curve]:
+        """The series as they are drawn."""
+        return [
+            Curve(s.name, np.array(s.x, float), np.array(s.y, float), colour, s.dashed, not s.like, s.joined)
             for s, colour in zip(self.series, self.colours(), strict=True)
         ]
-        return draw(self.title, self.across, self.up, curves, (self.log_x, self.log_y), width)
+
+    def svg(self, width: float = 640.0) -> str:
+        """The chart as the text of an SVG file, on white."""
+        return draw(self.title, self.across, self.up, self.curves(), (self.log_x, self.log_y), width)
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        series = [
-            {
-                "name": s.name,
-                "x": list(map(float, s.x)),
-                "y": list(map(float, s.y)),
-                "dashed": s.dashed,
-                "colour": colour,
-                "named": not s.like,
-                "joined": s.joined,
-            }
-            for s, colour in zip(self.series, self.colours(), strict=True)
-        ]
         return {
             "kind": "chart",
             "title": self.title,
             "across": self.across,
             "up": self.up,
-            "series": series,
+            "series": [{**curve._asdict(), "x": curve.x.tolist(), "y": curve.y.tolist()} for curve in self.curves()],
             "logX": self.log_x,
             "logY": self.log_y,
             "table": self.table().data(),
@@ -243,21 +230,16 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Plain):
     """A sentence whose words are shaded by weights; ``asks`` is the place of the word that looks, or none."""
 
     words: Sequence[str]
     weights: Sequence[float]
     asks: int | None = None
 
-    def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
-        weights = [float(weight) for weight in self.weights]
-        return {"kind": "line", "words": list(self.words), "weights": weights, "asks": self.asks}
-
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Plain):
     """One of several, by a list or (``slider``) on a line; in plain text those of ``printed``, or all."""
 
     label: str
@@ -269,27 +251,16 @@ class Choice:
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        options = [block_data(option) for option in self.options]
-        return {
-            "kind": "choice",
-            "label": self.label,
-            "names": list(self.names),
-            "start": self.start,
-            "slider": self.slider,
-            "options": options,
-        }
+        options = [option.data() for option in self.options]
+        return {**super().data(), "options": options, "printed": None}
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Plain):
     """A claim that was tested when the lesson was made."""
 
     claim: str
     holds: bool
-
-    def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
-        return {"kind": "checked", "claim": self.claim, "holds": bool(self.holds)}
 
 
 @dataclass(frozen=True)
@@ -462,8 +433,7 @@ class Lesson(View):
     def page(self) -> Page:
         """One file that works offline."""
         sections = [
-            {"title": section.title, "blocks": [block_data(block) for block in section.blocks]}
-            for section in self.sections
+            {"title": section.title, "blocks": [block.data() for block in section.blocks]} for section in self.sections
         ]
         data = {"title": self.title, "about": self.introduction, "sections": sections}
         return Page(
@@ -486,11 +456,6 @@ class Lesson(View):
         return "" if self.picture is None else self.picture.svg()
 
 
-def block_data(block: Block) -> dict[str, Any]:
-    """A block for assets/lecture.js."""
-    return {"kind": "text", "text": block.text} if isinstance(block, Text) else block.data()
-
-
 def two_dimensions(values: Tensor | Array, name: str) -> Array:
     """Numbers as an array. Raises ValueError: they have not two dimensions."""
     array = values.detach().numpy() if isinstance(values, Tensor) else np.asarray(values)
@@ -504,12 +469,24 @@ def _short(array: Array) -> list[float]:
     return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
-def number(value: float, digits: int = 2) -> str:
-    """A number as it is printed in books: 1.20, −0.50, −∞; a zero has no sign."""
-    if not np.isfinite(value):
-        return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+class Number(float):
+    """A number whose formats are those of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign.
+
+    "(" before a format puts a negative number into brackets, as in a sum or a product.
+    """
+
+    def __format__(self, form: str) -> str:
+        shape = form.removeprefix("(") or ".2f"
+        if not np.isfinite(self):
+            text = "NaN" if np.isnan(self) else "∞" if self > 0 else "−∞"
+        else:
+            text = super().__format__(f"z{shape}").replace("-", "−").replace("%", " %")
+        return f"({text})" if form.startswith("(") and text.startswith("−") else text
+
+
+def number(value: SupportsFloat, digits: int = 2) -> str:
+    """A number as it is printed in books."""
+    return f"{Number(value):.{digits}f}"
 
 
 def scientific(value: float) -> str:
@@ -523,10 +500,18 @@ def scientific(value: float) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
-def term(value: float, digits: int = 2) -> str:
+def term(value: SupportsFloat, digits: int = 2) -> str:
     """A number inside a sum or a product: a negative one in brackets."""
-    text = number(value, digits)
-    return f"({text})" if text.startswith("−") else text
+    return f"{Number(value):(.{digits}f}"
+
+
+def cellwise(form: str, *values: Tensor | Array) -> Callable[[int, int], str]:
+    """Tells how cell (i, j) comes about: a format, and the matrices whose numbers there it takes: "{} − {:(.1f} = {}".
+
+    A matrix of one row or column has the same number in all of them.
+    """
+    tables = np.broadcast_arrays(*(value.numpy() if isinstance(value, Tensor) else value for value in values))
+    return lambda i, j: form.format(*(Number(table[i, j]) for table in tables))
 
 
 def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2) -> Callable[[int, int], str]:
@@ -544,6 +529,15 @@ def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result:
         return " + ".join(f"{term(a, first)} × {term(b, second)}" for a, b in pairs) + f" = {total}"
 
     return how
+
+
+def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) -> Equation:
+    """left × right = their product, whose cells tell how they come about. ``more`` is that matrix's own."""
+    how = product(left.array, right.array, (left.digits, right.digits), digits)
+    marks = (Mark(left.key or left.name, "row"), Mark(right.key or right.name, "column"))
+    values = left.array @ right.array
+    result = Matrix(name, values, left.rows, right.columns, digits, how=how, marks=marks, **more)
+    return Equation(left, "×", right, "=", result)
 
 
 def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:

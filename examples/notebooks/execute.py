@@ -23,23 +23,16 @@ FOLDER = Path(__file__).parent
 SECONDS = 300  # that a cell may take
 COLOURS = 48
 PICTURES = ("image/svg+xml", "image/png")
-STORED = (
-    *PICTURES,
-    "text/html",
-    "text/latex",
-    "text/markdown",
-    "text/plain",
-)  # text/html: tables, where there is no picture
+STORED = (*PICTURES, "text/html", "text/latex", "text/markdown", "text/plain")  # html: of tables, which have no picture
 
 
 def notebooks(names: list[str]) -> list[Path]:
     """The notebooks with these names, or all. Raises FileNotFoundError: there is none of that name."""
-    every = sorted(FOLDER.glob("*.ipynb"))
-    for name in names:
-        if not any(path.stem == Path(name).stem for path in every):
-            raise FileNotFoundError(f"there is no notebook {name}; there are {', '.join(path.stem for path in every)}")
-    chosen = {Path(name).stem for name in names}
-    return [path for path in every if not chosen or path.stem in chosen]
+    every = {path.stem: path for path in sorted(FOLDER.glob("*.ipynb"))}
+    chosen = {Path(name).stem: name for name in names} or every
+    if unknown := [str(name) for stem, name in chosen.items() if stem not in every]:
+        raise FileNotFoundError(f"there is no notebook {unknown[0]}; there are {', '.join(every)}")
+    return [path for stem, path in every.items() if stem in chosen]
 
 
 def executed(path: Path) -> Any:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NoReturn
 
-from ..autograd import Function
 from ..extension import PACKAGE, MissingName
 from ..functions import names
 from ..nn import functional as F
 from ..tensor import Tensor
+from .function import Function
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_autograd", "register_fake"]
 

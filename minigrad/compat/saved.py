@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
-from ..autograd.function import _Result
 from ..autograd.mode import at_end, no_grad
 from ..autograd.observer import Observer, attach, detach, observed
-from ..autograd.recompute import Region
 from ..autograd.tape import Lost, Node, Variable, record, wrap
 from ..backend import ARRAY_TYPES
 from ..ops.elementwise import clone
 from ..ops.op import Op, watch
+from ..utils.checkpoint import Region
+from .function import _Result
 
 
 class _Refused(threading.local):

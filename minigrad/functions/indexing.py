@@ -11,8 +11,8 @@ from ..autograd.calls import apply
 from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
+from ..backend import check_indices, is_array, of, xp
 from ..backend import dtype as dt
-from ..backend import is_array, of, xp
 from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
@@ -227,7 +227,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
-    i.check_indices(index.array, length, name, error, f" along dimension {place}")
+    check_indices(index.array, length, name, error, f" along dimension {place}")
     return place, index
 
 

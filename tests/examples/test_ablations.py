@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from examples import ablations, variants
-from examples.ablations import chosen, main, settings_of
+from examples import variants
+from examples.ablations import chosen, main, read_variants, settings_of
 from examples.variants import as_options
 from minigrad_models.translation.translation_settings import preset
 
@@ -138,15 +138,15 @@ def test_a_finished_training_in_the_folder_with_other_options(
 def test_variants_that_change_nothing_are_passed_over() -> None:
     """Where a preset has R-Drop, "no R-Drop" is a variant, and where it has none, "R-Drop 5"."""
     start = preset("multi30k").changed({"r_drop": 0.0})
-    names = chosen(ablations.VARIANTS, start)
+    names = chosen(read_variants(), start)
     assert "the preset" in names and "R-Drop 5" in names and "no R-Drop" not in names
-    names = chosen(ablations.VARIANTS, start.changed({"r_drop": 5.0}))
+    names = chosen(read_variants(), start.changed({"r_drop": 5.0}))
     assert "no R-Drop" in names and "R-Drop 1" in names and "R-Drop 5" not in names
     assert settings_of(["--preset", "multi30k", "--r-drop", "5"]).training.r_drop == 5.0
 
 
 def test_train_knows_the_options_of_each_variant() -> None:
-    for name, settings in ablations.VARIANTS.items():
+    for name, settings in read_variants().items():
         read = settings_of(["--preset", "multi30k", *as_options(settings)])
         assert read == preset("multi30k").changed(settings), name
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..clauses import Clause
+from ..pieces import Piece
 from ..speaker import Speaker
 from .actions import giving, imperative, resumed, stative, transitive, wish_for, with_pronoun
 from .being import afraid_of, age, all_are, comparison, having_state, identity, is_quality
@@ -56,6 +56,6 @@ WEIGHTED_RULES: tuple[tuple[Rule, int], ...] = (
 RULES: tuple[Rule, ...] = tuple(rule for rule, weight in WEIGHTED_RULES for _ in range(weight))
 
 
-def sentence(s: Speaker) -> Clause:
+def sentence(s: Speaker) -> Piece:
     """One sentence of the language, without capital and full stop."""
     return s.pick(RULES)(s)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ..clauses import Clause, copula, italian_verb, phrase_join, quality
-from ..lexicon import NOUNS, NUMBERS, VERBS, Adjective, adjectives, nouns
+from dataclasses import replace
+
+from ..clauses import AVERE, copula, italian_verb, quality
+from ..lexicon import NOUNS, NUMBERS, Adjective, adjectives, nouns
 from ..morphology import inflect
-from ..phrases import PRONOUNS, Link, Phrase, noun_phrase
-from ..speaker import ANIMALS, PUBLIC, Speaker, Tail
-from .common import DEGREES, DESCRIBABLE, OF_PEOPLE, PEOPLE, THINGS, adjectives_named
+from ..phrases import PRONOUNS, Phrase, noun_phrase
+from ..pieces import NOTHING, Piece, phrase_join
+from ..speaker import ANIMALS, PUBLIC, Speaker
+from .common import DESCRIBABLE, OF_PEOPLE, PEOPLE, THINGS, TOO, VERY, adjectives_named
 
 
 def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adjective]:
@@ -19,40 +22,38 @@ def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adj
     return s.specific((noun,), 0), s.pick(adjectives(noun))
 
 
-def degree_of(s: Speaker, adjective: Adjective) -> Tail:
+def degree_of(s: Speaker, adjective: Adjective) -> Piece:
     """very, too (never of what is good), or mostly nothing."""
     if adjective.absolute or s.chance(0.6):
-        return ("", "")
-    return DEGREES[0] if adjective.valence == "good" else s.pick(DEGREES)
+        return NOTHING
+    return VERY if adjective.valence == "good" else s.pick((VERY, TOO))
 
 
 _PASSING = adjectives_named("tired happy sad sick")
 _TO_COME = adjectives_named("tired happy sad sick famous")
 
 
-def is_quality(s: Speaker) -> Clause:
+def is_quality(s: Speaker) -> Piece:
     """The house is too small. My parents will be happy. Were the shoes expensive?"""
     x = s.random()
     negative, question = 0.3 < x < 0.45, x > 0.8
     subject, adjective = subject_and_quality(s, question)
     tense = s.pick(("present", "present", "present", "present", "past", "past"))
-    time = ("", "")
+    time = NOTHING
     if s.chance(0.15):
         subject, adjective, tense = s.someone(question), s.pick(_TO_COME), "future"
         if adjective in _PASSING and s.chance(0.4):
             time = s.time("future")
-    predicate, links = quality(subject, adjective, degree_of(s, adjective))
-    predicate = (phrase_join(predicate[0], time[0]), phrase_join(predicate[1], time[1]))
-    return copula(subject, predicate, tense, links=links, negative=negative, question=question)
+    predicate = quality(subject, adjective, degree_of(s, adjective)) + time
+    return copula(subject, predicate, tense, negative=negative, question=question)
 
 
-def all_are(s: Speaker) -> Clause:
+def all_are(s: Speaker) -> Piece:
     """Dogs are intelligent. Strawberries are sweet."""
     noun = s.pick(_GENERAL)
     subject = noun_phrase("", noun, bool(noun.english_plural))
     adjective = s.pick([a for a in adjectives(noun) if a in _ESSENTIAL])
-    predicate, links = quality(subject, adjective, degree_of(s, adjective))
-    return copula(subject, predicate, links=links, negative=s.chance(0.15))
+    return copula(subject, quality(subject, adjective, degree_of(s, adjective)), negative=s.chance(0.15))
 
 
 _ESSENTIAL = adjectives_named(
@@ -66,7 +67,7 @@ _GENERAL = [
 ]
 
 
-def identity(s: Speaker) -> Clause:
+def identity(s: Speaker) -> Piece:
     """This is my sister. Those are Maria's shoes. He is a doctor."""
     x = s.random()
     if x < 0.3:
@@ -75,16 +76,15 @@ def identity(s: Speaker) -> Clause:
         job = s.pick([n for n in PEOPLE if "job" in n.kinds and (n.gender == "f") == woman])
         what = noun_phrase("" if who.plural else "a", job, who.plural)
         links = ((who.head, job.name),) if who.head else ()
-        italian = what.rest if who.plural else what.italian
-        return copula(who, (what.english, italian), links=links, question=s.chance(0.25))
+        predicate = Piece(what.english, what.rest if who.plural else what.italian, links)
+        return copula(who, predicate, question=s.chance(0.25))
     if x < 0.65:
         what = s.relative() if s.chance(0.6) else s.thing(_MINE, ("own",), 0)
     else:
         what = s.thing(_OWNED, ("own", "own", "genitive"), 0.15)
     near, forms = s.pick(_DEMONSTRATIVES)
-    english = near[what.plural]
-    this = Phrase(english, "", forms[what.gender, what.plural], what.person, "m", what.plural, "it")
-    return copula(this, (what.english, what.italian), links=what.links, question=s.chance(0.25))
+    this = Phrase(near[what.plural], "", forms[what.gender, what.plural], what.person, "m", what.plural, "it")
+    return copula(this, what.piece, question=s.chance(0.25))
 
 
 _MINE = nouns("mine")
@@ -92,7 +92,7 @@ _OWNED = tuple(noun for noun in THINGS if noun not in PUBLIC)
 _DEMONSTRATIVES = ((("this", "these"), inflect("questo")), (("that", "those"), inflect("quello")))
 
 
-def comparison(s: Speaker) -> Clause:
+def comparison(s: Speaker) -> Piece:
     """This book is more interesting than the newspaper."""
     adjective = s.pick(_COMPARED)
     fitting = [n for n in NOUNS.values() if n.kinds & adjective.kinds - {"state"}]
@@ -106,51 +106,42 @@ def comparison(s: Speaker) -> Clause:
         one, other = s.someone(), s.known()
     if one.english == other.english or (one.head == other.head and "person" in noun.kinds):
         return is_quality(s)
-    more = quality(one, adjective, ("more", "più"))
-    predicate = (f"{more[0][0]} than {other.english}", f"{more[0][1]} {other.after('di')}")
-    links = (*more[1], *other.links, (other.head, adjective.english))
-    return copula(one, predicate, links=links, question=s.chance(0.15))
+    more = quality(one, adjective, Piece("more", "più")).link((other.head, adjective.english))
+    return copula(one, more + other.behind("than", "di"), question=s.chance(0.15))
 
 
 _COMPARED = adjectives_named("intelligent famous expensive interesting boring useful comfortable")
 
 
-def having_state(s: Speaker) -> Clause:
+def having_state(s: Speaker) -> Piece:
     """I am hungry. Is your brother thirsty?: in Italian one has hunger and thirst."""
     x = s.random()
     who = s.someone(x > 0.8)
     hungry = s.pick(STATES)
-    degree = s.chance(0.2)
-    english = f"very {hungry[0]}" if degree else hungry[0]
-    italian = phrase_join("molta" if degree else "", hungry[1])
-    return having(who, (english, italian), negative=x < 0.2, question=x > 0.8)
+    degree = Piece("very", "molta") if s.chance(0.2) else NOTHING
+    return having(who, degree + hungry, negative=x < 0.2, question=x > 0.8)
 
 
-STATES = (("hungry", "fame"), ("thirsty", "sete"), ("afraid", "paura"))
+STATES = (Piece("hungry", "fame"), Piece("thirsty", "sete"), Piece("afraid", "paura"))
 
 
-def having(
-    who: Phrase, predicate: Tail, links: tuple[Link, ...] = (), *, negative: bool = False, question: bool = False
-) -> Clause:
+def having(who: Phrase, predicate: Piece, *, negative: bool = False, question: bool = False) -> Piece:
     """A clause with to be in English and avere in Italian."""
-    english = copula(who, predicate, negative=negative, question=question).english
-    italian = italian_verb(who, VERBS["have"], "present", negative)
-    return Clause(
-        english, phrase_join(who.italian, italian, predicate[1]), (*who.links, *links), "?" if question else "."
-    )
+    said = copula(who, predicate, negative=negative, question=question)
+    avere = italian_verb(who, AVERE, "present", negative)
+    return replace(said, italian=phrase_join(who.italian, avere, predicate.italian))
 
 
-def afraid_of(s: Speaker) -> Clause:
+def afraid_of(s: Speaker) -> Piece:
     """The children are afraid of the wolf."""
     x = s.random()
     who = s.someone(x > 0.85)
     animal = s.thing(ANIMALS, ("", "", "the", "this", "genitive"), 0.2)
-    predicate = (f"afraid of {animal.english}", f"paura {animal.after('di')}")
-    links = (*animal.links, ("afraid", animal.head))
-    return having(who, predicate, links, negative=x < 0.2, question=x > 0.85)
+    predicate = Piece("afraid", "paura", (("afraid", animal.head),)) + animal.behind("of", "di")
+    return having(who, predicate, negative=x < 0.2, question=x > 0.85)
 
 
-def age(s: Speaker) -> Clause:
+def age(s: Speaker) -> Piece:
     """My sister is ten years old. That dog is three years old."""
     x = s.random()
     number = s.pick(_AGES)
@@ -163,8 +154,7 @@ def age(s: Speaker) -> Clause:
         who = s.relative_of(noun) if "kin" in noun.kinds else s.specific((noun,), 0)
         if "person" in noun.kinds:
             who = s.thing((noun,), ("the", "this", "that"), 0)
-    predicate = (f"{number} years old", f"{NUMBERS[number]} anni")
-    return having(who, predicate, question=s.chance(0.2))
+    return having(who, Piece(f"{number} years old", f"{NUMBERS[number]} anni"), question=s.chance(0.2))
 
 
 _YOUNG = nouns("pet", "child")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..clauses import ALWAYS, NEVER, OFTEN, Clause, Mood
+from ..clauses import ALWAYS, NEVER, OFTEN, Mood
 from ..lexicon import ADJECTIVES, NOUNS, PLACES, VERBS, Adjective, Verb, adjectives, nouns
+from ..pieces import Piece
 from ..speaker import ANIMALS, Speaker
 
-Rule = Callable[[Speaker], Clause]
+Rule = Callable[[Speaker], Piece]
 
 
 def verbs_named(names: str) -> tuple[Verb, ...]:
@@ -36,43 +37,12 @@ PAST_MOODS: tuple[Mood, ...] = (*MOODS, *("past",) * 6)
 """For verbs whose participles have several forms."""
 TENSES: tuple[Mood, ...] = ("present", "past", "future")
 ADVERBS = (ALWAYS, OFTEN, NEVER)
-DEGREES = (("very", "molto"), ("too", "troppo"))
+VERY, TOO = Piece("very", "molto"), Piece("too", "troppo")
 
-HABITS = {
-    "sleep": ("home", "hotel", "garden"),
-    "work": (
-        "hospital",
-        "museum",
-        "restaurant",
-        "zoo",
-        "airport",
-        "station",
-        "hotel",
-        "office",
-        "library",
-        "school",
-        "university",
-        "stadium",
-        "market",
-        "cinema",
-        "home",
-    ),
-    "study": ("library", "school", "university", "home", "kitchen", "office"),
-    "dance": ("home", "school", "park", "kitchen", "garden", "restaurant", "hotel", "stadium"),
-    "swim": ("lake", "pool"),
-    "eat": ("home", "school", "restaurant", "kitchen", "garden", "park", "hotel", "office"),
-    "drink": ("home", "restaurant", "kitchen", "garden", "hotel", "office"),
-    "read": ("home", "school", "library", "garden", "park", "university", "airport"),
-    "buy": ("market",),
-    "wait for": ("station", "airport", "park", "cinema", "hotel", "museum"),
-    "see": ("park", "zoo", "market", "station"),
-    "cook": ("home", "kitchen", "restaurant"),
-}
-"""Where people do what."""
 INTRANSITIVE = verbs_named("sleep work study dance swim")
 MOTION = verbs_named("go arrive return")
 DESTINATIONS = tuple(PLACES)
-STOPS = tuple(n for n, p in PLACES.items() if p.inside[0].startswith("at "))
+STOPS = tuple(n for n, p in PLACES.items() if p.inside.english.startswith("at "))
 
 TRANSPORT = nouns("transport")
 FOOD = nouns("food")
@@ -82,8 +52,6 @@ LIKED = (*FOOD, *DRINKS, *ANIMALS, *nouns("flower"))
 THINGS = nouns("thing", "vehicle", "container", "openable", "reading", "building", "dish")
 INANIMATE = tuple(n for n in NOUNS.values() if n.kinds.isdisjoint(("person", "kin")))
 PEOPLE = nouns("person")
-
-
 SORTS = frozenset(("food", "drink", "animal"))
 """One prefers food to food and drink to drink."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ..clauses import Clause, english_verb, experiencer, piacere, subject_links
+from ..clauses import english_verb, experiencer, piacere, subject_links
 from ..lexicon import NOUNS, VERBS, nouns
-from ..phrases import Link, noun_phrase
+from ..phrases import noun_phrase
+from ..pieces import Piece
 from ..speaker import ANIMALS, OBJECTS, Speaker
-from .common import DIETS, DRINKS, FOOD, HABITS, INTRANSITIVE, LIKED, READING, SORTS, THINGS, verbs_named
+from .common import DIETS, DRINKS, FOOD, INTRANSITIVE, LIKED, READING, SORTS, THINGS, verbs_named
 
 
-def like(s: Speaker) -> Clause:
+def like(s: Speaker) -> Piece:
     """I like cats. My sister does not like this soup. Do you like my shoes?"""
     x = s.random()
     if s.chance(0.75):
@@ -21,7 +22,7 @@ def like(s: Speaker) -> Clause:
     return piacere(s.someone(x > 0.75), thing, negative=x < 0.2, question=x > 0.75)
 
 
-def liked(s: Speaker) -> Clause:
+def liked(s: Speaker) -> Piece:
     """Did you like the cake? Marco liked these books."""
     x = s.random()
     thing = s.specific((*FOOD, *DRINKS, *READING, *nouns("town", "sight")), 0.1)
@@ -29,7 +30,7 @@ def liked(s: Speaker) -> Clause:
     return piacere(who, thing, "past", negative=x < 0.2, question=x > 0.75)
 
 
-def creatures_like(s: Speaker) -> Clause:
+def creatures_like(s: Speaker) -> Piece:
     """Cats like milk. Children do not like onions."""
     negative = s.chance(0.25)
     if s.chance(0.6):
@@ -45,46 +46,32 @@ def creatures_like(s: Speaker) -> Clause:
 _CROWDS = tuple(NOUNS[n] for n in ("child", "student", "teacher", "doctor", "woman", "man"))
 
 
-def like_but_not(s: Speaker) -> Clause:
+def like_but_not(s: Speaker) -> Piece:
     """I like cats but not dogs."""
     one = s.thing(LIKED, ("",), 0)
     sorts = NOUNS[one.head].kinds & SORTS or {"animal"}
     other = s.thing(nouns(*sorts), ("",), 0)
     if other.head == one.head:
         return like(s)
-    first = piacere(s.someone(), one)
-    return Clause(
-        f"{first.english} but not {other.english}",
-        f"{first.italian} ma non {other.italian}",
-        (*first.links, ("like", other.head)),
-    )
+    return piacere(s.someone(), one) + Piece("but not", "ma non") + other.of(VERBS["like"])
 
 
-def like_doing(s: Speaker) -> Clause:
+def like_doing(s: Speaker) -> Piece:
     """My brother likes to swim in the lake. I like to drink coffee in the morning."""
-    doing, fare, links = activity(s)
+    doing, like = activity(s), VERBS["like"]
     x = s.random()
     who = s.someone(x > 0.8)
     negative, question = x < 0.2, x > 0.8
-    english = english_verb(who, VERBS["like"], "present", negative, question)
-    return Clause(
-        f"{english} to {doing}",
-        f"{experiencer(who, negative)} piace {fare}",
-        (*subject_links(who, "like"), *links),
-        "?" if question else ".",
-    )
+    english = english_verb(who, like, "present", negative, question)
+    italian = experiencer(who, negative)
+    return Piece(f"{english} to", f"{italian} piace", subject_links(who, like), question) + doing
 
 
-def activity(s: Speaker) -> tuple[str, str, tuple[Link, ...]]:
+def activity(s: Speaker) -> Piece:
     """Something to do, as an infinitive: "swim in the lake", "eat apples"."""
     if s.chance(0.35):
         verb = s.pick(verbs_named("eat drink cook"))
-        thing = s.thing(OBJECTS[verb], ("",), 0.1)
-        links = (*thing.links, (verb.base, thing.head))
-        return f"{verb.base} {thing.english}", f"{verb.infinitive} {thing.italian}", links
+        return Piece(verb.base, verb.infinitive) + s.thing(OBJECTS[verb], ("",), 0.1).of(verb)
     verb = s.pick(INTRANSITIVE)
-    if s.chance(0.2):
-        return verb.base, verb.infinitive, ()
-    place = s.place(*HABITS[verb.base])
-    links = ((verb.base, place.name),)
-    return f"{verb.base} {place.inside[0]}", f"{verb.infinitive} {place.inside[1]}", links
+    doing = Piece(verb.base, verb.infinitive)
+    return doing if s.chance(0.2) else doing + s.habit(verb)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from ..clauses import Clause, Mood, clause, copula, piacere, quality
+from ..clauses import Mood, clause, copula, piacere, quality
 from ..lexicon import ADJECTIVES, NOUNS, VERBS, Adjective, Noun, Verb, adjectives, nouns
 from ..phrases import PRONOUNS, Phrase
-from ..speaker import OBJECTS, Speaker, Tail
+from ..pieces import BECAUSE, NOTHING, WHEN, Piece
+from ..speaker import OBJECTS, Speaker
 from .being import STATES, degree_of, having
-from .common import DEGREES, DRINKS, FOOD, LIKED, READING
+from .common import DRINKS, FOOD, LIKED, READING, VERY
 
 
-def because_of_thing(s: Speaker) -> Clause:
+def because_of_thing(s: Speaker) -> Piece:
     """My friends like tomatoes because they are tasty: the adjective agrees with tomatoes."""
     verb, negative, valence = s.pick(_JUDGED)
     past = s.chance(0.25) and verb.base != "read"
@@ -18,7 +19,7 @@ def because_of_thing(s: Speaker) -> Clause:
     options = _PRAISED[verb, valence, past]
     noun = s.pick(options)
     adjective = s.pick(_reasons(verb, noun, valence))
-    degree = degree_of(s, adjective) if verb.base != "see" else s.pick((("", ""), DEGREES[0]))
+    degree = degree_of(s, adjective) if verb.base != "see" else s.pick((NOTHING, VERY))
     if (liking and not past and s.chance(0.6)) or (verb.base in ("eat", "drink") and s.chance(0.4)):
         thing = s.thing((noun,), ("",), 0)
     elif verb.base == "buy" and not negative and s.chance(0.5):
@@ -30,9 +31,7 @@ def because_of_thing(s: Speaker) -> Clause:
     if liking:
         main = piacere(subject, thing, tense, negative=negative)
     else:
-        tail = (thing.english, thing.italian)
-        links = (*thing.links, (verb.base, thing.head))
-        main = clause(subject, verb, tense, tail, links=links, negative=negative)
+        main = clause(subject, verb, tense, thing.of(verb), negative=negative)
     return because(main, thing, adjective, degree, tense)
 
 
@@ -66,18 +65,15 @@ _PRAISED = {
 }
 
 
-def because(main: Clause, thing: Phrase, adjective: Adjective, degree: Tail, tense: str, why: str = "") -> Clause:
+def because(
+    main: Piece, thing: Phrase, adjective: Adjective, degree: Piece, tense: str, conjunction: Piece = BECAUSE
+) -> Piece:
     """`main` and the reason: `thing`, as a pronoun in English and unsaid in Italian, is so."""
-    again = thing._replace(english=thing.pronoun, article="", rest="", links=())
-    predicate, links = quality(again, adjective, degree)
-    reason = copula(again, predicate, tense)
-    and_, e = ("when", "quando") if why == "when" else ("because", "perché")
-    return Clause(
-        f"{main.english} {and_} {reason.english}", f"{main.italian} {e} {reason.italian}", (*main.links, *links)
-    )
+    again = thing.again()
+    return main + conjunction + copula(again, quality(again, adjective, degree), tense)
 
 
-def because_of_person(s: Speaker) -> Clause:
+def because_of_person(s: Speaker) -> Piece:
     """I love my sister because she is kind. We help the boy because he is sad."""
     subject = s.someone()
     verb, qualities = s.pick(_FOND)
@@ -86,9 +82,8 @@ def because_of_person(s: Speaker) -> Clause:
         other = s.known()
     if subject.person == other.person:
         subject = PRONOUNS[s.pick(("I", "you", "we"))]
-    thing = (other.english, other.italian)
-    main = clause(subject, verb, "present", thing, links=(*other.links, (verb.base, other.head)))
-    return because(main, other, ADJECTIVES[s.pick(qualities)], s.pick((("", ""), DEGREES[0])), "present")
+    main = clause(subject, verb, "present", other.of(verb))
+    return because(main, other, ADJECTIVES[s.pick(qualities)], s.pick((NOTHING, VERY)), "present")
 
 
 _FOND = (
@@ -98,16 +93,22 @@ _FOND = (
 )
 
 
-def because_of_self(s: Speaker) -> Clause:
+def because_of_self(s: Speaker) -> Piece:
     """The girl sleeps because she is tired. I dance when I am happy."""
     verb, negative, states = s.pick(_MOTIVES)
-    subject = s.someone()
-    while subject.english.startswith(("a ", "an ")):
-        subject = s.someone()
+    subject = particular(s)
     tense: Mood = "past" if s.chance(0.3) else "present"
     main = clause(subject, VERBS[verb], tense, negative=negative)
-    why = "when" if not negative and tense == "present" and s.chance(0.4) else ""
-    return because(main, subject, ADJECTIVES[s.pick(states)], ("", ""), tense, why)
+    conjunction = WHEN if not negative and tense == "present" and s.chance(0.4) else BECAUSE
+    return because(main, subject, ADJECTIVES[s.pick(states)], NOTHING, tense, conjunction)
+
+
+def particular(s: Speaker) -> Phrase:
+    """Any human subject but "a man"."""
+    while True:
+        subject = s.someone()
+        if not subject.english.startswith(("a ", "an ")):
+            return subject
 
 
 _MOTIVES = (
@@ -119,16 +120,10 @@ _MOTIVES = (
 )
 
 
-def because_of_hunger(s: Speaker) -> Clause:
+def because_of_hunger(s: Speaker) -> Piece:
     """I eat the bread because I am hungry."""
     verb, state = s.pick(((VERBS["eat"], STATES[0]), (VERBS["drink"], STATES[1])))
-    subject = s.someone()
-    while subject.english.startswith(("a ", "an ")):
-        subject = s.someone()
-    thing = s.object_of(verb)
-    links = (*thing.links, (verb.base, thing.head))
-    main = clause(subject, verb, "present", (thing.english, thing.italian), links=links)
-    again = subject._replace(english=subject.pronoun, article="", rest="", links=())
-    reason = having(again, state)
-    and_, e = ("when", "quando") if s.chance(0.3) else ("because", "perché")
-    return Clause(f"{main.english} {and_} {reason.english}", f"{main.italian} {e} {reason.italian}", main.links)
+    subject = particular(s)
+    main = clause(subject, verb, "present", s.object_of(verb).of(verb))
+    reason = having(subject.again(), state)
+    return main + (WHEN if s.chance(0.3) else BECAUSE) + reason

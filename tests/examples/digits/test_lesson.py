@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from examples.digits import __main__ as cli  # noqa: F401  (``refused`` calls it)
 from examples.digits import checks, insight
-from examples.digits import digits_command as cli  # noqa: F401  (``refused`` calls it)
 from examples.digits import digits_data as data
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
@@ -38,11 +38,11 @@ def blocks(results: Results, kind: type) -> list[Any]:
 
 @pytest.mark.nightly
 def test_every_network_reads_as_well_as_is_claimed() -> None:
-    assert [claim.claim for claim in checks.claims(Results(0)) if not claim.holds] == []
+    assert [claim.claim for claim in lesson(Results(0)).checks() if not claim.holds] == []
 
 
 def test_what_an_architecture_cannot_see(results: Results) -> None:
-    claims = checks.claims(results)
+    claims = lesson(results).checks()
     of_shifts, of_architecture = claims[4:6], claims[6:]
     assert len(of_architecture) == 5 and all(claim.holds for claim in of_architecture)
     assert of_shifts[0].holds and not of_shifts[1].holds  # after one epoch

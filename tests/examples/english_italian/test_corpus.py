@@ -17,6 +17,7 @@ from examples.english_italian.clauses import piacere
 from examples.english_italian.corpus import LARGEST, draw, split_of, split_of_link
 from examples.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
 from examples.english_italian.phrases import PRONOUNS, noun_phrase
+from examples.english_italian.pieces import NOTHING
 from examples.english_italian.rules.reasons import because
 from minigrad_models.translation import english_italian
 from minigrad_models.translation.english_italian import Pair, detokenize, load, tokenize
@@ -93,7 +94,7 @@ def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
     """Those that people will try first."""
     cats, tomatoes = (noun_phrase("", NOUNS[name], True) for name in ("cat", "tomato"))
     friends = noun_phrase("my", NOUNS["friend"], True)
-    tasty = because(piacere(friends, tomatoes), tomatoes, ADJECTIVES["tasty"], ("", ""), "present")
+    tasty = because(piacere(friends, tomatoes), tomatoes, ADJECTIVES["tasty"], NOTHING, "present")
     likes = "My friends like tomatoes because they are tasty."
     for clause, english, italian in (
         (tasty, likes, "Ai miei amici piacciono i pomodori perché sono gustosi."),

@@ -63,10 +63,9 @@ for stem in ("", "de", "a", "da", "ne", "su", "que", "be"):
     DETERMINERS |= {il: ("m", "s", "C"), lo: ("m", "s", "Z"), l_: ("mf", "s", "V")}
     DETERMINERS |= {la: ("f", "s", "CZ"), i: ("m", "p", "C"), gli: ("m", "p", "ZV")}
     DETERMINERS[le] = ("f", "p", "CZV")
-DETERMINERS |= {"un": ("m", "s", "CV"), "uno": ("m", "s", "Z"), "una": ("f", "s", "CZ")}
-DETERMINERS |= {"un'": ("f", "s", "V"), "questo": ("m", "s", "CZV"), "questa": ("f", "s", "CZV")}
-DETERMINERS |= {"questi": ("m", "p", "CZV"), "queste": ("f", "p", "CZV")}
-DETERMINERS |= {"molti": ("m", "p", "CZV"), "molte": ("f", "p", "CZV")}
+DETERMINERS |= {"un": ("m", "s", "CV"), "uno": ("m", "s", "Z"), "una": ("f", "s", "CZ"), "un'": ("f", "s", "V")}
+DETERMINERS |= {"questo": ("m", "s", "CZV"), "questa": ("f", "s", "CZV"), "questi": ("m", "p", "CZV")}
+DETERMINERS |= {"queste": ("f", "p", "CZV"), "molti": ("m", "p", "CZV"), "molte": ("f", "p", "CZV")}
 POSSESSIVE = {
     **dict.fromkeys(("mio", "tuo", "suo", "nostro"), ("m", "s")),
     **dict.fromkeys(("mia", "tua", "sua", "nostra"), ("f", "s")),
@@ -138,9 +137,9 @@ OWNER = re.compile(r" di (?:Marco|Luca|Paolo|Antonio|Maria|Giulia|Laura|Anna)$")
 
 def predicates(text: str) -> list[str]:
     """ "la zuppa è buona", "i pomodori perché sono gustosi", "le uova erano fredde"."""
-    errors: list[str] = []
     if " che " in text:  # "the man who lost the hat is kind": the noun before è is not its subject
-        return errors
+        return []
+    errors = []
     for match in IS.finditer(text):
         before = re.sub(r" (?:perché|quando)$", "", text[: match.start()])
         words = words_of(OWNER.sub("", before) or "?")
@@ -264,13 +263,9 @@ def test_the_corpus_is_correct() -> None:
 def test_clitics_have_the_gender_and_number_of_their_noun() -> None:
     pattern = re.compile(r"\b(\w+)(?: \w+)?? (?:e|ma non) (lo|la|li|le) \w+[.]$")
     expected = {"lo": ("m", "s"), "la": ("f", "s"), "li": ("m", "p"), "le": ("f", "p")}
-    count = 0
-    for pair in sample():
-        match = pattern.search(pair.target)
-        if match and match.group(1) in FEATURES:
-            count += 1
-            assert expected[match.group(2)] in FEATURES[match.group(1)], pair
-    assert count >= 25
+    matches = [(pair, m) for pair in sample() if (m := pattern.search(pair.target)) and m.group(1) in FEATURES]
+    wrong = [pair for pair, m in matches if expected[m.group(2)] not in FEATURES[m.group(1)]]
+    assert not wrong and len(matches) >= 25
 
 
 def test_constructions() -> None:
@@ -297,6 +292,4 @@ def test_constructions() -> None:
     drawn = sample() + draw("test", 3_000, 8)
     for english, italian in rows:
         pairs = [pair for pair in drawn if re.search(english, pair.source)]
-        assert pairs, english
-        for pair in pairs:
-            assert re.search(italian, pair.target), pair
+        assert pairs and [pair for pair in pairs if not re.search(italian, pair.target)] == [], english

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from examples.lectures import __main__ as cli
 from examples.lectures import layer_norm, they
-from examples.lectures import lectures_command as cli
-from examples.lectures.lectures_command import make
 from examples.lesson.blocks import (
     Chart,
     Checked,
@@ -34,12 +33,13 @@ from examples.lesson.blocks import (
     number,
     scientific,
 )
+from examples.lesson.markdown import told
 from examples.lesson.plain import plain, width
 from examples.lesson.program import show
 from minigrad import nn
 from minigrad.viz.palette import LIGHT
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.translation import translator_run as run
+from minigrad_models.translation import translator as run
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from tests.support.browser import contrast, texts
@@ -65,7 +65,7 @@ def test_numbers_are_written_as_in_books() -> None:
 def test_an_equation_in_text() -> None:
     one = Matrix("A", np.array([[1.0], [-2.0]]), ("I", "cats"), ("x",), 1)
     lines = ["A                 B", "          x        [ 1  0 ]", "I    [  1.0 ]  ×   [ 0  1 ]", "cats [ −2.0 ]"]
-    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))).splitlines() == lines
+    assert body(Equation(one, "×", Matrix("B", np.eye(2), digits=0))).splitlines() == lines
 
 
 def test_a_wide_matrix_is_cut() -> None:
@@ -181,10 +181,17 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    failed = Section("Checked", (Checked("no", False),))
-    monkeypatch.setattr(layer_norm, "_checks", lambda result: failed)
-    assert cli.main(["layer-norm"]) == 1
-    assert "[WRONG] no" in capsys.readouterr().out
+    monkeypatch.setattr(layer_norm, "_checks", lambda *_: {"module": False, "moments": True, "scale_free": True})
+    assert cli.main(["layer-norm"]) == 1 and "[WRONG] nn.LayerNorm(4)" in capsys.readouterr().out
+
+
+def test_fields_and_text_that_do_not_belong_together(tmp_path: Path) -> None:
+    (tmp_path / "a_b.md").write_text("# {A:g}\n\nAbout.\n\n## One\n\n{x:.1f}\n\n{none}\n\n## Two\n\n{left_out}")
+    program, fields = {"__file__": f"{tmp_path}/a_b.py", "A": 1.5}, {"x": -0.25, "none": [], "left_out": None}
+    lesson = told(program, **fields)
+    assert lesson.name == "a-b" and lesson.title == "1.5" and lesson.sections == [Section("One", [Text("−0.2")])]
+    raises(KeyError, "x", lambda: told(program))
+    raises(ValueError, "has no other", lambda: told(program, **fields, other=1))
 
 
 def test_they_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +331,7 @@ def numbers(page: Any, key: str) -> np.ndarray:
 
 @pytest.mark.nightly
 def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
-    page = opened(make("self-attention").page(), color_scheme="dark")
+    page = opened(cli.make("self-attention").page(), color_scheme="dark")
     figures = [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]]
     np.testing.assert_allclose(numbers(page, "Q Kᵀ"), figures)
     page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
@@ -345,7 +352,7 @@ def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("name", NEW)
 def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
     """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
-    page = opened(make(name).page(), viewport={"width": 390, "height": 800})
+    page = opened(cli.make(name).page(), viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
     starts = page.locator('.telling td[tabindex="0"]')
@@ -392,7 +399,7 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     message = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (
-        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], message)),
+        Equation(Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], message),
         Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
         Steps(EVIL, (EVIL,), code=(1,)),
         Pictures(EVIL[0], [Picture(square, text) for text in EVIL]),

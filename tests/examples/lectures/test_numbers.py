@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from examples.lectures import chain_rule, dictionary, masking, multi_head, softmax, translation
-from examples.lectures.lectures_command import LESSONS, make
+from examples.lectures.__main__ import LESSONS, make
 from examples.lesson.blocks import Choice, Equation, Lesson, Matrix, product, softmax_told
 from minigrad import nn
 

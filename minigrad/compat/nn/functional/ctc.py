@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from ....autograd.tape import wrap
-from ....backend import holds, of, xp
+from ....backend import check_indices, holds, of, xp
 from ....functions import pointwise
 from ....functions.arguments import raw, rounded_once
 from ....nn.functional._checks import reduced, reduction_of
-from ....ops.indexing import check_indices
 from ....tensor import Tensor
 
 __all__ = ["ctc_loss"]

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 from ....autograd.tape import wrap
-from ....backend import xp
+from ....backend import check_indices, xp
 from ....functions import pointwise
 from ....functions.arguments import rounded_once
 from ....nn.functional._checks import Flag, integers, reduced, same_dtype
 from ....nn.functional.activation import logsigmoid
 from ....nn.functional.linear import pairwise_distance
-from ....ops.indexing import check_indices
 from ....tensor import Tensor
 
 __all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
