@@ -119,7 +119,8 @@ def multi_margin_loss(
     rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
     chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
     if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
-        raise RuntimeError(f"multi_margin_loss: target tensor should be ({len(rows)},), but got {list(target.shape)}")
+        expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
+        raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
     _check_classes("multi_margin_loss", target, target.array, shape[-1])
     over = (rows - rows.gather(1, chosen) + margin).relu()
     if p == 2:

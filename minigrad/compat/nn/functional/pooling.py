@@ -45,7 +45,8 @@ def _max_unpool(
     cells = indices if indices.array.ndim == axes.n + 2 else indices.unsqueeze(0)
     lead, shape = input.array.shape[:2], input.array.shape
     if cells.array.shape != shape:
-        raise RuntimeError(f"{axes.name}: expected indices of the shape {list(shape)}, but got {list(cells.shape)}")
+        expected = f"expected indices of the input's shape {list(shape)}"
+        raise RuntimeError(f"{axes.name}: {expected}, but got {list(cells.array.shape)}")
     zeros = input.new_zeros((*lead, prod(lengths)))
     return zeros.scatter(2, cells.reshape(*lead, -1), input.reshape(*lead, -1)).reshape(*lead, *lengths)
 
