@@ -11,8 +11,8 @@ from typing import Any
 
 import minigrad as mg
 from minigrad_models.gpt import gpt_settings
-from minigrad_models.gpt.architectures import ARCHITECTURES
-from minigrad_models.gpt.architectures import build as build_language_model
+from minigrad_models.gpt.gpt_run import ARCHITECTURES
+from minigrad_models.gpt.gpt_run import build as build_language_model
 from minigrad_models.gpt.tokens import learn
 from minigrad_models.programs.start_training import trainer_of
 from minigrad_models.training import Trainer

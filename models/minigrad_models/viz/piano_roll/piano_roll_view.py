@@ -46,7 +46,7 @@ class PianoRoll(View):
         text = f"{count:,} note{'s' * (count != 1)} in {self.score.seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
         if self.arcs:
             text += f", attention of {self.arcs.layers} layers and {self.arcs.heads} heads"
-        return f"<piano roll of {about}; .save('x.html') or .svg()>"
+        return f"<piano roll of {text}; .save('x.html') or .svg()>"
 
     def looked_at(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
         """The earlier notes that a note looked at, and the weights, the largest first; at most eight.
