@@ -75,7 +75,8 @@ class MultiHeadAttention(nn.Module):
         if by_position is not None:
             mask, causal = allowed(by_position, mask, causal), False
         elif causal and mask is not None:
-            mask, causal = mask & earlier(q, k), False
+            t, s = q.shape[-2], k.shape[-2]  # the queries are the last of the keys
+            mask, causal = mask & mg.ones(t, s, dtype=mg.bool, device=q.device).tril(s - t), False
         return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
 
     def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
@@ -98,12 +99,6 @@ class MultiHeadAttention(nn.Module):
     def rotate(self, x: Tensor) -> Tensor:
         """Queries or keys (B, H, T, D/H), rotated by their positions if these are rotary."""
         return x if self.rotary is None else self.rotary(x)
-
-
-def earlier(q: Tensor, k: Tensor) -> Tensor:
-    """True where one of the keys (..., S, W) comes no later than one of the queries (..., T, W), their last: (T, S)."""
-    t, s = q.shape[-2], k.shape[-2]
-    return mg.ones(t, s, dtype=mg.bool, device=q.device).tril(s - t)
 
 
 def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:

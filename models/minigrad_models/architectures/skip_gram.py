@@ -108,8 +108,8 @@ def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
         left, right = place[:-distance], place[distance:]
         together = texts[:-distance] == texts[distance:]
         for one, other in ((left, right), (right, left)):
-            seen = together & (reach[one] >= distance)
-            others.append(np.stack([one[seen], other[seen]]))
+            near = together & (reach[one] >= distance)
+            others.append(np.stack([one[near], other[near]]))
     if not others:
         return words[:0], words[:0]
     one, other = np.concatenate(others, axis=1)

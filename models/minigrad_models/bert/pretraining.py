@@ -74,8 +74,8 @@ class Sentences:
         result: list[Place] = []
         first = int(random.integers(min(4, len(self) - 1)))
         while first < len(self) - 1:
-            room = int(random.integers(2, longest + 1)) if random.random() < SHORT else longest
-            last = min(max(self._end(first, room), first + 2), len(self))
+            space = int(random.integers(2, longest + 1)) if random.random() < SHORT else longest
+            last = min(max(self._end(first, space), first + 2), len(self))
             middle = int(random.integers(first + 1, last))
             a = self._span(first, middle, longest - 1)
             left = longest - (a[1] - a[0])
@@ -84,23 +84,23 @@ class Sentences:
                 b = self._span(middle, last, left)
             else:
                 begin = self._elsewhere(first, last, left, random)
-                b = self._span(begin, max(self._end(begin, room - (a[1] - a[0])), begin + 1), left)
+                b = self._span(begin, max(self._end(begin, space - (a[1] - a[0])), begin + 1), left)
             result.append(Place(a, b, follows))
             first = last if follows else middle  # what B would have been is not lost
         return result
 
-    def _end(self, first: int, room: int) -> int:
+    def _end(self, first: int, space: int) -> int:
         """The sentence after the last one that fits into a row that begins with a sentence."""
-        return int(np.searchsorted(self.starts, self.starts[first] + room, "right")) - 1
+        return int(np.searchsorted(self.starts, self.starts[first] + space, "right")) - 1
 
-    def _elsewhere(self, first: int, last: int, room: int, random: np.random.Generator) -> int:
+    def _elsewhere(self, first: int, last: int, space: int, random: np.random.Generator) -> int:
         """A sentence that is not of a row (of the row itself, if there is no other), and fits, as one that follows
         does: one that is cut off would give itself away."""
         others = len(self) - (last - first)
         for _ in range(TRIES):
             place = int(random.integers(others or len(self)))
             place += last - first if others and place >= first else 0
-            if self.starts[place + 1] - self.starts[place] <= room:
+            if self.starts[place + 1] - self.starts[place] <= space:
                 break
         return place
 

@@ -448,7 +448,7 @@ class Tagging(Task[Tagged, Tags]):
         for example in known:
             for word, tag in zip(example.words, example.tags or (), strict=True):
                 tags.setdefault(word, []).append(tag)
-        best, rest = {word: most_frequent(seen) for word, seen in tags.items()}, most_frequent(self.said(known))
+        best, rest = {word: most_frequent(those) for word, those in tags.items()}, most_frequent(self.said(known))
         return [tuple(best.get(word, rest) for word in example.words) for example in asked]
 
     def parse(self, line: str) -> Tagged:

@@ -141,7 +141,7 @@ class Layer(nn.Module):
         """The segment's states (B, T, D) -> (B, T, D); the memory is (B, M, D), the rest as in the attention."""
 
         def attend(y: Tensor) -> Tensor:
-            keys, values = self.attention.keys_values(mg.cat((self.seen(memory), y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
+            keys, values = self.attention.keys_values(mg.cat((self.normalised(memory), y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
             return self.attention(y, keys, values, self.attention.distances(r), u, v, hidden)
 
         return self.through(x, attend)
@@ -150,7 +150,7 @@ class Layer(nn.Module):
         """The layer by its attention (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
-    def seen(self, memory: Tensor) -> Tensor:
+    def normalised(self, memory: Tensor) -> Tensor:
         """The memory as the attention takes a segment: normalised, if the norm is first."""
         return self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
 

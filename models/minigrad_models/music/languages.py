@@ -87,7 +87,7 @@ class Language(Protocol):
     def seconds(self, ids: Ids, tempo: float) -> Ids:
         """The time that each token takes (T,)."""
 
-    def room(self, seconds: float, tempo: float) -> int:
+    def most_tokens(self, seconds: float, tempo: float) -> int:
         """The most tokens that so many seconds have."""
 
     def rules(self, rows: int, seconds: float) -> Rules:
@@ -147,7 +147,7 @@ class Chorales:
     def seconds(self, ids: Ids, tempo: float) -> Ids:
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
-    def room(self, seconds: float, tempo: float) -> int:
+    def most_tokens(self, seconds: float, tempo: float) -> int:
         """See ``Language``: whole steps, one at least."""
         return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
 
@@ -196,7 +196,7 @@ class Performances:
     def seconds(self, ids: Ids, tempo: float) -> Ids:
         return shifts(ids) / STEPS
 
-    def room(self, seconds: float, tempo: float) -> int:
+    def most_tokens(self, seconds: float, tempo: float) -> int:
         """See ``Language``: at each instant every key may be released and struck, each after a velocity."""
         return (grid_steps(seconds) + 1) * (4 * PITCHES + 2)
 

@@ -90,7 +90,7 @@ def compose(
     hypotheses = generation.write(
         Restricted(model, lambda rows: language.rules(rows, total)),
         [prompt.tolist()] * count,
-        language.room(seconds, tempo),
+        language.most_tokens(seconds, tempo),
         search,
         language.begin,
         None if progress is None else heard,

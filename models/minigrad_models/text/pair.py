@@ -62,7 +62,7 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
         if not isinstance(name, str) or name not in SCHEMES:
             raise ValueError(f"unknown way to split into words: {short(name)}")
         check(state.get("words"), list[str], "the words of a tokenizer")
-        return WordTokenizer(state["words"], *SCHEMES[name])
+        return WordTokenizer(state["words"], SCHEMES[name])
     raise ValueError(f"unknown kind of tokenizer: {short(state.get('kind'))}")
 
 

@@ -57,19 +57,13 @@ SCHEMES = {"spaces": SPACES}  # by the names of descriptions: a program enters i
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``. The
-    functions are those of a ``Scheme``; by default words stand between spaces."""
+    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``, which
+    stand between spaces, or as a ``scheme`` says."""
 
-    def __init__(
-        self,
-        words: list[str],
-        split: Callable[[str], list[str]] = SPACES.split,
-        join: Callable[[list[str]], str] = SPACES.join,
-        normalize: Callable[[str], str] = SPACES.normalize,
-    ) -> None:
+    def __init__(self, words: list[str], scheme: Scheme = SPACES) -> None:
         self.words = [*SPECIAL, *words]
         self.ids = {word: i for i, word in enumerate(words, len(SPECIAL))}  # "</s>" in a text is not EOS
-        self.split, self.join, self.normalize = split, join, normalize
+        self.scheme = scheme
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
@@ -77,35 +71,34 @@ class WordTokenizer:
         the largest number of entries, special tokens included (None: every word)."""
         counts = Counter(chain.from_iterable(map(scheme.split, texts)))
         words = sorted(counts, key=lambda word: (-counts[word], word))
-        return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], *scheme)
+        return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], scheme)
 
     def __len__(self) -> int:
         return len(self.words)
 
     def prepare(self, text: str) -> str:
-        return self.normalize(text)
+        return self.scheme.normalize(text)
 
     def encode(self, text: str) -> list[int]:
-        return [self.ids.get(word, UNKNOWN) for word in self.split(text)]
+        return [self.ids.get(word, UNKNOWN) for word in self.scheme.split(text)]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
-        return self.join([self.words[i] for i in until_end(ids)])
+        return self.scheme.join([self.words[i] for i in until_end(ids)])
 
     def token(self, i: int) -> str:
         return self.words[i]
 
     def unknown(self, text: str) -> list[str]:
-        return [word for word in self.split(text) if word not in self.ids]
+        return [word for word in self.scheme.split(text) if word not in self.ids]
 
     def as_dict(self) -> dict[str, Any]:
         """The description that ``tokenizer_from_dict`` reads. Raises ValueError: its functions are none of
         ``SCHEMES``."""
-        functions = self.split, self.join, self.normalize
         for name, scheme in SCHEMES.items():
-            if scheme == functions:
+            if scheme == self.scheme:
                 return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
         fault = "it splits, joins or normalises with functions of its own"
         raise ValueError(f"this WordTokenizer cannot be described, or saved with a model: {fault}")

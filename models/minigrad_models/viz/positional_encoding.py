@@ -115,9 +115,9 @@ class PositionalEncoding(Picture):
         nor so long that they are all but straight."""
         length, width = self.values.shape
         pairs = [i for i in range(-(-width // 2)) if self.wavelength(2 * i) * scale >= NARROWEST]
-        seen = [i for i in pairs if self.wavelength(2 * i) <= 4 * length] or pairs[:1]
-        places = {round(i * (len(seen) - 1) / (CURVES - 1)) for i in range(CURVES)} if seen else ()
-        return [seen[place] for place in sorted(places)]
+        fitting = [i for i in pairs if self.wavelength(2 * i) <= 4 * length] or pairs[:1]
+        places = {round(i * (len(fitting) - 1) / (CURVES - 1)) for i in range(CURVES)} if fitting else ()
+        return [fitting[place] for place in sorted(places)]
 
 
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:

@@ -175,7 +175,7 @@ def test_an_instant_has_room_for_few_events() -> None:
         others = np.flatnonzero(rules.allowed()[0, SET_VELOCITY:EVENTS]) + SET_VELOCITY
         rules.add(random.choice(np.concatenate([choice, others]), 1))
         count += 1
-    assert count + 1 <= language.room(0.0, 100.0)
+    assert count + 1 <= language.most_tokens(0.0, 100.0)
 
 
 LANGUAGE = Chorales()

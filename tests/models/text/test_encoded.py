@@ -13,7 +13,7 @@ import pytest
 
 from minigrad.utils.data import DataLoader, Dataset
 from minigrad_models.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded
-from minigrad_models.text.tokenizer import BOS, EOS
+from minigrad_models.text.tokenizer import BOS, EOS, SPACES
 
 SOURCE = [f"{'a ' * (i % 5)}b{i}" for i in range(50)]
 TARGET = [f"c {'d ' * (i % 7)}e{i}" for i in range(50)]
@@ -193,7 +193,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_a_tokenizer_with_functions_of_its_own_needs_memory(tmp_path: Path) -> None:
     """Files are known by the description of the tokenizers, and it has none."""
-    letters = WordTokenizer(["a", "b"], split=list)
+    letters = WordTokenizer(["a", "b"], SPACES._replace(split=list))
     pair, pairs = TokenizerPair(letters, letters), Pairs(["ab"], ["ba"])
     assert EncodedPairs.build(pairs, pair, longest=9)[0] == ([4, 5, EOS], [BOS, 5, 4, EOS])
     with pytest.raises(ValueError, match="functions of its own"):

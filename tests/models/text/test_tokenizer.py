@@ -66,10 +66,10 @@ def test_functions_of_ones_own_cannot_be_described(own: dict[str, Any]) -> None:
     """The tokenizer that came back would give other ids."""
     for scheme in ("spaces", "english_italian"):
         words = ["a", "cat"]
-        t = WordTokenizer(words, *SCHEMES[scheme])
+        t = WordTokenizer(words, SCHEMES[scheme])
         for same in (t, copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
             assert same.as_dict()["scheme"] == scheme
-        changed = WordTokenizer(words, **({"split": t.split, "join": t.join, "normalize": t.normalize} | own))
+        changed = WordTokenizer(words, SCHEMES[scheme]._replace(**own))
         with pytest.raises(ValueError, match="functions of its own"):
             changed.as_dict()
 

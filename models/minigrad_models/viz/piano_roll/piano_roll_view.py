@@ -43,10 +43,10 @@ class PianoRoll(View):
 
     def __repr__(self) -> str:
         count, tracks = len(self.score), len(self.score.names)
-        told = f"{count:,} note{'s' * (count != 1)} in {self.score.seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
+        text = f"{count:,} note{'s' * (count != 1)} in {self.score.seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
         if self.arcs:
-            told += f", attention of {self.arcs.layers} layers and {self.arcs.heads} heads"
-        return f"<piano roll of {told}; .save('x.html') or .svg()>"
+            text += f", attention of {self.arcs.layers} layers and {self.arcs.heads} heads"
+        return f"<piano roll of {text}; .save('x.html') or .svg()>"
 
     def looked_at(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
         """The earlier notes that a note looked at, and the weights, the largest first; at most eight.
@@ -106,15 +106,15 @@ class PianoRoll(View):
             raise ValueError(f"there is nothing to draw from {start:g} s to {stop:g} s: the music has {last:.1f} s")
         if bars and not self.score.bars.size:
             raise ValueError("no tempo is known, so there are no bars: give one as piano_roll(music, tempo=100)")
-        picture, looked, told = Picture(self.score, self.title, float(start), stop), [], ""
+        picture, looked, caption = Picture(self.score, self.title, float(start), stop), [], ""
         if note is not None:
             note = checked_number("note", note, len(self.score))
             looked = self.looked_at(note, layer, head)
             if not start <= (begin := float(self.score.starts[note])) <= stop:
                 raise ValueError(f"note {note} begins at {begin:.1f} s: not from {start:g} s to {stop:g} s")
             whose = f"Layer {layer}, {'all heads' if head is None else f'head {head}'}"
-            told = sentence(self.score, note, looked, whose)
-        return picture.svg(self.bars if bars is None else bars, note, looked, told)
+            caption = sentence(self.score, note, looked, whose)
+        return picture.svg(self.bars if bars is None else bars, note, looked, caption)
 
 
 def piano_roll(

@@ -60,9 +60,9 @@ class Picture:
         """The upper edge of a pitch."""
         return self.top + self.row * (self.high - pitch)
 
-    def svg(self, bars: bool, note: int | None, looked: Weights, told: str) -> str:
-        """The text of the file; ``note`` and what it ``looked`` at, with a line below that tells it."""
-        high = self.bottom + BOTTOM + (LINE_HEIGHT if told else 0)
+    def svg(self, bars: bool, note: int | None, looked: Weights, caption: str) -> str:
+        """The text of the file; ``note`` and what it ``looked`` at, with a line below that says so, the ``caption``."""
+        high = self.bottom + BOTTOM + (LINE_HEIGHT if caption else 0)
         drawing = Drawing(self.right + EDGE, high, self.title)
         title = shortened(self.title, 13, self.right - EDGE)
         drawing.text(EDGE, 20, title, size=13, font_weight=600)
@@ -72,8 +72,8 @@ class Picture:
         self._notes(drawing)
         if note is not None:
             self._arcs(drawing, note, looked)
-        if told:
-            drawing.text(LEFT, high - 8, shortened(told, SMALL, self.right - LEFT), size=SMALL)
+        if caption:
+            drawing.text(LEFT, high - 8, shortened(caption, SMALL, self.right - LEFT), size=SMALL)
         return drawing.svg()
 
     def _legend(self, drawing: Drawing) -> None:
