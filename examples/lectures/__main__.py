@@ -77,7 +77,7 @@ def main(argv: list[str] | None = None) -> int:
     def all_of_them() -> int:
         return max([program.show(partial(make, name, run), options.save, "" if asked else name) for name in names])
 
-    return program.guarded(all_of_them)
+    return program.run(all_of_them)
 
 
 if __name__ == "__main__":
