@@ -1,9 +1,8 @@
 """All measurements, as one table for each part.
 
-    python -m benchmarks [--only steps,kernels] [--work small] [--quick]
+    python -m benchmarks [--only steps,layers] [--work small] [--quick]
 
-Parts: steps, peers, kernels, layers, overhead, small, decoding, generation, sentences, first, import, size, graphs,
-drawing.
+Parts: steps, peers, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
@@ -18,23 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import (
-    decoding,
-    drawing,
-    first_run,
-    generation,
-    graph_page,
-    import_time,
-    kernels,
-    libraries,
-    overhead,
-    sentences,
-    size,
-    steps,
-)
+from . import decoding, generation, layers, libraries, neighbour, overhead, pages, sentences, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
-from .program import parser, show
+from .program import parser, parts_of, show
 from .table import Table
 from .workloads import WORK
 
@@ -46,27 +32,24 @@ Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
     "steps": lambda asked: steps.table(asked.work, asked.rounds, asked.seconds),
     "peers": lambda asked: libraries.table(asked.work, asked.rounds, asked.seconds),
-    "kernels": lambda asked: kernels.table("kernels", asked.rounds, asked.seconds / 20),
-    "layers": lambda asked: kernels.table("layers", asked.rounds, asked.seconds / 4),
+    "neighbour": lambda asked: neighbour.table(asked.work, asked.rounds, asked.seconds),
+    "layers": lambda asked: layers.table(asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
-    "small": lambda asked: overhead.table_of_lines(asked.rounds, asked.seconds / 20),
     "decoding": lambda asked: decoding.table(asked.rounds, asked.seconds / 2),
     "generation": lambda asked: generation.table(asked.rounds, asked.seconds / 2),
     "sentences": lambda asked: sentences.table(asked.rounds, asked.seconds),
-    "first": lambda asked: first_run.table(asked.rounds),
-    "import": lambda asked: import_time.table(5 * asked.rounds),
+    "first": lambda asked: start.kernels(asked.rounds),
+    "import": lambda asked: start.imports(5 * asked.rounds),
     "size": lambda asked: size.table(),
-    "graphs": lambda asked: graph_page.table(graph_page.measured()),
-    "drawing": lambda asked: drawing.table(drawing.measure(asked.rounds, asked.seconds)),
+    "pages": lambda asked: pages.table(),
 }
 
 
 def parse(arguments: list[str]) -> Options:
     """The command line."""
     p = parser("benchmarks", __doc__, WORK, rounds=3, seconds=4.0)
-    p.add_argument("--only", type=_parts, default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
+    p.add_argument("--only", type=parts_of(PARTS), default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
     p.add_argument("--quick", action="store_true", help="one round, little time: rough figures")
-    p.add_argument("--markdown", action="store_true", help="print tables for a page")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
     if options.json and not options.json.parent.is_dir():
@@ -75,14 +58,6 @@ def parse(arguments: list[str]) -> Options:
     if options.quick:
         options.rounds, options.seconds = 1, 0.5
     return options
-
-
-def _parts(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in PARTS:
-            raise argparse.ArgumentTypeError(f"no part {name!r}; there are {', '.join(PARTS)}")
-    return names
 
 
 def main(arguments: list[str]) -> int:
@@ -102,7 +77,7 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: {error}", file=sys.stderr)
             failed = 1
             continue
-        show(table, options.markdown)
+        show(table)
         results.append({"part": name, "seconds": time.perf_counter() - start, **table.values()})
         if options.json:
             written = json.dumps({"machine": machine, "tables": results}, indent=1)

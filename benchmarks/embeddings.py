@@ -16,7 +16,8 @@ from examples.embeddings.train_embeddings import Settings, train
 from examples.embeddings.vectors import Vectors
 
 from .machine import describe
-from .program import parser
+from .program import parser, show
+from .table import Table
 
 
 def sentences(corpus: Corpus) -> list[list[str]]:
@@ -55,10 +56,12 @@ def main(argv: list[str] | None = None) -> int:
     trained = train(corpus, settings)
     print(describe("gensim"))
     asked = relations(language)
-    print("", "words a second", *(relation.name.split(":")[0] for relation in asked), sep=" | ")
+    columns = ["vectors", "words a second", *(relation.name.split(":")[0] for relation in asked)]
+    table = Table("Vectors of words", columns, ("", ",.0f", *(".0%" for _ in asked)))
     for name, vectors, speed in (("minigrad", trained.vectors, trained.speed), ("gensim", *theirs)):
         scores = [score(vectors, relation) for relation in asked]
-        print(name, f"{speed:,.0f}", *(f"{100 * one.exact:.0f} %" if one else "" for one in scores), sep=" | ")
+        table.add(name, speed, *(one.exact if one else None for one in scores))
+    show(table)
     return 0
 
 

@@ -16,7 +16,6 @@ from .process import Answer, Differ, compared, library_module, speed
 from .steps import repeat
 from .table import Table, ratio
 
-Array = np.ndarray[Any, Any]
 LIBRARIES = ("minigrad", "transformers")
 BATCHES, VOCABULARIES = (1, 8), (65, 50257)
 WAYS: dict[str, dict[str, Any]] = {
@@ -59,52 +58,36 @@ def model_of(size: Size) -> Any:
     return model
 
 
-def prompts(size: Size, batch: int) -> Array:
-    """Tokens (B, T), without padding."""
-    return np.random.default_rng(1).integers(0, size.vocabulary, (batch, size.prompt))
-
-
-def ours(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
-    """For each way a function that writes, with minigrad's cache."""
-    model, rows = model_of(size), prompts(size, batch).tolist()
-    return {way: partial(model.generate, rows, size.tokens, **options) for way, options in WAYS.items()}
-
-
-def theirs(size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
-    """The same by transformers. Raises Missing: it, or PyTorch, is not installed."""
+def writers(library: str, size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
+    """For each way a function that writes, with a cache. Raises Missing: transformers, or PyTorch, is not installed."""
+    own, rows = model_of(size), np.random.default_rng(1).integers(0, size.vocabulary, (batch, size.prompt))
+    if library == "minigrad":
+        return {way: partial(own.generate, rows.tolist(), size.tokens, **options) for way, options in WAYS.items()}
     torch, transformers = library_module("torch"), library_module("transformers")
     sizes = {"n_embd": size.width, "n_head": size.heads, "n_layer": size.layers}
     ends = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": 0}
     config = transformers.GPT2Config(vocab_size=size.vocabulary, n_positions=size.positions, **sizes, **ends)
-    model, own = transformers.GPT2LMHeadModel(config).eval(), model_of(size)
+    model, tokens = transformers.GPT2LMHeadModel(config).eval(), torch.from_numpy(rows)
     values = {name: torch.from_numpy(w.numpy()) for name, w in own.to_theirs(own.state_dict()).items()}
     model.load_state_dict({**values, "lm_head.weight": values["transformer.wte.weight"]})
-    rows = torch.from_numpy(prompts(size, batch))
 
     def write(options: dict[str, Any]) -> list[list[int]]:
-        mask = torch.ones_like(rows)
+        how = {"attention_mask": torch.ones_like(tokens), "max_new_tokens": size.tokens, "do_sample": bool(options)}
         with torch.inference_mode():
-            texts = model.generate(
-                rows, attention_mask=mask, max_new_tokens=size.tokens, do_sample=bool(options), **options
-            )
-        return texts[:, size.prompt :].tolist()
+            texts: list[list[int]] = model.generate(tokens, **how, **options)[:, size.prompt :].tolist()
+        return texts
 
     return {way: partial(write, options) for way, options in WAYS.items()}
 
 
-def writers(library: str, size: list[int], batch: int) -> dict[str, Callable[[], list[list[int]]]]:
-    """Those of ``ours`` or ``theirs``."""
-    return (theirs if library == "transformers" else ours)(Size(*size), batch)
-
-
 def check(library: str, size: list[int], batch: int) -> Answer:
     """The texts of each way (B, T)."""
-    return {way: write() for way, write in writers(library, size, batch).items()}
+    return {way: write() for way, write in writers(library, Size(*size), batch).items()}
 
 
 def measure(library: str, size: list[int], batch: int, seconds: float) -> Answer:
     """For each way the median time of a batch in ms."""
-    return {way: median(repeat(write, seconds)) for way, write in writers(library, size, batch).items()}
+    return {way: median(repeat(write, seconds)) for way, write in writers(library, Size(*size), batch).items()}
 
 
 def agree(size: Size, batch: int, answers: dict[str, Answer]) -> None:

@@ -2,11 +2,9 @@
 
     python -m benchmarks.large_corpus [--pairs 2000000] [--updates 200]
 
-It writes the pairs to a temporary folder (some 300 MB), and then does in a new process what a training
-does: reads them, learns subwords, encodes to files, and trains a transformer. After each stage stand the
-memory that the process holds and the most it has had, as the system counts: pages of mapped files are
-among it, though the system may take these back at any time. The last row is a process of its own: the command
-that a person gives, minigrad train.
+It writes the pairs to a temporary folder (some 300 MB). In a new process ``minigrad train`` reads them, learns
+subwords, encodes to files, and trains a transformer. Its memory is the most it has had, as the system counts: pages of
+mapped files are among it, though the system may take these back at any time.
 """
 
 from __future__ import annotations
@@ -16,14 +14,12 @@ import itertools
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from .machine import describe
-from .process import Answer, ask, peak_mebibytes, progress, resident_mebibytes
+from .process import Answer, ask, peak_mebibytes, progress
 from .program import parser, show
 from .table import Table
 
@@ -64,60 +60,11 @@ def invented(count: int, consonants: str, vowels: str) -> list[str]:
     return ["".join(word) for word in itertools.islice(itertools.chain.from_iterable(lengths), count)]
 
 
-# The child -----------------------------------------------------------------------------------------------
-
-
-def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
-    """Train on a folder's corpus: {"stages": [[what, seconds, MiB held, most MiB], ...], and more}."""
-    stages: list[tuple[str, float, float, float]] = []
-
-    def stage(name: str, work: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
-        measured = work()
-        stages.append((name, time.perf_counter() - start, resident_mebibytes(), peak_mebibytes()))
-        return measured
-
-    from minigrad_models import text
-
-    stage("import", lambda: None)
-    pairs = stage("read", lambda: text.read_pairs([Path(folder)], "x", "y")["train"])
-    train = text.TokenizerPair.train
-    tokenizers = stage("learn subwords", lambda: train(pairs.source, pairs.target, vocabulary=vocabulary))
-    ids = Path(folder) / "ids"
-    build = text.EncodedPairs.build
-    encoded = stage("encode", lambda: build(pairs, tokenizers, longest=256, folder=ids, progress=False))
-    batches = text.TokenBatches(encoded.lengths)
-    epoch = stage("an epoch's order", lambda: len(batches))
-    losses = stage("train", lambda: list(losses_of(encoded, batches, len(tokenizers.source), updates)))
-    stage("an epoch's pairs", lambda: sum(len(encoded[i]) for rows in batches.epoch(1) for i in rows))
-    return {
-        "stages": stages,
-        "pairs": len(encoded),
-        "tokens": int(encoded.lengths.sum(dtype=np.int64)),
-        "batches": epoch,
-        "losses": [losses[0], losses[-1]],
-    }
-
-
-def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iterator[float]:
-    """Train a transformer of Multi30k's size (2.6 million parameters); the loss at each update."""
-    import minigrad as mg
-    from minigrad_models.translation.transformer import Config, Transformer, pad
-
-    mg.manual_seed(0)
-    model = Transformer(Config(vocabulary, d_model=128, heads=4, layers=4, d_ff=256, dropout=0.3))
-    adam = mg.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98))
-    for rows in itertools.islice(batches.epoch(0), updates):
-        source, target = (pad(list(side)) for side in zip(*(encoded[i] for i in rows), strict=True))
-        loss = model.loss(source, target, label_smoothing=0.1)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        yield loss.item()
+# The command ---------------------------------------------------------------------------------------------
 
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
-    """``minigrad train`` on a folder's corpus: a row of the table."""
+    """``minigrad train`` on a folder's corpus: seconds, and the most memory in MiB."""
     from minigrad_models.commands.minigrad_command import main as translate
 
     start = time.perf_counter()
@@ -127,24 +74,7 @@ def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
         status = translate(["train", *options, *sizes])
     if status:
         raise RuntimeError(f"the command ended with status {status}")
-    seconds = time.perf_counter() - start
-    return {"row": ("train, the command", seconds, resident_mebibytes(), peak_mebibytes())}
-
-
-# The command ---------------------------------------------------------------------------------------------
-
-
-def table(measured: Answer) -> Table:
-    """A row for each stage."""
-    title = f"A corpus of {measured['pairs']:,} pairs, {measured['tokens']:,} tokens, {measured['batches']:,} batches"
-    result = Table(title, ("stage", "s", "MiB held", "most MiB so far"), ("", ".1f", ".0f", ".0f"))
-    for row in measured["stages"]:
-        result.add(*row)
-    most = max(row[3] for row in measured["stages"])
-    first, last = measured["losses"]
-    result.notes.append(f"loss {first:.2f} at first, {last:.2f} at last")
-    result.notes.append(f"{most:,.0f} MiB of {LIMIT:,.0f}: {'fits' if most <= LIMIT else 'TOO MUCH'}")
-    return result
+    return {"seconds": time.perf_counter() - start, "memory": peak_mebibytes()}
 
 
 def main() -> int:
@@ -153,13 +83,13 @@ def main() -> int:
     print(describe(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder), options.pairs)
-        progress("measuring")
-        measured = ask("benchmarks.large_corpus:measure", "minigrad", folder=folder, updates=options.updates)
-        progress("the command")
-        whole = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=options.updates)
-        measured["stages"].append(whole["row"])
-    show(table(measured))
-    return int(max(row[3] for row in measured["stages"]) > LIMIT)
+        answer = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=options.updates)
+    result = Table(
+        f"minigrad train on {options.pairs:,} pairs", ("seconds", "most MiB", "limit"), (".1f", ".0f", ".0f")
+    )
+    result.add(answer["seconds"], answer["memory"], LIMIT)
+    show(result)
+    return int(answer["memory"] > LIMIT)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Training steps while another process keeps one core busy, against the same steps in quiet.
 
-    python -m benchmarks.neighbour [--work small] [--rounds 3] [--seconds 6]
-
 In one process the steps go on, and the neighbour is let run and stopped in turns: what a machine does otherwise is
 then the same for both.
 """
@@ -16,11 +14,9 @@ from functools import partial
 from statistics import median
 
 from . import steps
-from .machine import describe
 from .process import Answer, alternate, ask, library_module
-from .program import parser, show
 from .table import Table, ratio
-from .workloads import SIZES, WORK
+from .workloads import SIZES
 
 BAR = 2.2  # a step's time with a neighbour over that in quiet
 TURNS = 3  # of each, in a process
@@ -71,14 +67,3 @@ def _medians(answers: list[Answer]) -> tuple[float | None, float | None, float |
         return None, None, None
     quiet, busy = (median([time for a in answers for time in a[which]]) for which in ("quiet", "busy"))
     return quiet, busy, ratio(busy, quiet)
-
-
-def main() -> None:
-    """Measure and print."""
-    options = parser("benchmarks.neighbour", __doc__, WORK, rounds=3, seconds=6.0).parse_args()
-    print(describe("torch") + "\n")
-    show(table(options.work or list(WORK), options.rounds, options.seconds))
-
-
-if __name__ == "__main__":
-    main()

@@ -9,9 +9,9 @@ are translated: the part of the table that the training held out, and other pair
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -19,11 +19,10 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from .machine import describe
-from .process import Failed
-from .program import parser, show
+from .process import Failed, progress
+from .program import parser, parts_of, show
 from .table import Table
 
 Pair = tuple[str, str]
@@ -79,24 +78,19 @@ TASKS: dict[str, Callable[[], list[Pair]]] = {
 }
 
 
-class Measured(NamedTuple):
-    """What a training came to.
+def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> list[float]:
+    """Train on some pairs of a task, drawn at random, and translate the others.
 
-    Attributes:
-        held_out, others: shares translated exactly, of the pairs that the training held out (NaN: none), and of
-            pairs that the table lacks.
-        minutes: from the command to its end. processor: minutes of all its processes, on all cores.
+    Args:
+        options: more than --data and --run, of the training.
+
+    Returns:
+        Per cent translated exactly, of the pairs that the training held out (NaN: none) and of pairs that the table
+        lacks; minutes from the command to its end, and those of all its processes on all cores.
+
+    Raises:
+        Failed: a command ends with an error.
     """
-
-    held_out: float
-    others: float
-    minutes: float
-    processor: float
-
-
-def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> Measured:
-    """Train on some pairs of a task, drawn at random, and translate the others. ``options`` are more than --data and
-    --run. Raises Failed: a command ends with an error."""
     drawn = TASKS[task]()
     random.Random(seed).shuffle(drawn)
     table, others, run = folder / f"{task}.tsv", folder / f"{task}-others.tsv", folder / task
@@ -104,12 +98,15 @@ def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[st
         path.write_text("".join(f"{a}\t{b}\n" for a, b in part), encoding="utf-8")
     start, before = time.monotonic(), os.times()
     _minigrad("train", "--data", str(table), "--run", str(run), *options)
-    minutes, after = (time.monotonic() - start) / 60, os.times()
+    seconds, after = time.monotonic() - start, os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     result = run / "others.json"
     _minigrad("evaluate", "--run", str(run), "--data", str(others), "--json", str(result))
-    held_out = _share(run / "test.json") if (run / "test.json").exists() else float("nan")
-    return Measured(held_out, _share(result), minutes, spent / 60)
+    shares = []
+    for report in (run / "test.json", result):
+        scores = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {"exact": math.nan}
+        shares.append(100 * scores["exact"] / scores.get("sentences", 1))
+    return [*shares, seconds / 60, spent / 60]
 
 
 def _minigrad(*arguments: str) -> None:
@@ -118,39 +115,24 @@ def _minigrad(*arguments: str) -> None:
         raise Failed(f"minigrad {' '.join(arguments)}: {ran.stderr[-2000:]}")
 
 
-def _share(report: Path) -> float:
-    scores = json.loads(report.read_text(encoding="utf-8"))
-    return float(scores["exact"]) / float(scores["sentences"])
-
-
-def table(results: dict[str, Measured], pairs: int) -> Table:
-    """The results by task."""
-    columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")
-    result = Table(f"{pairs:,} pairs, one command: translated exactly", columns, ("", ".1f", ".1f", ".1f", ".1f"))
-    for task, measured in results.items():
-        result.add(task, 100 * measured.held_out, 100 * measured.others, measured.minutes, measured.processor)
-    return result
-
-
 def main() -> None:
     """Measure, and print the table."""
     p = parser("benchmarks.own_pairs", __doc__, pairs=500)
-    p.add_argument("--only", default=",".join(TASKS), help=f"tasks (default: {','.join(TASKS)})")
+    p.add_argument("--only", type=parts_of(TASKS), default=list(TASKS), help=f"tasks, by comma: {','.join(TASKS)}")
     p.add_argument("--seed", type=int, default=0, help="which pairs are drawn (default: 0)")
     p.add_argument("--keep", type=Path, metavar="DIR", help="where tables and runs are left (default: nowhere)")
     options = p.parse_args()
-    chosen = re.split(r"[,\s]+", options.only)
-    if unknown := set(chosen) - set(TASKS):
-        p.error(f"there is no task {', '.join(sorted(unknown))}; there are {', '.join(TASKS)}")
-    results: dict[str, Measured] = {}
+    print(describe(), flush=True)
+    columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")
+    title = f"{options.pairs:,} pairs, one command: translated exactly"
+    result = Table(title, columns, ("", ".1f", ".1f", ".1f", ".1f"))
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for task in chosen:
-            results[task] = measure(task, options.pairs, options.seed, folder)
-            print(f"{task}: {results[task]}", file=sys.stderr, flush=True)
-    print(describe())
-    show(table(results, options.pairs))
+        for task in options.only:
+            progress(f"task {task}")
+            result.add(task, *measure(task, options.pairs, options.seed, folder))
+    show(result)
 
 
 if __name__ == "__main__":

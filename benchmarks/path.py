@@ -8,9 +8,8 @@ compiled kernels; the second one, as the first makes what stays. Whoever has rea
 
 from __future__ import annotations
 
-import ast
+import inspect
 import sys
-from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -39,18 +38,12 @@ def measure(library: str) -> Answer:
         adam.step()
     sys.setprofile(None)
     for code in ran:
-        path, place = Path(code.co_filename), (code.co_firstlineno, code.co_name)
-        if path.is_relative_to(PACKAGE) and place in _lengths(path):
-            files.setdefault(str(path.relative_to(PACKAGE)), {})[code.co_qualname] = _lengths(path)[place]
+        path = Path(code.co_filename)
+        if path.is_relative_to(PACKAGE) and not code.co_name.startswith("<"):
+            lines = [line.lstrip() for line in inspect.getsourcelines(code)[0]]
+            begin = next(i for i, line in enumerate(lines) if line.startswith("def "))  # after its decorators
+            files.setdefault(str(path.relative_to(PACKAGE)), {})[code.co_qualname] = len(lines) - begin
     return files
-
-
-@cache
-def _lengths(path: Path) -> dict[tuple[int, str], int]:
-    """By first line and name, the lines of each function of a file, without decorators."""
-    functions = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)]
-    starts = [min([n.lineno, *(d.lineno for d in n.decorator_list)]) for n in functions]
-    return {(a, n.name): (n.end_lineno or 0) - n.lineno + 1 for a, n in zip(starts, functions, strict=True)}
 
 
 def of_a_step() -> Answer:

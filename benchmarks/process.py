@@ -59,15 +59,21 @@ def ask(
     Raises:
         Failed: the process ended in any other error.
     """
-    command = [sys.executable, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
+    return answers_of([sys.executable], function, library, root, environment, **arguments)[-1]
+
+
+def answers_of(
+    start: list[str], function: str, library: str, root: Path, environment: Mapping[str, str] | None, **arguments: Any
+) -> list[Answer]:
+    """The answers of all processes that a command starts, as ``ask``."""
+    command = [*start, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
     known = {**os.environ, **(environment or {})}
     done = subprocess.run(command, cwd=root, env=known, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    if done.returncode or not lines:
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not answers:
         what = f"{function} of {library} with {arguments}"
         raise Failed(f"{what} ended with code {done.returncode}:\n{done.stderr[-3000:]}")
-    answer: Answer = json.loads(lines[-1])
-    return answer
+    return answers
 
 
 def alternate(

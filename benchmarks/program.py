@@ -37,6 +37,19 @@ def above_zero(kind: type[float]) -> Callable[[str], float]:
     return number
 
 
-def show(table: Table, markdown: bool = False) -> None:
+def parts_of(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Reads names by comma, for argparse; they come in the order of those that are known."""
+
+    def names(text: str) -> list[str]:
+        asked = [name.strip() for name in text.split(",")]
+        for name in asked:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"no part {name!r}; there are {', '.join(known)}")
+        return [name for name in known if name in asked]
+
+    return names
+
+
+def show(table: Table) -> None:
     """Print a table, and an empty line."""
-    print((table.markdown() if markdown else table.text()) + "\n", flush=True)
+    print(table.text() + "\n", flush=True)

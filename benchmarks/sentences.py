@@ -44,16 +44,8 @@ def sentences(folder: Path, number: int) -> list[str]:
     return [" ".join(draw.choice(words, draw.integers(1, LONGEST + 1))) for _ in range(number)]
 
 
-def ours(folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
-    """The vectors (N, D) by models/minigrad_models/bert/bert.py."""
-    from minigrad_models.bert.bert import Bert
-
-    model = Bert.from_pretrained(folder)
-    return lambda: model.encode(texts, batch).numpy()
-
-
 def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
-    """The same by transformers' model. Raises Missing: it is not installed."""
+    """The vectors by transformers' model."""
     model = library_module("transformers").BertModel.from_pretrained(folder).eval()
     tokenizer = library_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(model.config.max_position_embeddings)
@@ -78,12 +70,14 @@ def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[
 
 
 def encoder(library: str, number: int, batch: int) -> Callable[[], Array]:
-    """That of ``ours`` or ``theirs``. Raises Missing."""
+    """A function that computes the vectors (N, D), by models/minigrad_models/bert/bert.py or by transformers' model.
+    Raises Missing: a package is not installed."""
     folder = weights()
     texts = sentences(folder, number)
     if library == "torch":
         return theirs(library_module("torch"), folder, texts, batch)
-    return ours(folder, texts, batch)
+    model = library_module("minigrad_models.bert.bert").Bert.from_pretrained(folder)
+    return lambda: np.asarray(model.encode(texts, batch).numpy())
 
 
 def check(library: str, number: int, batch: int) -> Answer:

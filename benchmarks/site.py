@@ -1,6 +1,6 @@
 """How soon the site's playground can be used, how soon a program stops there, and how fast the translator's page is.
 
-    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200] [--markdown] [--timeline]
+    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200] [--timeline]
 
 FOLDER is the built site (``python tasks.py site``). Chromium opens it from a server on this machine and reaches no
 other. The program is the README's first, the ten lines that train a network; its time counts from the moment the page
@@ -25,7 +25,7 @@ from docs.web.translator import trained
 from minigrad_models.translation import Translator
 from minigrad_models.translation.translation_data import read_shipped
 
-from .browser import chromium, evaluate
+from .browser import chromium
 from .machine import describe
 from .process import Missing
 from .program import parser, show
@@ -41,11 +41,17 @@ def ten_lines() -> str:
     return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "backward()" in block)
 
 
+def evaluate(page: Any, function: str, argument: Any = None) -> Any:
+    """What a function of site.js answers in a page."""
+    script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    return page.evaluate(f"(argument) => (\n{script}).{function}(argument)", argument)
+
+
 def first_result(context: Any, address: str, timeline: bool) -> tuple[Any, float]:
     """The playground, opened and used; and seconds from opening it to the program's result."""
     page = context.new_page()
     page.goto(f"{address}playground.html", wait_until="commit")
-    answer = evaluate(page, __file__, "run", ten_lines() + "print('loss', loss.item())\n")
+    answer = evaluate(page, "run", ten_lines() + "print('loss', loss.item())\n")
     if "loss 0.000" not in answer["text"]:
         raise RuntimeError(f"the program did not say its loss: {answer['text'][:500]}")
     for at, what in answer["states"] if timeline else ():
@@ -66,9 +72,9 @@ def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float],
     with shown(folder) as address, chromium() as browser:
         page = browser.new_page()
         page.goto(f"{address}translator_page/index.html")
-        evaluate(page, __file__, "translate", [texts[:2], 1])  # Python starts
+        evaluate(page, "translate", [texts[:2], 1])  # Python starts
         for beam in BEAMS:
-            answers = evaluate(page, __file__, "translate", [texts, beam])
+            answers = evaluate(page, "translate", [texts, beam])
             expected = exact.translate(texts, beam=beam)
             otherwise = sum(text != other.text for (text, _), other in zip(answers, expected, strict=True))
             yield beam, [seconds for _, seconds in answers], otherwise
@@ -85,7 +91,7 @@ def table(folder: Path, rounds: int, sentences: int, timeline: bool = False) -> 
             page.close()
             page, seconds = first_result(context, address, timeline)
             warm.append(seconds)
-            stops += [evaluate(page, __file__, "stop", LOOP) / 1000 for _ in range(10)]
+            stops += [evaluate(page, "stop", LOOP) / 1000 for _ in range(10)]
             context.close()
     result = Table("The site's playground", ("what", "median", "worst"), ("", ".3f", ".3f"))
     for name, times in (("first visit", cold), ("second visit", warm), ("an endless loop stops", stops)):
@@ -103,7 +109,6 @@ def main() -> int:
     """Measure, and print the table; 2: there is no browser or no site."""
     p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
     p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
-    p.add_argument("--markdown", action="store_true")
     p.add_argument("--timeline", action="store_true", help="what the page says, and when")
     asked = p.parse_args()
     try:
@@ -113,7 +118,7 @@ def main() -> int:
     except Missing as error:
         print(error, file=sys.stderr)
         return 2
-    show(result, asked.markdown)
+    show(result)
     return 0
 
 

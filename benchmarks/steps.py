@@ -96,7 +96,11 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
 def compare(work: str) -> None:
     """Compare losses and gradients of minigrad and PyTorch, where that is installed. Raises Differ: they differ."""
     progress(f"step {work}: losses and gradients in float64")
-    answers = {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH}
+    all_same(work, {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH})
+
+
+def all_same(work: str, answers: dict[str, Answer]) -> None:
+    """See to it that the answers of ``check`` are equal. Raises Differ: they are not."""
     for what in ("loss", "norm"):
         same(f"{work}, {what}", {name: a[what] for name, a in answers.items() if "missing" not in a})
 

@@ -1,4 +1,4 @@
-"""Tables of results, as text, as Markdown and as plain values."""
+"""Tables of results, as Markdown and as plain values."""
 
 from __future__ import annotations
 
@@ -41,23 +41,16 @@ class Table:
         return [[write(cell, how) for cell, how in zip(row, self.digits, strict=True)] for row in self.rows]
 
     def text(self) -> str:
-        """For a terminal: columns of equal width, numbers to the right."""
-        lines = [list(self.columns), *self.written()]
+        """Markdown for a page, in columns of equal width for a terminal."""
+        rule = ["--:" if digits else "---" for digits in self.digits]
+        lines = [list(self.columns), rule, *self.written()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        body = ["  ".join(self._justify(line, widths)).rstrip() for line in lines]
-        rule = "-" * max(map(len, body))
-        return "\n".join([self.title, rule, body[0], rule, *body[1:], *(f"  {note}" for note in self.notes)])
+        body = [f"| {' | '.join(self._justify(line, widths))} |" for line in lines]
+        return "\n".join([f"### {self.title}", "", *body, *(f"\n{note}" for note in self.notes)])
 
     def _justify(self, line: list[str], widths: list[int]) -> list[str]:
         pairs = zip(line, widths, self.digits, strict=True)
         return [cell.rjust(width) if digits else cell.ljust(width) for cell, width, digits in pairs]
-
-    def markdown(self) -> str:
-        """For a page."""
-        rule = ["---:" if digits else "---" for digits in self.digits]
-        lines = [list(self.columns), rule, *self.written()]
-        body = ["| " + " | ".join(line) + " |" for line in lines]
-        return "\n".join([f"### {self.title}", "", *body, *(f"\n{note}" for note in self.notes)])
 
     def values(self) -> dict[str, Any]:
         """For JSON: the unrounded figures, each row by its columns' names."""

@@ -6,9 +6,8 @@ and a decoder-only model written out of linear layers, ``F.scaled_dot_product_at
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,13 +46,11 @@ WORK = {
     "gpt-128": Work("decoder-only 4 × 128, T 64", True, 4, 128, 4, 512, 65, 12, 64, 0.0, 0.0, 0.1),
     "gpt-384": Work("decoder-only 6 × 384, T 256", True, 6, 384, 6, 1536, 65, 8, 256, 0.2, 0.0, 0.1),
 }
-# NumPy has no error function, nor have peers that stand on it: they are compared with GPT-2's own GELU.
-TANH = replace(WORK["gpt-128"], title="decoder-only 4 × 128, T 64, GELU by tanh", gelu="tanh")
 TINY = {
     "tiny": Work("encoder-decoder 1+1 × 8, V 30", False, 1, 8, 2, 16, 30, 2, 4, 0.1, 0.1, 0.0),
     "tiny-gpt": Work("decoder-only 2 × 8, T 4", True, 2, 8, 2, 16, 30, 3, 4, 0.0, 0.0, 0.1, "tanh"),
 }  # to test the programs
-SIZES = {**WORK, **TINY, "gpt-128-tanh": TANH}
+SIZES = {**WORK, **TINY}
 
 
 def build(torch: Any, work: Work, dropout: float) -> Any:
@@ -172,8 +169,3 @@ def products(work: Work) -> Iterator[Product]:
         yield batch, m, k, n  # the result
         yield batch, m, n, k  # the gradient of the left
         yield batch, k, m, n  # and of the right
-
-
-def flops(work: Work) -> float:
-    """Floating-point operations of a step's matrix products."""
-    return sum(2.0 * math.prod(p) for p in products(work))

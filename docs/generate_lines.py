@@ -19,7 +19,7 @@ PLACES = [  # what to call it, the places, what it is; what a row counts the row
     ("`examples/engine.py`", ["examples/engine.py"], "a tape and a walk that run the library's own ops"),
     ("the engine", ENGINE, "`ops/op.py`, `autograd/tape.py`, `autograd/walk.py`"),
     ("`ops/`", ["minigrad/ops"], "every primitive: forward, rule, formula"),
-    ("`autograd/`", ["minigrad/autograd"], "promotion, views, changes in place, observers, checkpoints, gradcheck"),
+    ("`autograd/`", ["minigrad/autograd"], "promotion, views, changes in place, observers"),
     ("`backend/`", ["minigrad/backend"], "arrays, random numbers, threads, kernels for NumPy and CuPy"),
     ("`tensor.py`, `functions/`", ["minigrad/functions", "minigrad/*.py"], "PyTorch's names and arguments"),
     ("`nn/`", ["minigrad/nn"], "layers, losses, initialisation"),

@@ -242,8 +242,7 @@ class Tensor(Methods["Tensor"]):
         """Add to ``.grad`` of every leaf the gradient of this tensor. See ``autograd.backward``.
 
         >>> w = mg.tensor([1.0, 2.0], requires_grad=True)
-        >>> loss = (w * mg.tensor([3.0, 4.0])).sum()
-        >>> loss.backward()
+        >>> (w * mg.tensor([3.0, 4.0])).sum().backward()
         >>> w.grad
         tensor([3., 4.])
         """

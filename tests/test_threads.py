@@ -20,7 +20,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.autograd.anomaly import is_anomaly_enabled
+from minigrad.compat.anomaly import is_anomaly_enabled
 from minigrad.nn import functional as F
 from minigrad.nn.utils import parametrizations, parametrize
 from minigrad.optim import optimizer

@@ -2,7 +2,6 @@
 
 python -m benchmarks.gpu --out FOLDER [--seconds 410] [--only machine,probes]
 python -m benchmarks.gpu --rehearse               all of it, tiny, without a GPU
-python -m benchmarks.gpu --pack                   texts and wheels for the machine, in carry/
 python -m benchmarks.gpu --list                   the stages
 """
 
@@ -21,8 +20,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..machine import describe
-from ..program import parser
-from . import pack, results
+from ..program import parser, parts_of
+from . import results
 from .runner import ROOT, Result, Run, run
 from .stages import BY_NAME, STAGES, Stage
 
@@ -36,23 +35,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
     p = parser("benchmarks.gpu", __doc__, seconds=410.0)
     p.add_argument("--out", type=Path, metavar="FOLDER", help="where results.json and table.md are written")
-    p.add_argument("--only", type=_stages, default=STAGES, metavar="STAGE,...", help="some of the stages (see --list)")
+    p.add_argument(
+        "--only",
+        type=parts_of(BY_NAME),
+        default=list(BY_NAME),
+        metavar="STAGE,...",
+        help="some of the stages (see --list)",
+    )
     p.add_argument("--list", action="store_true", help="print the stages, and do nothing")
     p.add_argument("--rehearse", action="store_true", help="all stages, with tiny sizes, on the tests' stand-in")
-    p.add_argument("--pack", action="store_true", help=f"gather texts and wheels in {pack.FOLDER.name}/")
-    p.add_argument("--missing", default="", metavar="PACKAGE,...", help="with --pack: packages that the machine lacks")
-    p.add_argument("--python", default="3.12", metavar="VERSION", help="with --pack: the machine's (default: 3.12)")
     options = p.parse_args(arguments)
-    if not (options.out or options.rehearse or options.pack or options.list):
-        p.error("--out FOLDER is needed, or one of --rehearse, --pack, --list")
+    if not (options.out or options.rehearse or options.list):
+        p.error("--out FOLDER is needed, or --rehearse, or --list")
     return options
-
-
-def _stages(text: str) -> list[Stage]:
-    unknown = set(text.split(",")) - set(BY_NAME)
-    if unknown:
-        raise argparse.ArgumentTypeError(f"there is no stage {sorted(unknown)[0]!r}; see --list")
-    return [stage for stage in STAGES if stage.name in text.split(",")]
 
 
 def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: dict[str, Any]) -> list[Result]:
@@ -70,23 +65,11 @@ def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: 
     return outcomes
 
 
-def environment(work: Path, rehearsal: bool) -> dict[str, str]:
-    """Variables of all stages: one cache of kernels, the texts and the packages from ``carry/``."""
-    # the CPU, which only checks, waits for no compiled kernels
-    variables = {"MINIGRAD_FAST": "0", "PYTHONPATH": _paths(ROOT, ROOT / "models")}
-    if rehearsal:
-        return variables
-    variables["CUPY_CACHE_DIR"] = os.environ.get("CUPY_CACHE_DIR", str(Path.home() / ".cupy" / "kernel_cache"))
-    if pack.FOLDER.is_dir() and "MINIGRAD_DATA" not in os.environ:
-        variables["MINIGRAD_DATA"] = str(pack.FOLDER)
-    if site := pack.install(work / "site"):
-        variables["PYTHONPATH"] = _paths(site, ROOT, ROOT / "models")
-    return variables
-
-
-def _paths(*first: Path) -> str:
-    """PYTHONPATH with these folders before the others: the machine need not have minigrad installed."""
-    return os.pathsep.join([*map(str, first), *filter(None, [os.environ.get("PYTHONPATH")])])
+def environment() -> dict[str, str]:
+    """Variables of all stages. The machine need not have minigrad installed, and the CPU, which only checks, waits for
+    no compiled kernels."""
+    paths = [str(ROOT), str(ROOT / "models"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"MINIGRAD_FAST": "0", "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def main(arguments: list[str]) -> int:
@@ -95,15 +78,12 @@ def main(arguments: list[str]) -> int:
     if options.list:
         print("\n".join(f"{s.name:18} at most {s.seconds:3.0f} s  {s.title}" for s in STAGES))
         return 0
-    if options.pack:
-        return pack.gather(options.missing.split(",") if options.missing else [], options.python)
     for name in ENDS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
     with tempfile.TemporaryDirectory(prefix="minigrad-gpu-") as folder:
         out = options.out or Path(folder)
-        device = "strict" if options.rehearse else "cuda"
-        shared = Run(device, Path(folder), environment(Path(folder), options.rehearse))
+        shared = Run("strict" if options.rehearse else "cuda", Path(folder), environment())
         if not options.rehearse and (why := why_not(shared)):
             print(f"error: there is no GPU to measure: {why}\n--rehearse runs all of it without one", file=sys.stderr)
             return 1
@@ -115,7 +95,7 @@ def main(arguments: list[str]) -> int:
         except OSError as error:
             print(f"error: --out: {error}", file=sys.stderr)
             return 1
-        stages, seconds = options.only, options.seconds
+        stages, seconds = [BY_NAME[name] for name in options.only], options.seconds
         if options.rehearse:
             stages, seconds = [replace(s, seconds=REHEARSAL, patience=REHEARSAL) for s in stages], REHEARSAL
         outcomes = measure(stages, shared, out, seconds, about)

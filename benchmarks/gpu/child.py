@@ -28,25 +28,26 @@ LONGEST = 6000  # characters of a reason
 LOST = 70  # the exit code of a process whose GPU does not answer any more
 
 
-def main(stage: str, module: str, file: str, options: str) -> int:
-    """Do the rest of the stage. Returns the exit code."""
-    rows = Path(file)
-    option = json.loads(options)
+def main(stage: str, module: str, file: str, options: str) -> None:
+    """Do the rest of the stage."""
+    rows, option = Path(file), json.loads(options)
     place = Place(stage, rows, option["device"], Path(option["work"]), option["seconds"])
     place.begin()
-    names, _ = read(rows)
+    begun, _ = read(rows)
     for name, function in importlib.import_module(module).items(place).items():
-        if name in names:
+        if name in begun:
             continue
         append(rows, {"begin": name})
         start = time.perf_counter()
         answer = _answer(function)
         for row in answer:
             append(rows, {"item": name, "seconds": round(time.perf_counter() - start, 3), **row})
-        if "failed" in answer[-1] and not place.answers():
-            print("the GPU does not answer any more: another process goes on", file=sys.stderr)
-            os._exit(LOST)  # CUDA's own clean-up may hang
-    return 0
+        if "failed" in answer[-1]:
+            try:
+                place.synchronize()
+            except Exception:
+                print("the GPU does not answer any more: another process goes on", file=sys.stderr)
+                os._exit(LOST)  # CUDA's own clean-up may hang
 
 
 def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
@@ -70,4 +71,4 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

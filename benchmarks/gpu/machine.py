@@ -10,16 +10,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import minigrad as mg
+
 from ..machine import version
-from .cublas import TYPES, products
+from ..process import library_module
 from .place import NeedsGpu, Place
 
 LOOP = 1_000_000
+PRECISIONS = ("float32", "float64", "float16", "bfloat16", "TF32")
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
     """The card, its ceilings, and the host's speed."""
-    rates = {f"products {name}": partial(rate, place, name) for name in (*TYPES, "TF32")}
+    precisions = place.choose(PRECISIONS, PRECISIONS[:2])
+    rates = {f"products {name}": partial(rate, place, name) for name in precisions}
     return {
         "card": partial(card, place),
         "copy": partial(copy, place),
@@ -74,23 +78,14 @@ def copy(place: Place) -> dict[str, Any]:
 
 
 def rate(place: Place, precision: str) -> dict[str, Any]:
-    """Floating-point operations of a product, in a second."""
-    multiply, xp = products(place).matmul, place.xp()
+    """Floating-point operations of a product, in a second. Raises Missing: bfloat16 has no package."""
+    if precision == "bfloat16":
+        library_module("ml_dtypes")
     n = place.choose(2048 if precision == "float64" else 8192, 16)
-    dtype = {"bfloat16": "uint16", "TF32": "float32"}.get(precision, precision)  # CuPy 13 has no bfloat16
-    a, b = (_random(place, n).astype("float16" if dtype == "uint16" else dtype) for _ in range(2))
-    if dtype == "uint16":  # the upper half of a float32 is a bfloat16
-        a, b = ((x.astype("float32").view("uint32") >> 16).astype("uint16") for x in (a, b))
-    out = xp.empty((n, n), dtype)
-    ms = place.time(lambda: multiply(a, b, out, precision), place.choose(0.3, 0.01))["ms"]
+    x = mg.randn(n, n, device=place.device).to(getattr(mg, "float32" if precision == "TF32" else precision))
+    mg.set_float32_matmul_precision("high" if precision == "TF32" else "highest")
+    ms = place.time(lambda: x @ x, place.choose(0.3, 0.01))["ms"]
     return {"ceiling": f"product in {precision}, TFLOP/s", "of": f"{n} × {n} × {n}", "figure": 2 * n**3 / ms / 1e9}
-
-
-def _random(place: Place, n: int) -> Any:
-    import numpy as np
-
-    rows = place.array(np.random.default_rng(0).standard_normal((min(n, 256), n), np.float32))
-    return place.xp().tile(rows, (n // len(rows), 1))
 
 
 def launch(place: Place) -> dict[str, Any]:

@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any
 
 from ..process import Differ, Missing
-from ..workloads import Work, build, loss_function, optimizer
+from ..workloads import TINY, WORK, build, loss_function, optimizer
 from .place import Place
-from .works import works
 
 STEPS = 3
 EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; of gradients: to the norm of all
@@ -23,15 +22,16 @@ EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; of gradients: to the nor
 def items(place: Place) -> dict[str, Callable[[], Any]]:
     """Each workload in each dtype."""
     function = numbers if place.library == "torch" else compared
-    pairs = [(name, dtype) for dtype in EXACT for name in works(place)]
+    pairs = [(name, dtype) for dtype in EXACT for name in place.choose(WORK, TINY)]
     return {f"{name} {dtype}": partial(function, place, name, dtype) for name, dtype in pairs}
 
 
 def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
     """The losses before each step and after the last, and the norm of the first gradient of each parameter."""
-    torch, work, device = place.module(), works(place)[name], place.named()
+    torch, work, device = place.module(), place.choose(WORK, TINY)[name], place.named()
     torch.set_float32_matmul_precision("highest")
-    model = _model(torch, work, dtype, device)
+    model = build(torch, work, 0.0).to(device)
+    model = model.double() if dtype == "float64" else model
     loss_of, adam = loss_function(torch, work, device=device), optimizer(torch, work, model)
     losses: list[float] = []
     norms: list[float] = []
@@ -43,11 +43,6 @@ def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
         norms = norms or [0.0 if p.grad is None else float(p.grad.norm().item()) for p in model.parameters()]
         adam.step()
     return {"losses": [*losses, float(loss_of(model).item())], "norms": norms}
-
-
-def _model(torch: Any, work: Work, dtype: str, device: str) -> Any:
-    model = build(torch, work, 0.0).to(device)
-    return model.double() if dtype == "float64" else model
 
 
 def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..process import library_module
+from .runner import read
 
 T = TypeVar("T")
 AS_IN_A_PROGRAM = """\
@@ -44,16 +44,8 @@ class Place:
 
     def __post_init__(self) -> None:
         self.end = time.monotonic() + self.seconds
-
-    @property
-    def rehearsal(self) -> bool:
-        """Whether there is no GPU."""
-        return self.device != "cuda"
-
-    @property
-    def library(self) -> str:
-        """The library that the stage measures: "minigrad" or "torch"."""
-        return "torch" if self.stage.endswith("-torch") else "minigrad"
+        self.rehearsal = self.device != "cuda"  # there is no GPU
+        self.library = "torch" if self.stage.endswith("-torch") else "minigrad"  # that the stage measures
 
     def choose(self, real: T, tiny: T) -> T:
         """The first on a GPU, the other in a rehearsal."""
@@ -78,43 +70,15 @@ class Place:
 
     def xp(self) -> Any:
         """CuPy, or its stand-in."""
-        return self._backend().xp
-
-    def array(self, values: Any) -> Any:
-        """A NumPy array on the device."""
-        from minigrad.backend.device import Device
-
-        return self._backend().asarray(values, Device(self.device))
-
-    def kernel(self, name: str) -> Any:
-        """The library's CUDA kernel of that name. Raises NeedsGpu: there is no g++ to emulate it."""
-        kernels = self._backend().kernels(name)
-        if not kernels:
-            raise NeedsGpu(f"no g++ emulates the kernel {name}")
-        return kernels[0]
-
-    def _backend(self) -> Any:
         from minigrad import backend
         from minigrad.backend.device import Device
 
-        return backend.for_device(Device(self.device))
+        return backend.for_device(Device(self.device)).xp
 
     def synchronize(self) -> None:
         """Wait until the device has finished."""
-        if self.library == "torch":
-            torch = library_module("torch")
-            if not self.rehearsal:
-                torch.cuda.synchronize()
-        elif not self.rehearsal:
-            importlib.import_module("cupy").cuda.Device().synchronize()
-
-    def answers(self) -> bool:
-        """Whether the device still works."""
-        try:
-            self.synchronize()
-        except Exception:
-            return False
-        return True
+        if not self.rehearsal:
+            self.module().cuda.synchronize()
 
     def command(self, module: str, *words: str) -> list[str]:
         """The command line of ``python -m module``, which knows the device."""
@@ -124,8 +88,7 @@ class Place:
     def earlier(self, stage: str) -> dict[str, dict[str, Any]]:
         """The rows of an earlier stage by item; {} if it has none."""
         file = self.rows.with_name(f"{stage}.jsonl")
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        rows = [json.loads(line) for line in lines]
+        rows = read(file)[1] if file.exists() else []
         return {row["item"]: row["values"] for row in rows if "values" in row}
 
     def time(self, step: Callable[[], Any], seconds: float, warm_up: int = 2, most: int = 100) -> dict[str, float]:
@@ -151,10 +114,7 @@ class Place:
         """An event on the library's current stream; without a GPU, the host's time."""
         if self.rehearsal:
             return time.perf_counter()
-        if self.library == "torch":
-            event = library_module("torch").cuda.Event(enable_timing=True)
-        else:
-            event = importlib.import_module("cupy").cuda.Event()
+        event = self.module().cuda.Event(enable_timing=True) if self.library == "torch" else self.xp().cuda.Event()
         event.record()
         return event
 
@@ -162,6 +122,6 @@ class Place:
         """Milliseconds between two marks."""
         if self.rehearsal:
             return 1000 * float(end - begin)
-        if self.library == "torch":
-            return float(begin.elapsed_time(end))
-        return float(importlib.import_module("cupy").cuda.get_elapsed_time(begin, end))
+        return float(
+            begin.elapsed_time(end) if self.library == "torch" else self.xp().cuda.get_elapsed_time(begin, end)
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,64 +16,51 @@ from .stages import BY_NAME
 LONGEST = 160  # characters of a reason in the table
 ENDS = ("failed", "needs", "missing")  # of an item that has no values
 MOST = 12  # reasons of one table; the file has them all
-TOO_LARGE, TOO_SMALL = 1e5, 1e-3  # for digits without an exponent
 
 
 def write(folder: Path, about: dict[str, Any], results: list[Result]) -> None:
     """Write results.json and table.md; each is there whole, or as it was before."""
     everything = {**about, "stages": {r.name: {k: v for k, v in vars(r).items() if k != "name"} for r in results}}
-    _replace(folder / "results.json", json.dumps(everything, indent=1, ensure_ascii=False))
-    _replace(folder / "table.md", markdown(about, results))
-
-
-def _replace(file: Path, text: str) -> None:
-    temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, file)
+    written = json.dumps(everything, indent=1, ensure_ascii=False)
+    for name, text in (("results.json", written), ("table.md", markdown(about, results))):
+        temporary = folder / f".{name}.tmp"
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, folder / name)
 
 
 def markdown(about: dict[str, Any], results: list[Result]) -> str:
     """All tables, and above them the machine, the date, and how each stage ended."""
-    machine = [row["values"] for r in results if r.name == "machine" for row in r.rows if "values" in row]
-    card: Row = next((v for v in machine if "card" in v), {})
-    where = ", ".join(f"{k} {v}" for k, v in card.items()) or (
-        "a rehearsal, without a GPU" if about["rehearsal"] else ""
-    )
-    parts = [f"{about['date']}: {where or 'the card is not known'}; {about['machine']}"]
+    values = (row.get("values", {}) for r in results for row in r.rows)
+    card: Row = next((v for v in values if "card" in v), {})
+    unknown = "a rehearsal, without a GPU" if about["rehearsal"] else "the card is not known"
+    where = ", ".join(f"{k} {v}" for k, v in card.items()) or unknown
+    parts = [f"{about['date']}: {where}; {about['machine']}"]
     shown = [r for r in results if r.status != "left out"]
     for title in dict.fromkeys(BY_NAME[r.name].title for r in shown):
         grid = table(title, [r for r in shown if BY_NAME[r.name].title == title])
-        parts.append(grid.markdown() if grid.rows else "\n\n".join([f"### {title}", *grid.notes]))
-    return "\n\n".join([*parts, _ends(results).markdown()]) + "\n"
-
-
-def _ends(results: Iterable[Result]) -> Table:
-    ends = Table("Stages", ("stage", "end", "seconds", "items", "failed"), ("", "", ".0f", ".0f", ".0f"))
+        parts.append(grid.text() if grid.rows else "\n\n".join([f"### {title}", *grid.notes]))
+    ends = Table("Stages", ("stage", "end", "seconds", "items", "failed"), ("", "", ".0f", "d", "d"))
     for r in results:
-        failed = len({row["item"] for row in r.rows if "failed" in row})
-        ends.add(r.name, r.status, float(r.seconds), float(len({row["item"] for row in r.rows})), float(failed))
-    return ends
+        ends.add(r.name, r.status, r.seconds, *(len(_items(r, end)) for end in ("item", "failed")))
+    return "\n\n".join([*parts, ends.text()]) + "\n"
+
+
+def _items(result: Result, key: str) -> set[str]:
+    return {row["item"] for row in result.rows if key in row}
 
 
 def table(title: str, results: list[Result]) -> Table:
-    """The table of the stages that share a title: rows with the same words are one."""
-    brief = all(BY_NAME[r.name].brief for r in results)
-    rows = [_count(r) for r in results] if brief else merged(v for r in results for v in _shown(r))
+    """The table of the stages that share a title: rows with the same words are one, with the numbers of all."""
+    are_brief = all(BY_NAME[r.name].brief for r in results)
+    by_words: dict[tuple[tuple[str, str], ...], Row] = {}
+    for row in map(_count, results) if are_brief else (row for r in results for row in _rows(r)):
+        words = tuple((k, v) for k, v in row.items() if isinstance(v, str))
+        by_words.setdefault(words, {}).update(row)
+    rows = list(by_words.values())
     columns = list(dict.fromkeys(name for row in rows for name in row)) or ["result"]
-    grid = Table(title, columns, [">" if _numeric(rows, name) else "" for name in columns])
-    for row in rows:
-        grid.add(*(written(row.get(name)) for name in columns))
-    grid.notes += reasons(results)
-    return grid
-
-
-def _shown(result: Result) -> list[Row]:
-    """The words and numbers of a stage; lists are for the file, and the card is above all tables."""
-    if BY_NAME[result.name].brief:
-        return []
-    rows = (row.get("values", {}) for row in result.rows)
-    parts = ({k: v for k, v in row.items() if isinstance(v, (str, int, float))} for row in rows if "card" not in row)
-    return [row for row in parts if row]
+    in_words = {name for row in rows for name, value in row.items() if isinstance(value, str)}
+    cells: list[Sequence[Cell]] = [[written(row.get(name)) for name in columns] for row in rows]
+    return Table(title, columns, ["" if name in in_words else ">" for name in columns], cells, reasons(results))
 
 
 def _count(result: Result) -> Row:
@@ -81,13 +68,12 @@ def _count(result: Result) -> Row:
     return {"stage": result.name, **Counter(next((e for e in ENDS if e in row), "ok") for row in result.rows)}
 
 
-def merged(rows: Iterable[Row]) -> list[Row]:
-    """Rows with the same words in the same columns are one row, with the numbers of all."""
-    by_words: dict[tuple[tuple[str, str], ...], Row] = {}
-    for row in rows:
-        words = tuple((k, v) for k, v in row.items() if isinstance(v, str))
-        by_words.setdefault(words, {}).update(row)
-    return list(by_words.values())
+def _rows(result: Result) -> Iterable[Row]:
+    """The words and numbers of a stage, without lists and the card; of a brief one none."""
+    for row in (row["values"] for row in result.rows if "values" in row and not BY_NAME[result.name].brief):
+        shown = {k: v for k, v in row.items() if isinstance(v, (str, int, float))}
+        if shown and "card" not in row:
+            yield shown
 
 
 def reasons(results: list[Result]) -> list[str]:
@@ -96,30 +82,18 @@ def reasons(results: list[Result]) -> list[str]:
     for r in results:
         if r.status not in ("ok", "failed"):
             by_reason.setdefault(r.status, []).append(r.name)
-        elif r.status == "failed" and not any("failed" in row for row in r.rows):
+        elif r.status == "failed" and not _items(r, "failed"):
             by_reason.setdefault(f"failed: {next((x for x in reversed(r.tail) if x.strip()), '')}", []).append(r.name)
-        for row in r.rows:
-            for end in ENDS:
-                if end in row:
-                    text = row[end] if end == "needs" else f"{end}: {row[end]}"
-                    by_reason.setdefault(text, []).append(f"{r.name}/{row['item']}")
-    lines = [f"{_few(names)}: {_short(reason)}" for reason, names in by_reason.items()]
-    more = [f"and {len(lines) - MOST} more, in results.json"] if len(lines) > MOST else []
-    return lines[:MOST] + more
-
-
-def _few(names: list[str]) -> str:
-    names = list(dict.fromkeys(names))
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split()).replace("|", "\\|")
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
-
-
-def _numeric(rows: list[Row], name: str) -> bool:
-    return all(isinstance(row[name], (int, float)) for row in rows if name in row) and any(name in row for row in rows)
+        for row, end in ((row, end) for row in r.rows for end in ENDS if end in row):
+            reason = row[end] if end == "needs" else f"{end}: {row[end]}"
+            by_reason.setdefault(reason, []).append(f"{r.name}/{row['item']}")
+    lines = []
+    for reason, names in by_reason.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        line = " ".join(reason.split()).replace("|", "\\|")
+        short = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+        lines.append(f"{', '.join(names[:3])}{more}: {short}")
+    return lines[:MOST] + ([f"and {len(lines) - MOST} more, in results.json"] if len(lines) > MOST else [])
 
 
 def written(value: Any) -> Cell:
@@ -129,6 +103,6 @@ def written(value: Any) -> Cell:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     size = abs(float(value))
-    if size and not TOO_SMALL <= size < TOO_LARGE:
+    if size and not 1e-3 <= size < 1e5:
         return f"{value:.1e}"
     return f"{value:.0f}" if size >= 100 else f"{value:.3g}"

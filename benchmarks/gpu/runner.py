@@ -58,39 +58,45 @@ def run(stage: Stage, shared: Run, seconds: float) -> Result:
     rows.touch()
     start = time.monotonic()
     end = start + min(seconds, stage.seconds)
-    status = None
-    while status is None:
+    code: int | str = "begins"
+    goes_on = True
+    while goes_on:
         before = len(read(rows)[0])
         code = _process(stage, shared, rows, log, end)
-        names, _ = read(rows)
-        _give_up(rows, code, stage.patience, _tail(log))
-        if code == "limit":
-            status = "out of time"
-        elif code == 0 or len(names) == before:  # the end, or a process that does not even begin
-            status = "ok" if code == 0 else "failed"
+        tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
+        begun, _ = read(rows)
+        _give_up(rows, code, stage.patience, tail)
+        goes_on = code not in (0, "limit") and len(begun) > before  # else another process would not begin, either
     results = read(rows)[1]
-    if status == "ok" and any("failed" in row for row in results):
-        status = "failed"
-    tail = [] if status == "ok" else _tail(log)
-    return Result(stage.name, status, round(time.monotonic() - start, 2), results, tail)
+    is_ok = code == 0 and not any("failed" in row for row in results)
+    status = "ok" if is_ok else "out of time" if code == "limit" else "failed"
+    return Result(stage.name, status, round(time.monotonic() - start, 2), results, [] if is_ok else tail)
 
 
 def _process(stage: Stage, shared: Run, rows: Path, log: Path, end: float) -> int | str:
     """One process of a stage. Returns its exit code, or why it was killed: "limit" or "silence"."""
     options = {"device": shared.device, "work": str(shared.work), "seconds": max(1.0, end - time.monotonic())}
-    command = [sys.executable, "-m", "benchmarks.gpu.child", stage.name, stage.module, str(rows), json.dumps(options)]
+    module = stage.module if "." in stage.module else f"benchmarks.gpu.{stage.module}"
+    command = [sys.executable, "-m", "benchmarks.gpu.child", stage.name, module, str(rows), json.dumps(options)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **shared.environment}
+    start = time.time()
     with log.open("ab") as written:
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": written, "stderr": subprocess.STDOUT}
         process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **streams)
         try:
-            return _watched(process, rows, stage.patience, end)
-        finally:  # its children end with it
+            while (code := process.poll()) is None:
+                time.sleep(POLL)
+                if time.monotonic() > end:
+                    return "limit"
+                if time.time() - max(start, rows.stat().st_mtime) > stage.patience:
+                    return "silence"
+            return code
+        finally:
             _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process, and all of its group."""
+    """End a process, and all that it has started."""
     if sys.platform == "win32":
         process.kill()
     else:
@@ -100,27 +106,17 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         process.wait(DYING)
 
 
-def _watched(process: subprocess.Popen[bytes], rows: Path, patience: float, end: float) -> int | str:
-    start = time.time()
-    while (code := process.poll()) is None:
-        time.sleep(POLL)
-        if time.monotonic() > end:
-            return "limit"
-        if time.time() - max(start, rows.stat().st_mtime) > patience:
-            return "silence"
-    return code
-
-
 def read(file: Path) -> tuple[list[str], list[Row]]:
     """The items that have begun, and the rows of those that have ended."""
     names, results = [], []
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             row = json.loads(line)
-            name = row.get("begin")
-            names += [name] if name else []
-            results += [] if name else [{"item": row["item"], **row}]
-        except (ValueError, KeyError, AttributeError):
+            if "begin" in row:
+                names.append(row["begin"])
+            else:
+                results.append({"item": row["item"], **row})
+        except (ValueError, KeyError, TypeError):
             results.append({"item": "a row", "failed": f"no row of a stage: {line[:200]}"})
     return names, results
 
@@ -140,7 +136,3 @@ def append(file: Path, row: Row) -> None:
     """Write a row in one piece."""
     with file.open("ab", buffering=0) as opened:
         opened.write((json.dumps(row) + "\n").encode())
-
-
-def _tail(log: Path) -> list[str]:
-    return log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:] if log.exists() else []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -12,17 +13,21 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from .place import Place
+from .runner import ROOT
 
 RESERVE = 6.0  # seconds in which pytest ends
 PROCESSES = 12  # that share the GPU
 SHOWN = 15  # failures whose reasons are kept
 _CUDA = ("test_cuda_kernels.py", "test_cuda_attention.py", "test_cuda_backend.py", "kernels")
 KERNELS = [f"tests/backend/{name}" for name in _CUDA]
-SAMPLE = ["tests"]
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
+# A line of ``pytest -v``, which has another order with several processes.
+ALONE = re.compile(r"^(\S+::.*) (PASSED|FAILED|ERROR|SKIPPED).* \[ *\d+%\]$", re.MULTILINE)
+OF_SEVERAL = re.compile(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED) (.*\S)", re.MULTILINE)
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -32,36 +37,44 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 def tested(place: Place) -> dict[str, Any]:
     """How many tests passed and failed. Raises AssertionError: any failed, or none ran; it names them."""
-    file = place.work / f"{place.stage}.tests"
-    file.touch()
-    with subprocess.Popen(command(place), env={**os.environ, "MINIGRAD_TESTS": str(file)}) as process:
+    log = place.work / f"{place.stage}.tests"
+    streams: dict[str, Any] = {"stderr": subprocess.STDOUT, "env": {**os.environ, "COLUMNS": "300"}}
+    with log.open("w") as written, subprocess.Popen(command(place), stdout=written, **streams) as process:
         try:
             process.wait(max(1.0, place.left() - RESERVE))
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)  # it still says why tests have failed
             with suppress(subprocess.TimeoutExpired):
                 process.wait(RESERVE / 2)
             process.kill()
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return counted(place.stage, [json.loads(line) for line in lines])
+    text = log.read_text(encoding="utf-8", errors="replace")
+    print(text)
+    return counted(place.stage, text)
 
 
 def command(place: Place) -> list[str]:
-    """pytest's command line; the order is random, so that any part of it is a sample."""
-    which = place.choose(KERNELS if place.stage == "kernels" else SAMPLE, [TINY[place.stage]])
+    """pytest's command line; of all tests the files are in random order, so that any part of them is a sample."""
+    which = KERNELS
+    if place.rehearsal:
+        which = [TINY[place.stage]]
+    elif place.stage == "tests":
+        which = sorted(str(file.relative_to(ROOT)) for file in Path(ROOT, "tests").rglob("test_*.py"))
+        random.Random(0).shuffle(which)
     select = place.choose(["-m", "cuda and not nightly"], ["-m", "not nightly"])
-    plugins = ["-p", "benchmarks.gpu.pytest_rows", "-p", "no:cacheprovider"]
     split = importlib.util.find_spec("xdist") and not place.rehearsal
     beside = ["-n", str(min(PROCESSES, os.cpu_count() or 1))] if split else []
-    select += ["--continue-on-collection-errors"]  # the machine may lack packages
-    return [sys.executable, "-m", "pytest", "-q", "--tb=short", *select, *plugins, *beside, *which]
+    select += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]  # the machine may lack packages
+    return [sys.executable, "-m", "pytest", "-v", "-rfE", "--tb=short", *select, *beside, *which]
 
 
-def counted(stage: str, tests: list[dict[str, str]]) -> dict[str, Any]:
-    """The row of a suite. Raises as ``tested``."""
-    ends = Counter(test["end"] for test in tests)
-    bad = [f"{test['test']}: {test['why']}" for test in tests if test["end"] == "failed"]
-    row = {"tests": stage, **{end: ends[end] for end in ("passed", "failed", "skipped")}}
-    if bad or not ends["passed"]:
-        raise AssertionError(f"{row}; " + "; ".join(bad[:SHOWN]))
+def counted(stage: str, text: str) -> dict[str, Any]:
+    """The row of a suite, from what pytest has written. Raises as ``tested``."""
+    ends = dict(ALONE.findall(text)) | {name: end for end, name in OF_SEVERAL.findall(text)}
+    count = Counter(ends.values())
+    reasons = dict(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$", text, re.MULTILINE))
+    bad = [name for name, end in ends.items() if end in ("FAILED", "ERROR")]
+    bad += [name for name in reasons if name not in ends]  # a file that cannot be imported
+    row = {"tests": stage, "passed": count["PASSED"], "failed": len(bad), "skipped": count["SKIPPED"]}
+    if bad or not count["PASSED"]:
+        raise AssertionError(f"{row}; " + "; ".join(f"{name}: {reasons.get(name, '')}" for name in bad[:SHOWN]))
     return row

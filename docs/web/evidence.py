@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ast
+import dis
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import CellType
 from typing import Any
@@ -15,6 +17,9 @@ from typing import Any
 from .documents import ROOT
 
 MOST_OPS, MOST_TESTS = 4, 2
+MENTION = re.compile(
+    r"""(?<=\.)[^\W\d]\w*|[^\W\d]\w*(?=\()|(?<=["'])[^\W\d]\w*(?=["'])"""
+)  # an attribute, a call, a name in quotes
 
 
 @cache
@@ -27,13 +32,13 @@ def index() -> Any:
 @cache
 def registry() -> dict[str, Any]:
     """All ops by name."""
-    found: dict[str, Any] = index().registry()
-    return found
+    ops: dict[str, Any] = index().registry()
+    return ops
 
 
 def rules(value: Any) -> str:
     """The gradient rules of the ops that a function applies, as Markdown; "" where there are none."""
-    return "\n\n".join(part for op in list(ops(value))[:MOST_OPS] for part in _of_op(op))
+    return "\n\n".join(part for op in ops(value)[:MOST_OPS] for part in _of_op(op))
 
 
 def _of_op(op: Any) -> Iterator[str]:
@@ -47,43 +52,30 @@ def _of_op(op: Any) -> Iterator[str]:
         yield f"The op `{op.name}`: {'; '.join(facts)}\n{{: .places }}"
 
 
-def ops(value: Any) -> Iterator[Any]:
-    """The ops that a function's own text applies."""
+def ops(value: Any) -> list[Any]:
+    """The ops that a function's own text applies: of all that its names mean, attributes of modules included."""
     function = inspect.unwrap(value) if callable(value) else None
     code = getattr(function, "__code__", None)
     if function is None or code is None:
-        return
-    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]  # an empty one has none
-    found = {id(op): op for op in [*cells, *_named(code, function.__globals__)] if _is_op(op)}
-    yield from found.values()
+        return []
+    values = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]  # an empty one has none
+    values += _named(code, function.__globals__)
+    return list({id(value): value for value in values if _is_op(value)}.values())
 
 
 def _named(code: Any, names: dict[str, Any]) -> Iterator[Any]:
-    """What the names in a function mean, attributes of modules included."""
-    for node in ast.walk(_definition(code.co_filename, code.co_firstlineno) or ast.Module([], [])):
-        if isinstance(node, ast.Name):
-            yield names.get(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield getattr(names.get(node.value.id), node.attr, None)
-
-
-def _definition(file: str, line: int) -> ast.FunctionDef | None:
-    return _definitions(file).get(line)
-
-
-@cache
-def _definitions(file: str) -> dict[int, ast.FunctionDef]:
-    """The functions of a file by their first line, decorators included."""
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return {min([f.lineno, *(d.lineno for d in f.decorator_list)]): f for f in functions}
+    """What the names in a function, and in those within it, mean, attributes of modules included."""
+    for one, following in pairwise(dis.get_instructions(code)):
+        if one.opname == "LOAD_GLOBAL":
+            yield names.get(one.argval)
+            if following.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                yield getattr(names.get(one.argval), following.argval, None)
+        elif hasattr(one.argval, "co_code"):
+            yield from _named(one.argval, names)
 
 
 def _is_op(value: Any) -> bool:
     return type(value).__name__ == "Op" and value.builtin and registry().get(value.name) is value
-
-
-# Tests ---------------------------------------------------------------------------------------------------
 
 
 def tests(name: str, area: str, source: str) -> list[tuple[str, int]]:
@@ -93,38 +85,24 @@ def tests(name: str, area: str, source: str) -> list[tuple[str, int]]:
         name: the last part of a public name. area: what is tested there, as "nn": tests/nn, tests/test_nn.py.
         source: the file that defines it; tests of the same name come first, too.
     """
-    found = mentions().get(name, {})
-    near = [file for file in found if file.startswith((f"tests/{area}/", f"tests/test_{area}."))]
+    lines = mentions().get(name, {})
+    near = [file for file in lines if file.startswith((f"tests/{area}/", f"tests/test_{area}."))]
     if area == "functions" and not near:  # NumPy has many of these names, too
-        found = {file: count for file, count in found.items() if file.startswith(("tests/test_", "tests/autograd/"))}
+        near = [file for file in lines if file.startswith(("tests/test_", "tests/autograd/"))]
+        lines = {file: lines[file] for file in near}
     called = {name.lower().rstrip("_"), Path(source).stem}
-    best = sorted(near or found, key=lambda file: (_subject(file) not in called, -found[file][1], file))
-    return [(file, found[file][0]) for file in best[:MOST_TESTS]]
-
-
-def _subject(file: str) -> str:
-    return Path(file).stem.removeprefix("test_")
+    subject = {file: Path(file).stem.removeprefix("test_") for file in lines}
+    best = sorted(near or lines, key=lambda file: (subject[file] not in called, -len(lines[file]), file))
+    return [(file, lines[file][0]) for file in best[:MOST_TESTS]]
 
 
 @cache
-def mentions() -> dict[str, dict[str, tuple[int, int]]]:
-    """Of each name in the tests the files that have it: the first line, and how often."""
-    found: dict[str, dict[str, tuple[int, int]]] = {}
+def mentions() -> dict[str, dict[str, list[int]]]:
+    """Of each name that the tests use the files that have it, and the numbers of its lines."""
+    words: dict[str, dict[str, list[int]]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         file = path.relative_to(ROOT).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            for name in _mentioned(node):
-                files = found.setdefault(name, {})
-                line, count = files.get(file, (node.lineno, 0))  # type: ignore[attr-defined]
-                files[file] = min(line, node.lineno), count + 1  # type: ignore[attr-defined]
-    return found
-
-
-def _mentioned(node: ast.AST) -> Iterator[str]:
-    """An attribute, a name, and a name in quotes, as tables of tests have it."""
-    if isinstance(node, ast.Attribute):
-        yield node.attr
-    elif isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-        yield node.value
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for word in MENTION.findall(line):
+                words.setdefault(word, {}).setdefault(file, []).append(number)
+    return words

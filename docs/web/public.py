@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -18,8 +19,8 @@ def names(module: str) -> dict[str, Any]:
     """The public names of a module, and their values; no modules."""
     loaded = import_module(module)
     listed = {*(getattr(loaded, "__all__", None) or _exported(module)), *_above(module)}
-    found = {name: getattr(loaded, name) for name in sorted(listed) if not name.startswith("_")}
-    return {name: value for name, value in found.items() if not isinstance(value, ModuleType)}
+    values = {name: getattr(loaded, name) for name in sorted(listed) if not name.startswith("_")}
+    return {name: value for name, value in values.items() if not isinstance(value, ModuleType)}
 
 
 def _above(module: str) -> Iterator[str]:
@@ -32,53 +33,35 @@ def _above(module: str) -> Iterator[str]:
 
 def _exported(module: str) -> Iterator[str]:
     """Functions and classes that a module without ``__all__`` defines, or imports under its own name or all at once."""
-    loaded = import_module(module)
-    for node in ast.parse(Path(str(loaded.__file__)).read_text(encoding="utf-8")).body:
-        for name in _bound(node, module):
-            value = getattr(loaded, name, None)
-            if inspect.isroutine(value) or inspect.isclass(value):
-                yield name
-
-
-def _bound(node: ast.stmt, module: str) -> Iterator[str]:
-    """The names that a statement at the top of a file binds for others."""
-    if isinstance(node, ast.ImportFrom):
-        for alias in node.names:
-            if alias.name == "*":
-                package = module if _is_package(module) else module.rpartition(".")[0]
-                yield from names(f"{package}.{node.module}")
-            elif alias.asname == alias.name:
-                yield alias.name
-    else:
-        yield from assigned(node)
-
-
-def _is_package(module: str) -> bool:
-    return Path(str(import_module(module).__file__)).name == "__init__.py"
-
-
-def assigned(node: ast.AST) -> Iterator[str]:
-    """The names that a definition or an assignment binds."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for part in (name for target in targets for name in ast.walk(target)):
-            if isinstance(part, ast.Name):
-                yield part.id
+    loaded, file = import_module(module), ROOT / file_of(module)
+    text = file.read_text(encoding="utf-8")
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for other in re.findall(r"^from \.(\w+) import \*", text, re.MULTILINE):
+        yield from names(f"{package}.{other}")
+    for name in [*lines(file_of(module)), *re.findall(r"\b(\w+) as \1\b", text)]:
+        value = getattr(loaded, name, None)
+        if inspect.isroutine(value) or inspect.isclass(value):
+            yield name
 
 
 @cache
 def lines(file: str) -> dict[str, int]:
     """Where the names of a file are bound at first, and the members of its classes: "Linear", "Linear.forward"."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
-        for name in assigned(node):
-            found.setdefault(name, node.lineno)
+        for name in _bound(node):
+            numbers.setdefault(name, node.lineno)
         if isinstance(node, ast.ClassDef):
-            for member in node.body:
-                found.update({f"{node.name}.{name}": member.lineno for name in assigned(member)})
-    return found
+            numbers |= {f"{node.name}.{name}": member.lineno for member in node.body for name in _bound(member)}
+    return numbers
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    """The names that a definition or an assignment binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = getattr(node, "targets", [node.target] if isinstance(node, ast.AnnAssign) else [])
+    return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
 
 
 def file_of(module: str) -> str:
@@ -94,8 +77,7 @@ def place(name: str, value: Any, module: str) -> tuple[str, int]:
     """
     function = inspect.unwrap(value) if callable(value) else value
     own = str(getattr(function, "__module__", None))
-    known = [own, module] if own.startswith("minigrad.") else [module]
-    for candidate in known:
+    for candidate in [own, module] if own.startswith("minigrad.") else [module]:
         for spelled in (getattr(function, "__qualname__", name), name):
             if line := lines(file_of(candidate)).get(spelled):
                 return file_of(candidate), line

@@ -13,6 +13,8 @@ from .documents import ROOT, documents
 
 PROGRAMS = ("docs/web/examples", "examples")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+IMPORT = re.compile(r"^ *(?:from (minigrad[\w.]*) )?import (?:\(([^)]*)\)|(.+))", re.MULTILINE)
+CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\(")
 LONGEST = 110  # characters of a line that is an example; longer ones tell of other things
 PART_OF_MORE = ("return ", "yield ", "if ", "elif ", "for ", "while ", "with ", "@")
 
@@ -34,14 +36,17 @@ def example(name: str) -> Use | None:
 def uses() -> dict[str, Use]:
     """An example of each name that is called somewhere: documents before programs, each from its beginning; a line
     that is part of something larger only where there is no other."""
-    found: dict[str, Use] = {}
+    whole: dict[str, Use] = {}
     parts: dict[str, Use] = {}
     for file, blocks in sources():
         aliases: dict[str, str] = {}  # a document's blocks go on from each other
         for first, code in blocks:
-            for name, use in _calls(code, file, first, aliases):
-                (parts if use.code.startswith(PART_OF_MORE) else found).setdefault(name, use)
-    return {**parts, **found}
+            aliases.update(_imported(code))
+            for number, row in enumerate(code.splitlines(), first + 1):
+                use = Use(row.strip(), file, number)
+                for name in _called(use.code, aliases):
+                    (parts if use.code.startswith(PART_OF_MORE) else whole).setdefault(name, use)
+    return {**parts, **whole}
 
 
 def sources() -> Iterator[tuple[str, list[tuple[int, str]]]]:
@@ -58,50 +63,25 @@ def sources() -> Iterator[tuple[str, list[tuple[int, str]]]]:
             yield path.relative_to(ROOT).as_posix(), [(0, path.read_text(encoding="utf-8"))]
 
 
-def _calls(code: str, file: str, before: int, aliases: dict[str, str]) -> Iterator[tuple[str, Use]]:
-    """The names that a program calls, each with the line of the call; what it imports is added to the aliases."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:  # a notebook's commands
+def _imported(code: str) -> Iterator[tuple[str, str]]:
+    """Names that imports of minigrad's bind, and what they stand for."""
+    for module, several, one in IMPORT.findall(code):
+        for part in re.split(r"\s*,\s*", (several or one.partition("#")[0]).strip(" \n,")):
+            name, _, alias = part.partition(" as ")
+            if module:
+                yield alias or name, f"{module}.{name}"
+            elif name.partition(".")[0] == "minigrad":
+                yield (alias, name) if alias else ("minigrad", "minigrad")
+
+
+def _called(row: str, aliases: dict[str, str]) -> Iterator[str]:
+    """The whole names of what a line calls, if it means something by itself: no part of a longer statement."""
+    heads = [(name.partition("."), name) for name in CALL.findall(row)]
+    names = [f"{aliases[head]}{dot}{rest}" for (head, dot, rest), _ in heads if head in aliases]
+    if not names or len(row) > LONGEST or row.startswith("#") or row.endswith(","):
         return
-    rows = code.splitlines()
-    nodes = list(ast.walk(tree))
-    for node in nodes:
-        aliases.update(_imported(node))
-    for node in sorted((node for node in nodes if isinstance(node, ast.Call)), key=lambda node: node.lineno):
-        name = _dotted(node.func, aliases)
-        row = rows[node.lineno - 1].strip()
-        if name and node.lineno == node.end_lineno and len(row) <= LONGEST and _stands(row):
-            yield name, Use(row, file, before + node.lineno)
-
-
-def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Names that an import of minigrad's binds, and what they stand for."""
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            if alias.name.partition(".")[0] == "minigrad":
-                yield (alias.asname, alias.name) if alias.asname else ("minigrad", "minigrad")
-    elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == "minigrad":
-        yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
-
-
-def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
-    """The whole name of what is called; "" if it is not minigrad's."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name) or node.id not in aliases:
-        return ""
-    return ".".join([aliases[node.id], *reversed(parts)])
-
-
-def _stands(row: str) -> bool:
-    """Whether a line means something by itself: no part of a longer statement."""
-    if row.endswith(","):
-        return False
     try:
-        ast.parse(row if not row.endswith(":") else f"{row} ...")
+        ast.parse(f"{row} ..." if row.endswith(":") else row)
     except SyntaxError:
-        return False
-    return True
+        return
+    yield from names

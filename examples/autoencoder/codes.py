@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad import nn
 from minigrad_models.architectures.autoencoder import Autoencoder, Config
 
 from ..digits.digits_data import SIDE, Digits, split
@@ -68,10 +69,9 @@ def sections(computed: Codes) -> list[Section]:
     codes = computed.encode(unseen)
     agree = agreement(codes, unseen.labels, computed.encode(known), known.labels)
     base = agreement(linear.encode(flat(unseen)), unseen.labels, linear.encode(flat(known)), known.labels)
-    layers = [
-        Dense(stage.layer.weight.detach().numpy(), stage.layer.bias.detach().numpy(), stage.after)
-        for stage in computed.model.decoding()
-    ]
+    linears = [layer for layer in computed.model.decoder if isinstance(layer, nn.Linear)]
+    weights = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linears]
+    layers = [*(Dense(*pair, "tanh") for pair in weights[:-1]), Dense(*weights[-1], "sigmoid")]
     title = "Held-out digits at their codes"
     return markdown.sections(
         globals(),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from minigrad_models.translation.architectures import configuration
+from minigrad_models.programs import models
+from minigrad_models.translation.architectures import ARCHITECTURES, configuration
 from minigrad_models.translation.translation_settings import Settings
 
 WIDTHS = range(8, 2049, 2)  # that are tried
@@ -50,10 +52,10 @@ def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})
-        count: int = configuration(settings.model, vocabulary).size()
-        return count
+        return models.size(ARCHITECTURES[name].model, configuration(settings.model, vocabulary))
 
-    width = min(WIDTHS, key=lambda width: abs(size(width) - weights))
+    place = bisect_left(WIDTHS, weights, key=size)
+    width = min(WIDTHS[max(0, place - 1) : place + 1], key=lambda width: abs(size(width) - weights))
     if abs(size(width) - weights) > 0.03 * weights:
         raise ValueError(f"{KINDS[name].title} cannot have {weights:,} weights: the nearest size is {size(width):,}")
     return {"model": name, KINDS[name].width: width}

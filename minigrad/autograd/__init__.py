@@ -2,18 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from ..extension import later as _later
 from . import graph
-from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradients import grad
 from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .tracebacks import border_functions as _border_functions
 from .walk import backward
 
 if TYPE_CHECKING:  # imported when first used
-    from . import function, functional
-    from .anomaly import detect_anomaly, set_detect_anomaly
-    from .function import Function
+    from ..compat import function, functional
+    from ..compat.anomaly import detect_anomaly, set_detect_anomaly
+    from ..compat.function import Function
+    from ..utils.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
     "Function",
@@ -35,4 +34,3 @@ __all__ = [
 ]
 
 _border_functions(globals())
-_later(__name__, {"anomaly": "detect_anomaly set_detect_anomaly", "function": "Function"})

@@ -153,8 +153,7 @@ def as_it_was(target: Viewing) -> Viewing:
 def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
     """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
     or a view of such a leaf. ``written`` is the part that will change, if not all."""
-    for observer in watch.observers:
-        observer.changing(target)
+    watch.notify("changing", target)
     array = target.array if written is None else written
     if 0 in array.strides and array.size and repeats(array):
         raise RuntimeError(

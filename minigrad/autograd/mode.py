@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from .tracebacks import warn
@@ -23,14 +23,22 @@ class _State(threading.local):
 state = _State()
 
 
-def back_to(grad: bool, walk: Any) -> None:
-    """Put back the mode, and the walk that ran, as they were before it began."""
-    state.grad, state.walk = grad, walk
-
-
 # State of a thread that its results depend on: each function here, called when a checkpoint begins, gives a function
 # that makes the context of each of its runs.
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
+
+
+def states() -> list[Callable[[], AbstractContextManager[Any]]]:
+    """For each kind of state that is ``carried``, a function that makes its context."""
+    return [state() for state in carried]
+
+
+def within(around: Iterable[Callable[[], AbstractContextManager[Any]]], *contexts: Any) -> ExitStack:
+    """Enter the contexts that ``around`` makes, and then others."""
+    with ExitStack() as stack:
+        for context in (*(make() for make in around), *contexts):
+            stack.enter_context(context)
+        return stack.pop_all()
 
 
 class at_end:

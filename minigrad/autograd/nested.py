@@ -10,9 +10,8 @@ from threading import Thread
 from typing import Any
 
 from ..ops.op import watch
-from .mode import state
+from .mode import state, states, within
 from .observer import register
-from .recompute import states, within
 
 
 def in_thread(function: Callable[..., Any], *args: Any) -> Any:

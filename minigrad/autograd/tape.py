@@ -162,29 +162,26 @@ def run(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> Any:
 
 def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) -> Any:
     """``run(op, args, *more)`` before the observers' eyes: its result, or what one of them puts in its place."""
-    for observer in watch.observers:
-        observer.applying(op, args)
+    watch.notify("applying", op, args)
     try:
         result = run(op, args, *more)
     except BaseException:
-        for observer in watch.observers:
-            observer.failed(op)
+        watch.notify("failed", op)
         raise
-    return told(op, args, result, node_of(result))
+    return report(op, args, result, node_of(result))
 
 
-def told(op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
+def report(op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
     """Tell the observers that an op has run; its result, or what one of them puts in its place."""
-    others = [observer.applied(op, args, result, node) for observer in watch.observers]
+    others = watch.notify("applied", op, args, result, node)
     return next((other for other in reversed(others) if other is not None), result)
 
 
 def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
     """``apply`` of an op whose result ``out`` has been computed already; the result, whatever observers say."""
-    for observer in watch.observers:
-        observer.applying(op, args)
+    watch.notify("applying", op, args)
     result = record(op, args, mask, out)
-    told(op, args, result, node_of(result))
+    report(op, args, result, node_of(result))
     return result
 
 

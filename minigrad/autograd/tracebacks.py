@@ -106,11 +106,13 @@ def _package(frame: FrameType) -> str:
     return name.partition(".")[0]
 
 
-def border(function: Function) -> Function:
-    """A function whose errors leave the library here."""
+def border(function: Function, named: Callable[..., Any] | None = None) -> Function:
+    """A function whose errors leave the library here. With keywords, ``named(function, args, kwargs)`` calls it."""
 
     def bordered(*args: Any, **kwargs: Any) -> Any:
         try:
+            if kwargs and named is not None:
+                return named(function, args, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
             if met(*args, *kwargs.values(), error=error):
@@ -177,8 +179,9 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         return ""
     try:
         parameters = signature(function).parameters
-        bound = signature(function).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # an argument is missing or unknown, as the error says
+        known = {name: value for name, value in kwargs.items() if name in parameters}
+        bound = signature(function).bind_partial(*args, **known).arguments
+    except (TypeError, ValueError):  # an argument is unknown, as the error says
         return ""
     for i, (name, value) in enumerate(bound.items()):
         wrong = _wrong_value(parameters[name], value)

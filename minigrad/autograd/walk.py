@@ -20,7 +20,7 @@ from ..ops.elementwise import add, cast
 from ..ops.op import Arguments, bare, watch
 from ..ops.reduction import sum_to
 from .hooks import AROUND, accumulate, errors, nested, run_hooks
-from .mode import at_end, back_to, state
+from .mode import state
 from .observer import span
 from .tape import Lost, Node, Variable, source, wrap
 
@@ -119,11 +119,10 @@ class Walk:
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
         self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
         self.gradients: list[Any] = [None] * len(self.targets)
-        self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
-        self.useful: dict[Any, bool] | None = None
         self.callbacks: list[Callable[[], None]] = []
-        if targets is not None:
-            self.wanted_of, self.useful = paths(roots, targets)
+        self.wanted_of: dict[Node, list[tuple[int, int]]]
+        self.useful: dict[Any, bool] | None
+        self.wanted_of, self.useful = ({}, None) if targets is None else paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
             node, slot = source(root)
             begin = root if node is None else node
@@ -151,21 +150,25 @@ class Walk:
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
         self.depth = 0 if state.walk is None else state.walk.depth + 1  # each takes some ten calls of Python
-        return nested.in_thread(self._run, retain) if self.depth % 30 == 29 else self._run(retain)
+        if self.depth % 30 == 29:
+            nested.in_thread(self.call, self._visit_all, retain)
+        else:
+            self.call(self._visit_all, retain)
+        return self
 
-    def _run(self, retain: bool) -> Walk:
-        with at_end(back_to, state.grad, state.walk) as end, end, at_end(notify, "ended"):
-            state.grad, state.walk = self.create, self
+    def _visit_all(self, retain: bool) -> None:
+        try:
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
                 while self.heap:
                     self.visit(*self.pending.pop(heappop(self.heap)), retain)
             for leaf, sums in self.leaves.values():
                 if leaf._hooks or watch.observers:
                     _show(leaf, {0: leaf._hooks or {}}, sums)
-        for position, target in enumerate(self.targets):
-            if id(target) in self.leaves:
-                self.gradients[position] = self.leaves[id(target)][1][0][0]
-        return self
+            for position, target in enumerate(self.targets):
+                if id(target) in self.leaves:
+                    self.gradients[position] = self.leaves[id(target)][1][0][0]
+        finally:
+            watch.notify("ended")
 
     def at_targets(self) -> list[tuple[Any, Any, bool]]:
         """The targets, each once, that a gradient has reached and no hook gives it to."""
@@ -175,9 +178,15 @@ class Walk:
 
     def call(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function in the state of the walk."""
-        with at_end(back_to, state.grad, state.walk) as end, end:
-            state.grad, state.walk = self.create, self
-            function(*args)
+        before = state.grad, state.walk
+        try:
+            try:
+                state.grad, state.walk = self.create, self
+                function(*args)
+            finally:
+                state.grad, state.walk = before
+        finally:
+            state.grad, state.walk = before  # twice, as Ctrl-C may come before any line
 
     def finish(self) -> None:
         """Call the functions that wait for the end of the pass."""
@@ -207,7 +216,7 @@ class Walk:
         """Run a node's rules, and deliver what they give to the node's inputs."""
         observed = watch.observers
         if observed:
-            notify("passing", node)
+            watch.notify("passing", node)
         g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
@@ -217,10 +226,10 @@ class Walk:
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
-                notify("delivered", node, i, gradient)
+                watch.notify("delivered", node, i, gradient)
             self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         if observed:
-            notify("passed", node, gradients)
+            watch.notify("passed", node, gradients)
 
     def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
@@ -242,13 +251,7 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
     if hooks:
         run_hooks(hooks, sums)
     for slot, held in sums.items():
-        notify("arrived", target, slot, held[0])
-
-
-def notify(event: str, *about: Any) -> None:
-    """Call a method of each observer."""
-    for observer in watch.observers:
-        getattr(observer, event)(*about)
+        watch.notify("arrived", target, slot, held[0])
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:

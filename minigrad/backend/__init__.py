@@ -9,6 +9,7 @@ from .device import Device as Device
 from .kernels import Kernel as Kernel
 from .registry import ARRAY_TYPES as ARRAY_TYPES
 from .registry import Backend as Backend
+from .registry import check_indices as check_indices
 from .registry import for_device as for_device
 from .registry import holds as holds
 from .registry import in_order as in_order

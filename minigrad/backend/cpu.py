@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,6 @@ class NumpyBackend:
     xp: Any = np
     on = nullcontext
 
-    def __init__(self) -> None:
-        self._kernels: dict[str, tuple[Any, ...]] = {}
-
     def device_of(self, array: Any) -> Device:
         return _CPU
 
@@ -41,18 +39,16 @@ class NumpyBackend:
         copy = np.array(array)
         return lambda: copy
 
-    def kernels(self, name: str) -> tuple[Any, ...]:
-        return self._kernels[name] if name in self._kernels else self._load(name)
-
-    def _load(self, name: str) -> tuple[Any, ...]:
+    @staticmethod
+    @cache
+    def kernels(name: str) -> tuple[Any, ...]:
         compiled = kernels.COMPILED.get(name)
         files = [compiled] if compiled and store.library(compiled) else []
         files += [name] if name in kernels.NUMPY_NAMES else []
         modules = [importlib.import_module(f"{__package__}.kernels.{file}") for file in files]
         if modules and name in kernels.COMPILED_OF_EACH:
             modules = [modules[0].KERNELS[name]]
-        self._kernels[name] = tuple(modules)
-        return self._kernels[name]
+        return tuple(modules)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.cpu_keep_mask(shape, p)

@@ -115,11 +115,23 @@ def holds(condition: Array) -> bool:
     return of(condition).device_type != "meta" and bool(condition.any())
 
 
+def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError, where: str = "") -> None:
+    """Refuse indices outside 0 .. rows - 1 (checked on the CPU; a GPU would have to be waited for)."""
+    if of(indices).device_type == "cpu" and indices.size:
+        if indices.dtype is _INT64 and (unsigned := indices.view(_UINT64)).item(unsigned.argmax()) < rows:
+            return  # without a sign, negative numbers are the greatest; ``max`` takes five times as long
+        low, high = int(np.min(indices)), int(np.max(indices))
+        if low < 0 or high >= rows:
+            bad = low if low < 0 else high
+            raise error(f"{name}: index {bad} is out of range: indices must be in 0 .. {rows - 1}{where}")
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a backend (or a NumPy scalar)."""
     return type(value) in _by_type or isinstance(value, (*_by_type, np.generic))
 
 
+_INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 _BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # by the bytes of an element
 _by_type: dict[type, Backend] = {}
 ARRAY_TYPES = _by_type.keys()

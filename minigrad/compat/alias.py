@@ -87,14 +87,6 @@ def _give_torch_to(keeper: bool) -> None:
         _aside = None
 
 
-def _keep(before: set[str]) -> None:
-    """Let the packages that have been imported since then keep minigrad."""
-    global _import
-    _keepers.update(set(map(_top, list(sys.modules))) - before - {"torch", PACKAGE})
-    if _keepers and builtins.__import__ is not _importing:
-        _import, builtins.__import__ = builtins.__import__, _importing
-
-
 def _asked_by_a_keeper() -> bool:
     """Whether it is a keeper that asks ``importlib``."""
     frame: Any = sys._getframe(2)
@@ -104,7 +96,6 @@ def _asked_by_a_keeper() -> bool:
 
 
 def _top(name: str) -> str:
-    """The package of a module."""
     return name.partition(".")[0]
 
 
@@ -120,11 +111,14 @@ class _Restoring(AbstractContextManager[ModuleType]):
         return minigrad
 
     def __exit__(self, *raised: object) -> None:
+        global _import
         _give_torch_to(keeper=False)
         _put(self.modules)
         dtype.show_as(self.shown)
         minigrad.__name__ = self.shown
-        _keep(self.before)
+        _keepers.update(set(map(_top, list(sys.modules))) - self.before - {"torch", PACKAGE})
+        if _keepers and builtins.__import__ is not _importing:
+            _import, builtins.__import__ = builtins.__import__, _importing
         random.run_as_pytorch(self.ran_as_pytorch or bool(_keepers))
         if not _keepers and self.modules.get("torch") is not minigrad:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]

@@ -263,7 +263,6 @@ def _converts(x: Tensor, place: str) -> bool:
 
 
 def _in(value: Any, place: str, dtype: dt.DType) -> Any:
-    """Arguments with their tensors converted."""
     if isinstance(value, Tensor):
         return _converted(value, dtype) if _converts(value, place) and value.dtype is not dtype else value
     if isinstance(value, dict):

@@ -15,8 +15,8 @@ from ..distributed.collectives import broadcast
 from ..distributed.group import Backend, GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
 from ..distributed.objects import of_first
 from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
-from ..nn.parallel.distributed import DistributedDataParallel
 from ..tensor import Tensor
+from .ddp import DistributedDataParallel
 
 Group = ProcessGroup | int
 
@@ -33,9 +33,6 @@ def tell_rank() -> None:
 def get_default_backend_for_device(device: Any) -> str:
     """The backend that carries a device's tensors."""
     return Backend.default_device_backend_map[Device(device).type]
-
-
-# Groups -----------------------------------------------------------------------------------------------------
 
 
 def new_subgroups(

@@ -52,7 +52,6 @@ def _count(name: str, *values: Any) -> int:
 
 
 def _of(value: Any, number: int) -> Any:
-    """What one tensor gets of an argument."""
     return value[number] if isinstance(value, (list, tuple)) else value
 
 
@@ -62,9 +61,6 @@ def _apply(name: str, tensor: Any, args: list[Any], options: dict[str, Any]) -> 
         result: Tensor = getattr(Tensor, name)(tensor, *args, **options)
         return result
     return tensor.copy_(getattr(tensor, name.removesuffix("_"))(*args, **options))
-
-
-# torch.utils._foreach_utils ---------------------------------------------------------------------------------
 
 
 def _group_tensors_by_device_and_dtype(

@@ -21,8 +21,8 @@ from ..backend import Device
 from ..distributed import collectives
 from ..distributed.group import ProcessGroup, the_group
 from ..functions.creation import tensor
-from ..nn.parallel.distributed import DistributedDataParallel, Joining
 from ..optim.zero_redundancy import ZeroRedundancyOptimizer
+from .ddp import DistributedDataParallel, Joining
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

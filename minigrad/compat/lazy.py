@@ -23,8 +23,6 @@ __all__ = ["LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d"
 __all__ += ["LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d"]
 __all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "UninitializedBuffer", "UninitializedParameter"]
 
-# Tensors without a shape ------------------------------------------------------------------------------------
-
 
 class UninitializedTensorMixin(Tensor):
     """A tensor whose shape is not known yet; it has a dtype and a device. An optimiser may hold it already."""
@@ -83,9 +81,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     ) -> UninitializedBuffer:
         buffer: Any = Buffer.__new__(cls, empty(0, device=device, dtype=dtype), persistent=persistent)
         return buffer
-
-
-# Modules ----------------------------------------------------------------------------------------------------
 
 
 class LazyModuleMixin(Module):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd import Function
 from ..autograd.mode import state
 from ..functions.creation import tensor
 from ..nn import LocalResponseNorm, Module
 from ..nn import functional as F
 from ..tensor import Tensor
+from .function import Function
 
 has_mps = False  # from before ``backends``
 

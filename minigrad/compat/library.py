@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NoReturn
 
-from ..autograd import Function
 from ..extension import PACKAGE, MissingName
 from ..functions import names
 from ..nn import functional as F
 from ..tensor import Tensor
+from .function import Function
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_autograd", "register_fake"]
 
@@ -101,8 +101,6 @@ def _differentiable(function: Any, rule: Any, prepare: Any) -> type[Function]:
     return Registered
 
 
-# Namespaces -----------------------------------------------------------------------------------------------
-
 _OPS: dict[str, CustomOpDef] = {}
 
 
@@ -131,9 +129,6 @@ def load_library(path: Any) -> NoReturn:
     """``torch.ops.load_library``, which loads operators that are written in C++. Raises OSError: always, as PyTorch for
     a library that was built for another version."""
     raise OSError(f"{os.fspath(path)}: a library of operators for PyTorch's C++ library, which is not behind minigrad")
-
-
-# Registration ---------------------------------------------------------------------------------------------
 
 
 def _op(name: Any) -> CustomOpDef:

@@ -50,7 +50,9 @@ torch | (tensor minigrad) | _tensor
 torch.amp | compat.amp | grad_scaler
 torch.amp | compat.autocast | autocast_mode
 torch.autograd | compat.profiler | profiler profiler_util
-torch.autograd | (autograd.anomaly autograd) | anomaly_mode
+torch.autograd | (compat.anomaly) | anomaly_mode
+torch.autograd | compat. | function functional
+torch.autograd | utils. | gradcheck
 torch.autograd | (autograd.mode autograd) | grad_mode
 torch.backends | compat.backends: | cpu cuda cudnn mkl mkldnn mps openmp opt_einsum
 torch.cpu torch.cuda | (compat.amp) | amp
@@ -82,14 +84,18 @@ torch.multiprocessing | (distributed.spawn) | spawn
 torch.nn | compat.legacy | _reduction
 torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
-torch.nn | (nn.parallel.one_device) | _functions
+torch.nn | (compat.one_device) | _functions
 torch.nn.attention | compat. | flex_attention
+torch.nn torch.nn.modules | compat.nn. | padding
 torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
 torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
-    dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization padding
+    dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
     pixelshuffle=shaping pooling rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module
+torch.nn.parallel | compat.ddp | distributed
+torch.nn.parallel | compat. | one_device
+torch.nn.parallel | compat.one_device | _functions data_parallel parallel_apply replicate scatter_gather
 torch.nn.utils | compat. | fusion prune
 torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
 torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
@@ -114,10 +120,9 @@ torch | : | legacy_contiguous_format=contiguous_format
 torch | minigrad | torch
 torch | =builtins: | sym_float=float sym_int=int sym_max=max sym_min=min
 torch | =operator: | sym_not=not_
-torch | autograd: | set_anomaly_enabled=set_detect_anomaly
-torch | autograd.anomaly: | is_anomaly_check_nan_enabled is_anomaly_enabled
 torch | backend.dtype: | cdouble=complex128 cfloat=complex64
 torch | backend.storage: | TypedStorage UntypedStorage
+torch | compat.anomaly: | is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled=set_detect_anomaly
 torch | compat.autocast: | autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
     get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
     set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
@@ -170,7 +175,10 @@ torch.accelerator | compat.internal: | current_accelerator
 torch.accelerator | cuda: | current_device_idx=current_device current_device_index=current_device device_count
     empty_cache is_available max_memory_allocated memory_allocated memory_reserved reset_peak_memory_stats
     set_device_idx=set_device set_device_index=set_device synchronize
+torch.autograd | compat.anomaly: | detect_anomaly set_detect_anomaly
+torch.autograd | compat.function: | Function
 torch.autograd | compat.saved: | SavedTensor
+torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
 torch.autograd torch.autograd.variable | compat.legacy: | Variable
 torch.autograd.function | compat.legacy: | InplaceFunction
 torch.autograd.graph | compat.edges: | GradientEdge get_gradient_edge increment_version register_multi_grad_hook
@@ -190,7 +198,7 @@ torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_stat
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
-torch.distributed | nn.parallel.distributed: | GradBucket
+torch.distributed | nn.parallel.buckets: | GradBucket
 torch.distributed.algorithms | compat.join: | Join JoinHook Joinable
 torch.distributed.checkpoint.state_dict | compat.distributed: | StateDictOptions get_model_state_dict
     set_model_state_dict
@@ -208,12 +216,19 @@ torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyCo
     LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
     LazyLinear UninitializedBuffer UninitializedParameter
 torch.nn | compat.legacy: | CrossMapLRN2d
+torch.nn torch.nn.containers | compat.nn.containers: | ParameterDict ParameterList
+torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+    ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
+    ZeroPad2d ZeroPad3d
 torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss
     MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+torch.nn torch.nn.loss | compat.nn.loss: | GaussianNLLLoss LinearCrossEntropyLoss PoissonNLLLoss
+torch.nn torch.nn.recurrent | compat.nn.recurrent: | GRUCell LSTMCell RNNCell RNNCellBase
 torch.nn | compat.nn.pooling: | FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d
     MaxUnpool2d MaxUnpool3d
 torch.nn | nn.loss: | _Loss _WeightedLoss
-torch.nn | nn.parallel: | DataParallel DistributedDataParallel data_parallel parallel_apply
+torch.nn torch.nn.parallel | compat.ddp: | DistributedDataParallel
+torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel parallel_apply
 torch.nn | nn.transformer: | _get_clones
 torch.nn.functional | compat.functions.products: | pdist
 torch.nn.functional | compat.native: | GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm
@@ -223,6 +238,7 @@ torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss 
     soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss
 torch.nn.modules.module | compat.internal: | _EXTRA_STATE_KEY_SUFFIX
 torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_present
+torch.nn.parallel | compat.one_device: | gather replicate scatter scatter_kwargs
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
 torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters

@@ -28,7 +28,6 @@ def _others(node: Node) -> dict[int, Any]:
 
 
 def _has_dim(node: Node) -> bool:
-    """Whether a node's op has an argument ``dim``, and it is not None."""
     params = node.op.params
     return "dim" in params and _others(node).get(params.index("dim")) is not None
 
@@ -70,17 +69,11 @@ def _linear(node: Node) -> str:
     return "View" if has_bias else "UnsafeView"
 
 
-def _pow(node: Node) -> str:
-    return f"PowBackward{0 if not _is_tensor(node, 1) else 1 if _is_tensor(node, 0) else 2}"
-
-
 def _by_dim(name: str) -> Callable[[Node], str]:
-    """A name with 1 where ``dim`` is there, else 0."""
     return lambda node: f"{name}Backward{int(_has_dim(node))}"
 
 
 def _by_tensor(name: str, place: int) -> Callable[[Node], str]:
-    """A name with 1 where an argument is a tensor, else 0."""
     return lambda node: f"{name}Backward{int(_is_tensor(node, place))}"
 
 
@@ -102,19 +95,14 @@ _NAMES: dict[str, str | Callable[[Node], str]] = {
     "clamp": lambda node: f"ClampBackward{int(not (_is_tensor(node, 1) or _is_tensor(node, 2)))}",
     "div": lambda node: "Div" if _is_tensor(node, 0) else "Mul",
     "fft": lambda node: "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C",
-    "fmod": _by_tensor("Fmod", 1),
     "getitem": _getitem,
-    "lerp": _by_tensor("Lerp", 2),
+    **{name: _by_tensor(name.capitalize(), place) for name, place in (("fmod", 1), ("lerp", 2), ("remainder", 1))},
     "linear": _linear,
     "matmul": _matmul,
-    "mean": _by_dim("Mean"),
     "pick": lambda node: {4: "MaxPool2DWithIndices", 5: "MaxPool3DWithIndices"}.get(_ndim(node, 0), "Squeeze"),
-    "pow": _pow,
-    "prod": _by_dim("Prod"),
-    "remainder": _by_tensor("Remainder", 1),
-    "squeeze": _by_dim("Squeeze"),
+    "pow": lambda node: f"PowBackward{0 if not _is_tensor(node, 1) else 1 if _is_tensor(node, 0) else 2}",
     "sub": lambda node: "Sub" if _is_tensor(node, 0) else "RsubBackward1",
-    "sum": _by_dim("Sum"),
+    **{name: _by_dim(name.capitalize()) for name in ("mean", "prod", "squeeze", "sum")},
 }
 
 
@@ -261,9 +249,7 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(result, tuple):
         raise TypeError(f"a hook on a node must return a tuple or None, not {type(result).__name__}")
     if len(result) != len(before):
-        raise RuntimeError(
-            f"a hook on a node returned an incorrect number of gradients: {len(result)}, not {len(before)}"
-        )
+        raise RuntimeError(f"a hook returned an incorrect number of gradients: {len(result)}, not {len(before)}")
     for new, old in zip(result, before, strict=True):
         if new is not None:
             check_like(new, new if old is None else old)
@@ -278,14 +264,9 @@ def _around(node: Any) -> Around:
     return node.hooks.setdefault(AROUND, Around())
 
 
-def _register_hook(node: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call ``fn(grad_inputs, grad_outputs)`` when the node's rules have run; a result replaces ``grad_inputs``."""
-    return RemovableHandle(_around(node).last, fn)
-
-
-def _register_prehook(node: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call ``fn(grad_outputs)`` before the node's rules run; a result replaces them."""
-    return RemovableHandle(_around(node).first, fn)
-
-
-_METHODS: dict[str, Callable[..., Any]] = {"register_hook": _register_hook, "register_prehook": _register_prehook}
+_METHODS: dict[str, Callable[..., Any]] = {
+    # calls fn(grad_inputs, grad_outputs) when the node's rules have run; a result replaces grad_inputs
+    "register_hook": lambda node, fn: RemovableHandle(_around(node).last, fn),
+    # calls fn(grad_outputs) before they run; a result replaces these
+    "register_prehook": lambda node, fn: RemovableHandle(_around(node).first, fn),
+}

@@ -24,7 +24,6 @@ from ..autograd.mode import at_end
 from ..autograd.tracebacks import PACKAGE, answers, border, shorten
 from ..backend import Device, dtype
 from ..functions import names
-from ..functions.spelling import spelled
 from ..nn import functional
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
@@ -46,7 +45,6 @@ _state = _State()
 
 @contextmanager
 def _set(**changes: Any) -> Iterator[None]:
-    """Change the state within a ``with``."""
     with at_end(vars(_state).update, {name: getattr(_state, name) for name in changes}) as end, end:
         vars(_state).update(changes)
         yield
@@ -340,8 +338,8 @@ class _Asking:
 
 
 _askings: dict[Any, _Asking] = {}
-# The code of functions that run the ``function`` in their closure, and the makers of those that notice the first class.
-_ANNOUNCED, _BORDERS = names.zeros.__code__, {names.cat.__code__: spelled, functional.linear.__code__: border}
+# The code of functions that run the ``function`` in their closure.
+_ANNOUNCED, _BORDER = names.zeros.__code__, functional.linear.__code__
 
 
 def asking(public: Any) -> _Asking:
@@ -354,13 +352,13 @@ def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any
     if not isinstance(public, FunctionType):
         return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
     code = function.__code__
-    if code is not _ANNOUNCED and code not in _BORDERS:
+    if code is not _ANNOUNCED and code is not _BORDER:
         return functools.partial(_set_attributes, _attributes()[function]), function, function
-    cell = function.__closure__[code.co_freevars.index("function")]
-    own = cell.cell_contents
+    cells = dict(zip(code.co_freevars, function.__closure__, strict=True))
+    cell, own = cells["function"], cells["function"].cell_contents
     if code is _ANNOUNCED:
         return _switch(public, own)
-    return functools.partial(setattr, cell, "cell_contents"), own, _BORDERS[code](own)
+    return functools.partial(setattr, cell, "cell_contents"), own, border(own, cells["named"].cell_contents)
 
 
 def _set_attributes(places: list[tuple[type, str]], value: Any) -> None:

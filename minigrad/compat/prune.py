@@ -116,10 +116,7 @@ class PruningContainer(BasePruningMethod):
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
-            raise ValueError(
-                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
-                f"PruningContainer {self}. Found '{method._tensor_name}'"
-            )
+            raise ValueError(f"Can only add pruning methods for {self._tensor_name!r}, not {method._tensor_name!r}")
         self._pruning_methods += (method,)
 
     def __len__(self) -> int:
@@ -277,10 +274,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
         raise TypeError("global_unstructured(): importance_scores is not of type dict")
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
-        raise TypeError(
-            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of '
-            f"type {method.PRUNING_TYPE}"
-        )
+        raise TypeError(f'Only "unstructured" PRUNING_TYPE supported, not {method.PRUNING_TYPE!r} of {pruning_method}')
     values = [getattr(module, name).detach() for module, name in pairs]
     masks = [getattr(m, f"{name}_mask", ones_like(v)) for (m, name), v in zip(pairs, values, strict=True)]
     method._tensor_name = "temp"
@@ -329,10 +323,7 @@ def _validate_pruning_amount(amount: float, tensor_size: int) -> None:
 
 def _validate_structured_pruning(t: Tensor) -> None:
     if t.ndim <= 1:
-        raise ValueError(
-            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
-            f"{tuple(t.shape)} with {t.ndim} dims"
-        )
+        raise ValueError(f"Structured pruning can only be applied to multidimensional tensors, not {tuple(t.shape)}")
 
 
 def _validate_pruning_dim(t: Tensor, dim: int) -> None:

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
-from ..autograd.function import _Result
 from ..autograd.mode import at_end, no_grad
 from ..autograd.observer import Observer, attach, detach, observed
-from ..autograd.recompute import Region
 from ..autograd.tape import Lost, Node, Variable, record, wrap
 from ..backend import ARRAY_TYPES
 from ..ops.elementwise import clone
 from ..ops.op import Op, watch
+from ..utils.checkpoint import Region
+from .function import _Result
 
 
 class _Refused(threading.local):
@@ -72,10 +72,7 @@ class saved_tensors_hooks(Observer):
         with no_grad():
             kept = self.pack_hook(tensor)
         if tensor._changes[0] != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
-                "to pack hook can not be modified by in-place operations: work on a copy"
-            )
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
         return kept
 
     def unpacked(self, kept: Any) -> Any:

@@ -151,10 +151,7 @@ def make_tensor(
     lengths = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     whole = not (dtype.is_floating_point or dtype.is_complex)
     if noncontiguous and memory_format is not None:
-        raise ValueError(
-            f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and "
-            f"{memory_format=}"
-        )
+        raise ValueError(f"`noncontiguous` and `memory_format` are mutually exclusive, but got {memory_format=}")
     if requires_grad and whole:
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     noncontiguous = noncontiguous and prod(lengths) > 1
@@ -192,8 +189,5 @@ def _limits(dtype: Any, low: float | None, high: float | None) -> tuple[float, f
     if low >= high and (low > high or not (dtype.is_floating_point or dtype.is_complex)):
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     if high < lowest or low >= above:
-        raise ValueError(
-            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
-            f"[{lowest}, {above})"
-        )
+        raise ValueError(f"`low` and `high`: [{low}, {high}) lies outside what {dtype} supports, [{lowest}, {above})")
     return max(low, lowest), min(high, above)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.function import Function
+from ..autograd import tape
+from ..autograd.tape import wrap
+from ..backend.dtype import Array
 from ..functions.creation import empty, zeros_like
 from ..functions.shaping import stack
+from ..ops.op import op
 from ..tensor import Tensor
 from . import collectives
 from .group import ProcessGroup, ReduceOp, the_group
@@ -21,17 +24,16 @@ Group = ProcessGroup | None
 Linear = Callable[[Tensor], Tensor]
 
 
-class _Through(Function):
-    """A linear function of all ranks' tensors, and its adjoint."""
+@op(tensor=lambda g, function, adjoint: _through(g, adjoint, function))
+def _collective(tensor: Array, function: Linear, adjoint: Linear) -> Array:
+    """A linear function of all ranks' tensors, of which ``adjoint`` is the adjoint"""
+    return function(wrap(tensor).contiguous()).array
 
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, function: Linear, adjoint: Linear) -> Tensor:
-        ctx.functions = adjoint, function
-        return function(tensor.contiguous())
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _Through.apply(grads[0], *ctx.functions), None, None
+def _through(tensor: Any, function: Linear, adjoint: Linear) -> Any:
+    """A collective of a Tensor as it is, whatever its dtype, or of an array."""
+    args = (tensor, function, adjoint)
+    return tape.apply(_collective, args) if isinstance(tensor, Tensor) else _collective(*args)
 
 
 def _in_place(collective: Callable[..., Any], *arguments: Any) -> Linear:
@@ -71,7 +73,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tenso
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
         raise RuntimeError(f"there is no gradient of all_reduce with {op.name}: use SUM or AVG")
     function = _in_place(collectives.all_reduce, op, the_group(group))
-    return _Through.apply(tensor, function, function)
+    return _through(tensor, function, function)
 
 
 def broadcast(tensor: Tensor, src: int, group: Group = None) -> Tensor:
@@ -79,12 +81,12 @@ def broadcast(tensor: Tensor, src: int, group: Group = None) -> Tensor:
     g = the_group(group)
     total = _in_place(collectives.all_reduce, SUM, g)
     adjoint: Linear = lambda x: total(x) if g.ranks[g.number] == src else zeros_like(total(x))
-    return _Through.apply(tensor, _in_place(collectives.broadcast, src, g), adjoint)
+    return _through(tensor, _in_place(collectives.broadcast, src, g), adjoint)
 
 
 def all_gather(tensor: Tensor, group: Group = None) -> tuple[Tensor, ...]:
     """The tensors of all ranks."""
-    return tuple(_Through.apply(tensor, *_rows(the_group(group))).unbind(0))
+    return tuple(_through(tensor, *_rows(the_group(group))).unbind(0))
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = SUM, group: Group = None) -> Tensor:
@@ -95,7 +97,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = SUM,
     """
     if op is not SUM:
         raise RuntimeError(f"there is no gradient of reduce_scatter with {op.name}: use SUM")
-    return _Through.apply(stack(input_list), *reversed(_rows(the_group(group))))
+    return _through(stack(input_list), *reversed(_rows(the_group(group))))
 
 
 def all_to_all_single(
@@ -112,4 +114,4 @@ def all_to_all_single(
         return _into(collectives.all_to_all_single, shape, received, sent, the_group(group))
 
     sizes = output_split_sizes, input_split_sizes
-    return _Through.apply(input, exchange(*sizes), exchange(*reversed(sizes)))
+    return _through(input, exchange(*sizes), exchange(*reversed(sizes)))

@@ -46,10 +46,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if not array.ndim or array.shape[-1] != 2:
         raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {tuple(array.shape)}")
     if array.strides[-1] != array.itemsize or any(s % (2 * array.itemsize) for s in array.strides[:-1]):
-        raise RuntimeError(
-            "Tensor must have a last dimension with stride 1, and other strides divisible by 2: "
-            "use x.contiguous() before"
-        )
+        raise RuntimeError("Tensor must have a last dimension with stride 1, other strides even: use x.contiguous()")
     return apply(c.view_as_complex, (input,))
 
 

@@ -11,8 +11,8 @@ from ..autograd.calls import apply
 from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
+from ..backend import check_indices, is_array, of, xp
 from ..backend import dtype as dt
-from ..backend import is_array, of, xp
 from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
@@ -111,9 +111,7 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
         if part is None:
             continue
         if isinstance(part, int) and not -input.array.shape[place] <= part < input.array.shape[place]:
-            raise IndexError(
-                f"index {part} is out of bounds for dimension {place} with size {input.array.shape[place]}"
-            )
+            raise IndexError(f"index {part} is out of bounds for dimension {place} with size {input.shape[place]}")
         if _is_mask(part) and part.shape != input.array.shape[place : place + part.ndim]:
             lengths = zip(part.shape, input.array.shape[place:], strict=False)
             i = next(i for i, (a, b) in enumerate(lengths) if a != b)
@@ -229,7 +227,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
-    i.check_indices(index.array, length, name, error, f" along dimension {place}")
+    check_indices(index.array, length, name, error, f" along dimension {place}")
     return place, index
 
 
@@ -247,10 +245,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if not index.array.size:
         return input.reshape(-1)[:0].reshape(index.array.shape)
     if index.array.ndim != input.array.ndim:
-        raise RuntimeError(
-            f"gather: index tensor must have the same number of dimensions as input tensor "
-            f"({index.array.ndim} and {input.array.ndim})"
-        )
+        raise RuntimeError(f"gather: index needs the same number of dimensions as input: {index.ndim}, {input.ndim}")
     return apply(i.gather, (input, place, index))
 
 
@@ -309,14 +304,9 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
     """The arguments of the op ``scatter``, checked."""
     place, index = _along(input, dim, index, "scatter")
     if index.array.size and index.array.ndim != input.array.ndim:
-        raise RuntimeError(
-            f"scatter: index tensor must have the same number of dimensions as self tensor ({index.array.ndim} and "
-            f"{input.array.ndim})"
-        )
+        raise RuntimeError(f"scatter: index needs the same number of dimensions as self: {index.ndim}, {input.ndim}")
     if isinstance(src, Variable) and src.array.dtype != input.array.dtype:
-        raise RuntimeError(
-            f"scatter(): Expected self.dtype ({input.dtype}) to be equal to src.dtype ({dt.of(src.array)})"
-        )
+        raise RuntimeError(f"scatter(): Expected self.dtype {input.dtype} to be equal to src.dtype {dt.of(src.array)}")
     return input, place, index, operand(src, input)
 
 
@@ -357,9 +347,7 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
         )
     others = [[n for d, n in enumerate(t.array.shape) if d != dim] for t in (input, source)]
     if others[0] != others[1]:
-        raise RuntimeError(
-            f"{name}(): source of shape {list(source.shape)} does not fit into {list(input.shape)} along dim {dim}"
-        )
+        raise RuntimeError(f"{name}(): source of {list(source.shape)} does not fit into {list(input.shape)}, dim {dim}")
 
 
 @method(in_place=True)

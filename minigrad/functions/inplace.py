@@ -46,9 +46,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     tensor([2., 2., 2.])
     """
     if isinstance(value, Tensor) and value.array.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
-        )
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     if value.__class__ not in NUMBERS or not overwritten(input, value):
         input[...] = value
     return input

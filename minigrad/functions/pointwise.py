@@ -234,9 +234,7 @@ def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if condition.array.dtype.kind != "b":
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
-        )
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got one of {condition.dtype}")
     a, b = operand(input, condition), operand(other, condition)
     if not hasattr(a, "array") and not hasattr(b, "array"):
         a = as_tensor_like(a, condition)

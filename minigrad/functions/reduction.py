@@ -24,9 +24,7 @@ from .pointwise import level
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
     """The largest of nothing does not exist."""
     if input.array.size == 0 and (dim is None or 0 in [input.array.shape[d] for d in _listed(dim)]):
-        raise IndexError(
-            f"{name}(): Expected reduction dim to have non-zero size: the tensor has shape {tuple(input.array.shape)}"
-        )
+        raise IndexError(f"{name}(): Expected reduction dim to have non-zero size; the shape is {tuple(input.shape)}")
 
 
 def _check_float(input: Tensor, name: str) -> None:

@@ -45,9 +45,7 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     if unknown == 1 and known and size % known == 0:
         return tuple(size // known if n == -1 else n for n in shape)
     if unknown or known != size:
-        raise RuntimeError(
-            f"shape '{list(shape)}' is invalid for input of size {size} (shape {tuple(input.array.shape)})"
-        )
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size} (shape {tuple(input.shape)})")
     return shape
 
 
@@ -235,9 +233,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         rest = int(np.prod([n for n in parts if n != -1], dtype=np.int64))
         parts[parts.index(-1)] = shape[place] // max(rest, 1)
     if prod(parts) != shape[place]:
-        raise RuntimeError(
-            f"unflatten: the sizes {list(sizes)} don't multiply up to the axis {place} of {shape[place]}"
-        )
+        raise RuntimeError(f"unflatten: sizes {list(sizes)} don't multiply up to the axis {place} of {shape[place]}")
     return reshape(input, shape[:place] + tuple(parts) + shape[place + 1 :])
 
 
@@ -819,15 +815,9 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def _split_along(input: Tensor, parts: Any, place: int, name: str, axes: int) -> tuple[Tensor, ...]:
     """``tensor_split``, whose equal pieces are exactly equal."""
     if input.array.ndim < axes:
-        raise RuntimeError(
-            f"{name} requires a tensor with at least {axes} dimension, but got a tensor with "
-            f"{input.array.ndim} dimensions!"
-        )
+        raise RuntimeError(f"{name} requires a tensor with at least {axes} dimension, but got one with {input.ndim}!")
     if isinstance(parts, int) and (parts < 1 or input.array.shape[place] % parts):
-        raise RuntimeError(
-            f"{name} attempted to split along dimension {place}, but the size of the dimension "
-            f"{input.array.shape[place]} is not divisible by the split_size {parts}!"
-        )
+        raise RuntimeError(f"{name}: the size {input.shape[place]} of dimension {place} is not divisible by {parts}!")
     return tensor_split(input, parts, place)
 
 
@@ -918,9 +908,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if step <= 0:
         raise RuntimeError(f"unfold: step is {step} but must be > 0")
     if size > input.array.shape[place]:
-        raise RuntimeError(
-            f"maximum size for tensor at dimension {dimension} is {input.array.shape[place]} but size is {size}"
-        )
+        raise RuntimeError(f"maximum size at dimension {dimension} is {input.shape[place]} but size is {size}")
     windows: Tensor = apply(joining_ops.unfold, (input, place, size, step))
     return windows[0] if scalar else windows
 
@@ -1048,9 +1036,7 @@ def T(input: Tensor) -> Tensor:
 def mT(input: Tensor) -> Tensor:
     """The last two axes exchanged."""
     if input.array.ndim < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
-        )
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices, not a {input.ndim}-D one")
     return transpose(input, -2, -1)
 
 

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from ..autograd.tape import Variable
-from ..autograd.tracebacks import is_border, met, no_tensor, shorten, wrapping
+from ..autograd.tracebacks import border, wrapping
 from ..backend import dtype as dt
 from ..backend import xp
 
@@ -43,30 +43,15 @@ _SPECIAL = {*_SPELLINGS, "out"}
 
 def spelled(function: Function) -> Function:
     """Let a function take NumPy's names of arguments (``axis``, ``keepdims``), and ``out=``, tensors for results."""
-
-    def with_spellings(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if not kwargs:
-                return function(*args)
-            if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # it asks (compat/overrides.py)
-                return function(*args, **kwargs)
-            out, named = kwargs.get("out"), _respelled(function, kwargs)
-            result = function(*args, **named)
-            return result if out is None else _written(result, out, [*args, *named.values()])
-        except Exception as error:
-            if met(*args, *kwargs.values(), error=error):
-                return with_spellings(*args, **kwargs)
-            if text := no_tensor(function, args, _respelled(function, kwargs), error):
-                raise TypeError(text) from None
-            shorten(error)
-            raise
-
-    return is_border(wrapping(with_spellings, function))
+    return border(function, _call)
 
 
-def _respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments by the names that a function has for them, without ``out``."""
-    return {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
+def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # it asks (compat/overrides.py)
+        return function(*args, **kwargs)
+    named = {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
+    result = function(*args, **named)
+    return _written(result, kwargs["out"], [*args, *named.values()]) if kwargs.get("out") is not None else result
 
 
 def _name(keyword: str, function: Callable[..., Any]) -> str:

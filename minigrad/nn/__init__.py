@@ -15,7 +15,6 @@ from .linear import *
 from .loss import *
 from .module import Module as Module
 from .normalization import *
-from .padding import *
 from .parameter import *
 from .pooling import *
 from .positional import *
@@ -26,5 +25,8 @@ from .transformer import *
 if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
     from ..compat.adaptive import *
     from ..compat.lazy import *
+    from ..compat.nn.containers import *
     from ..compat.nn.loss import *
+    from ..compat.nn.padding import *
     from ..compat.nn.pooling import *
+    from ..compat.nn.recurrent import *

@@ -1,21 +1,19 @@
-"""Containers: modules and parameters in a sequence, a list or a dict."""
+"""Containers: modules in a sequence, a list or a dict. Those of parameters are in ``compat/nn/containers.py``."""
 
 from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..tensor import Tensor
 from .module import Module
-from .parameter import Parameter
 
-__all__ = ["Identity", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Identity", "ModuleDict", "ModuleList", "Sequential"]
 
 L = TypeVar("L", bound="_List")
-D = TypeVar("D", bound="ParameterDict")
 Value = TypeVar("Value")
 Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
@@ -35,7 +33,7 @@ class Identity(Module):
 
 
 class _List(Module):
-    """What Sequential, ModuleList and ParameterList share: values in a row, which are attributes."""
+    """What Sequential, ModuleList and compat's ParameterList share: values in a row, which are attributes."""
 
     def _names(self) -> list[str]:
         return list(self._modules)
@@ -191,39 +189,8 @@ class ModuleList(_Modules):
         return lines
 
 
-class ParameterList(_List):
-    """A list of parameters that are registered: tensors become parameters, other values stay what they are."""
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    def _names(self) -> list[str]:
-        return [str(i) for i in range(self._size)]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([getattr(self, name) for name in self._names()])
-
-    def __setitem__(self, index: int, param: Any) -> None:
-        super().__setitem__(index, _as_parameter(param))
-
-    def append(self: L, value: Any) -> L:
-        """Add a value at the end."""
-        self._size += 1
-        self[-1] = value
-        return self
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError("ParameterList should not be called.")
-
-    def extra_repr(self) -> str:
-        return _described(enumerate(self), lambda value: value.dtype)
-
-
 class _Dict(Module, MutableMapping[str, Any]):
-    """What ModuleDict and ParameterDict share."""
+    """What ModuleDict and compat's ParameterDict share."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals itself alone
 
@@ -264,88 +231,3 @@ class ModuleDict(_Dict):
 
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
-
-
-class ParameterDict(_Dict):
-    """A dict of parameters that are registered: tensors become parameters, other values stay what they are."""
-
-    def __init__(self, parameters: Any = None) -> None:
-        super().__init__()
-        self._keys: dict[str, None] = {}
-        if parameters is not None:
-            self.update(parameters)
-
-    def _names(self) -> dict[str, Any]:
-        return self._keys
-
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        if not isinstance(key, str):
-            problem = f"as it is not a string (type is '{type(key).__name__}')"
-            raise TypeError(f"Index given to ParameterDict cannot be used as a key {problem}")
-        setattr(self, key, _as_parameter(value))
-        self._keys[key] = None
-
-    def __delitem__(self, key: str) -> None:
-        del self._keys[key]
-        delattr(self, key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or ``default``."""
-        return getattr(self, key) if key in self else default
-
-    def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to ``default`` if it is missing."""
-        if key not in self:
-            self[key] = default
-        return self[key]
-
-    def popitem(self) -> tuple[str, Any]:
-        """Remove the last (key, value), and return it. Raises KeyError if there is none."""
-        for key in reversed(self):
-            return key, self.pop(key)
-        raise KeyError("popitem(): ParameterDict is empty")
-
-    def copy(self) -> ParameterDict:
-        """Another dict of the same values."""
-        return ParameterDict(self)
-
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with one value for several keys."""
-        return ParameterDict(dict.fromkeys(keys, default))
-
-    def __or__(self, other: ParameterDict) -> ParameterDict:
-        return ParameterDict({**self, **other})
-
-    def __ror__(self, other: Any) -> ParameterDict:
-        return ParameterDict({**other, **self})
-
-    def __ior__(self: D, other: Any) -> D:  # type: ignore[misc]
-        self.update(other)
-        return self
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError("ParameterDict should not be called.")
-
-    def extra_repr(self) -> str:
-        return _described(self.items(), Tensor.type)
-
-
-def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
-
-
-def _described(named: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
-    """A line for each value; for a tensor with its dtype or type, as ``kind_of`` says."""
-    lines = []
-    for name, value in named:
-        text = f"Object of type: {type(value).__name__}"
-        if isinstance(value, Tensor):
-            size = "x".join(map(str, value.array.shape))
-            device = f" (GPU {value.get_device()})" if value.is_cuda else ""
-            role = "Parameter" if isinstance(value, Parameter) else "Tensor"
-            text = f"{role} containing: [{kind_of(value)} of size {size}{device}]"
-        lines.append(f"  ({name}): {text}")
-    return "\n".join(lines)

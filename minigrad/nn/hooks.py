@@ -1,6 +1,7 @@
 """Hooks: functions that a module calls before and after its forward, and when gradients pass it.
 
 Each module keeps its own hooks; the tables here hold the hooks of all modules (``register_module_…_hook``).
+``compat/backward_hooks.py`` calls those on gradients.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..autograd import Function
 from ..autograd.tracebacks import warn
-from ..tensor import RemovableHandle, Tensor
+from ..extension import layer
+from ..tensor import RemovableHandle
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -122,13 +123,14 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
     try:
         for hook in map(_hook, [*ALL_FORWARD_PRE.values(), *module._forward_pre_hooks.values()]):
             args, kwargs = hook.replaced(hook(module, args, kwargs), args, kwargs)
-        border = Border(module)
-        args = border.enter(args)
+        is_watched = ALL_BACKWARD or ALL_BACKWARD_PRE or module._backward_hooks or module._backward_pre_hooks
+        border = layer().Border(module) if is_watched else None
+        args = border.enter(args) if border else args
         result = module.forward(*args, **kwargs)
         while after:
             replacement = after.popleft()(module, args, kwargs, result)
             result = result if replacement is None else replacement
-        return border.leave(result)
+        return border.leave(result) if border else result
     except Exception:
         for hook in after:
             try:
@@ -138,105 +140,3 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 problem = "raised an exception, silenced as another error came first"
                 warn(f"a forward hook with always_call=True {problem}: {error}")
         raise
-
-
-class _Through(Function):
-    """The identity; ``visit`` gets the gradients that pass, and its result goes on."""
-
-    @staticmethod
-    def forward(ctx: Any, visit: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
-        ctx.visit = visit
-        ctx.set_materialize_grads(zeros)
-        out = tuple(t.detach() for t in tensors)
-        ctx.mark_non_differentiable(*(o for o, t in zip(out, tensors, strict=True) if not t.requires_grad))
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Args:
-        return (None, None, *ctx.visit(grads))
-
-
-class Border:
-    """Where gradients enter and leave a module: identities around its positional arguments and results."""
-
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.hooks = [*ALL_BACKWARD.values(), *module._backward_hooks.values()]
-        self.pre_hooks = [*ALL_BACKWARD_PRE.values(), *module._backward_pre_hooks.values()]
-        self.is_watched = bool(self.hooks or self.pre_hooks)
-        self.argument_count, self.has_inputs = 0, False  # has_inputs: some argument requires a gradient
-        self.grad_outputs: Args | None = None
-
-    def enter(self, args: Args) -> Args:
-        """The arguments, tied to this border if there are hooks."""
-        if not self.is_watched:
-            return args
-        tied = _tied(args, self._passed_input, True)
-        self.argument_count, self.has_inputs = len(args), tied is not args
-        return tied
-
-    def leave(self, result: Any) -> Any:
-        """The result or results, tied to this border if there are hooks."""
-        if self.is_watched and isinstance(result, tuple):
-            return _tied(result, self._passed_output, False)
-        if self.is_watched and isinstance(result, Tensor):
-            return _tied((result,), self._passed_output, False)[0]
-        if self.is_watched:
-            expected = "module output should be a Tensor or a tuple of Tensors"
-            warn(f"For backward hooks to be called, {expected} but received {type(result)}")
-        return result
-
-    def _passed_output(self, grads: Args) -> Args:
-        """The gradients of the results have arrived."""
-        for hook in self.pre_hooks:
-            grads = _replaced(hook(self.module, grads), grads, "grad_output")
-        if self.has_inputs:
-            self.grad_outputs = grads
-            return grads
-        for hook in self.hooks:  # now: there is no gradient that they could wait for
-            replacement = hook(self.module, (None,) * self.argument_count, grads)
-            if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
-                where = "for Modules where no input requires gradient"
-                raise RuntimeError(f"Backward hook {where} should always return None or None for all gradients.")
-        return grads
-
-    def _passed_input(self, grads: Args) -> Args:
-        """The gradients of the arguments are complete."""
-        if self.grad_outputs is None:  # it came without passing the results, as in second order
-            return grads
-        for hook in self.hooks:
-            grads = _replaced(hook(self.module, grads, self.grad_outputs), grads, "grad_input")
-        self.grad_outputs = None
-        return grads
-
-
-def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient. ``visit``
-    gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros, and not
-    None, for a gradient that does not arrive."""
-    tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
-    if not any(tensor.requires_grad for tensor in tensors.values()):
-        return values
-
-    def spread(grads: Args) -> Args:
-        by_place = dict(zip(tensors, grads, strict=True))
-        passed = visit(tuple(by_place.get(i) for i in range(len(values))))
-        return tuple(passed[i] for i in tensors)
-
-    through = _Through.apply(spread, zeros, *tensors.values())
-    if not any(tensor.requires_grad for tensor in through):  # nothing is recorded here
-        return values
-    replaced = dict(zip(tensors, through, strict=True))
-    tied = tuple(replaced.get(i, value) for i, value in enumerate(values))
-    return tied if type(values) is tuple else type(values)(*tied)
-
-
-def _replaced(replacement: Any, grads: Args, what: str) -> Args:
-    """A hook's result as gradients; None stands for those before."""
-    if replacement is None:
-        return grads
-    replacement = replacement if isinstance(replacement, tuple) else (replacement,)
-    if len(replacement) != len(grads):
-        numbers = f"got {len(replacement)}, but expected {len(grads)}"
-        raise RuntimeError(f"Backward hook returned an invalid number of {what}, {numbers}")
-    return replacement

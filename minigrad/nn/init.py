@@ -225,6 +225,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Te
     if tensor.ndim < 2:
         kinds = "tensors with 2 or more dimensions"
         raise ValueError(f"Only {kinds} are supported, this one has shape {tuple(tensor.shape)}")
+    if tensor.is_meta:  # the stand-in for its elements would take memory
+        return tensor
     rows = tensor.array.shape[0]
     columns = tensor.array.size // max(rows, 1)
     normal = randn(rows, columns, generator=generator, dtype=tensor.dtype)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from ..tensor import Tensor
 from . import functional as F
 from .functional._checks import Flag, reduction_of
 from .layer import FunctionLayer
-from .linear import Linear
 from .module import Module
 
-__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineSimilarity", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss"]
-__all__ += ["KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "NLLLoss", "PairwiseDistance"]
-__all__ += ["PoissonNLLLoss", "SmoothL1Loss"]
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineSimilarity", "CrossEntropyLoss", "HuberLoss", "KLDivLoss"]
+__all__ += ["L1Loss", "MSELoss", "NLLLoss", "PairwiseDistance", "SmoothL1Loss"]
 
 
 class CosineSimilarity(FunctionLayer, function=F.cosine_similarity):
@@ -100,63 +95,6 @@ class CrossEntropyLoss(_ClassLoss, function=F.cross_entropy):
     label_smoothing: float = 0.0
 
 
-class LinearCrossEntropyLoss(_WeightedLoss):
-    """CrossEntropyLoss of a linear layer that it holds. See ``functional.linear_cross_entropy``.
-
-    Args:
-        in_features: D. num_classes: C. out_features: (d1, ...), for targets (N, d1, ...).
-        bias, device, dtype: of the linear layer.
-        options: ignored.
-
-    Raises RuntimeError: weight has another shape than (C,), or label_smoothing is outside [0, 1].
-
-    Attributes:
-        linear: Linear(D, C d1 ...).
-    """
-
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: tuple[int, ...] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-        ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
-        options: Any = None,
-    ) -> None:
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0 <= label_smoothing <= 1:
-            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__(weight, reduction=reduction)
-        self.num_classes, self.out_features = num_classes, out_features
-        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
-        width = num_classes * math.prod(out_features)
-        self.linear = Linear(in_features, width, bias=bias, device=device, dtype=dtype)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        weight, bias = self.linear.weight, self.linear.bias
-        shape = (self.num_classes, *self.out_features)
-        return F.linear_cross_entropy(
-            input,
-            weight.reshape(*shape, -1),  # (C d1 ..., D) -> (C, d1, ..., D)
-            target,
-            linear_bias=None if bias is None else bias.reshape(shape),
-            **{name: getattr(self, name) for name in ("weight", "reduction", "ignore_index", "label_smoothing")},
-        )
-
-    def extra_repr(self) -> str:
-        names = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
-        values = {**self.__dict__, "bias": self.linear.bias is not None}
-        shown = [f"{name}={values[name]}" for name in names]
-        return ", ".join([f"in_features={self.linear.in_features}", *shown])
-
-
 class NLLLoss(_ClassLoss, function=F.nll_loss):
     """-input at the target class, input being log-probabilities. See ``functional.nll_loss``.
 
@@ -210,25 +148,3 @@ class KLDivLoss(_UsualLoss, function=F.kl_div):
     """
 
     log_target: bool = False
-
-
-class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
-    """λ - t ln λ, where ln λ is the input. See ``functional.poisson_nll_loss``."""
-
-    log_input: bool = True
-    full: bool = False
-    size_average: Flag = None
-    eps: float = 1e-8
-    reduce: Flag = None
-    reduction: str = "mean"
-
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return super().forward(log_input, target)
-
-
-class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, kw_only=True):
-    """(ln v + (input - target)² / v) / 2. See ``functional.gaussian_nll_loss``."""
-
-    full: bool = False
-    eps: float = 1e-6
-    reduction: str = "mean"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import in_order, of, xp
+from ..backend import in_order, xp
 from ..backend.dtype import Array, counted, widened
 from .elementwise import where
 from .op import Op, Traced, bare, op
@@ -79,7 +79,6 @@ def sums_at(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
 
 
 _MANY = 64  # elements that NumPy adds to a vector several times as fast as to a matrix, in the same order
-_INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 @op("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
@@ -297,14 +296,3 @@ def _smallest(key: Array, k: int) -> Array:
     places = m.concatenate((places, rest), -1)
     chosen = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
     return m.take_along_axis(places, chosen, -1)
-
-
-def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError, where: str = "") -> None:
-    """Refuse indices outside 0 .. rows - 1 (checked on the CPU; a GPU would have to be waited for)."""
-    if of(indices).device_type == "cpu" and indices.size:
-        if indices.dtype is _INT64 and (unsigned := indices.view(_UINT64)).item(unsigned.argmax()) < rows:
-            return  # without a sign, negative numbers are the greatest; ``max`` takes five times as long
-        low, high = int(np.min(indices)), int(np.max(indices))
-        if low < 0 or high >= rows:
-            bad = low if low < 0 else high
-            raise error(f"{name}: index {bad} is out of range: indices must be in 0 .. {rows - 1}{where}")

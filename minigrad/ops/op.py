@@ -38,6 +38,10 @@ class Watch(threading.local):
 
     observers: tuple[Any, ...] = ()
 
+    def notify(self, event: str, *about: Any) -> list[Any]:
+        """Call a method of each observer."""
+        return [getattr(observer, event)(*about) for observer in self.observers]
+
 
 watch = Watch()
 
@@ -143,7 +147,7 @@ class Op:
         self.formulas: dict[str, str] = {}
         self.differentiable = 0  # a bit for each argument that has a rule
         self.plans: dict[int, Plan] = {}
-        self.backward: Any = None  # a user's Function has this in place of rules (autograd/function.py)
+        self.backward: Any = None  # a user's Function has this in place of rules (compat/function.py)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -190,11 +194,9 @@ class Op:
         return of(first).kernels(self.kernel)
 
     def _observed(self, args: tuple[Any, ...]) -> Any:
-        for observer in watch.observers:
-            observer.applying(self, args)
+        watch.notify("applying", self, args)
         out = self.compute(args)[0]
-        for observer in watch.observers:
-            observer.applied(self, args, out, None)
+        watch.notify("applied", self, args, out, None)
         return out
 
     def gradient(self, formulas: str = "", /, **rules: Rule) -> Op:

@@ -70,24 +70,20 @@ def _with_hooks(step: Step) -> Step:
         self: Optimizer = args[0]
         if getattr(type(self), "step", None) is not wrapped:
             return step(*args, **kwargs)
+        self._opt_called = True  # a schedule asks for it
         try:
-            return _hooked_step(step, self, args, kwargs)
+            for hook in self._hooks["step_pre"].values():
+                args, kwargs = _changed(hook(self, args, kwargs)) or (args, kwargs)
+            with span(f"{type(self).__name__}.step", "step", self):
+                result = step(*args, **kwargs)
+            for hook in self._hooks["step_post"].values():
+                hook(self, args, kwargs)
+            return result
         except Exception as error:
             shorten(error)
             raise
 
     return wrapped  # type: ignore[return-value]
-
-
-def _hooked_step(step: Callable[..., Any], self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    self._opt_called = True  # a schedule asks for it
-    for hook in self._hooks["step_pre"].values():
-        args, kwargs = _changed(hook(self, args, kwargs)) or (args, kwargs)
-    with span(f"{type(self).__name__}.step", "step", self):
-        result = step(*args, **kwargs)
-    for hook in self._hooks["step_post"].values():
-        hook(self, args, kwargs)
-    return result
 
 
 def _changed(arguments: Any) -> Any:

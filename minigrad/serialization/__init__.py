@@ -69,9 +69,7 @@ def save(
     {'weight': tensor([1., 1.])}
     """
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
-        raise AttributeError(
-            f"save takes a path or a binary file object with a 'write' method, not a {type(f).__name__}"
-        )
+        raise AttributeError(f"save takes a path or a binary file object with 'write', not a {type(f).__name__}")
     try:
         if _is_safetensors(f):
             return _save_described(obj, f)
@@ -144,9 +142,7 @@ def load(
     ['weight', 'bias']
     """
     if pickle_module is not None and weights_only:
-        raise RuntimeError(
-            "pickle_module cannot be used with weights_only=True: what another unpickler reads can run code"
-        )
+        raise RuntimeError("pickle_module cannot be used with weights_only=True: what it reads can run code")
     trusted = pickle_module is not None if weights_only is None else not weights_only
     source = Source(f, bool(mmap))
     how = How(placing(map_location), trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))

@@ -28,9 +28,7 @@ class Stream:
 
     def __init__(self, f: Any) -> None:
         if not hasattr(f, "read"):
-            raise AttributeError(
-                f"load takes a path or a binary file object with a 'read' method, not a {type(f).__name__}"
-            )
+            raise AttributeError(f"load takes a path or a binary file object with 'read', not a {type(f).__name__}")
         self._source, self.file, self._count = f, io.BytesIO(), 0
         size = self._safetensors_size() or self._zip_size() or self._rest()
         self.leave(size)

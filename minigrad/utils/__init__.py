@@ -1,4 +1,4 @@
-"""Data loading, checkpointing, nested values, TensorBoard, by PyTorch's names.
+"""Data loading, checkpointing, finite differences, nested values, TensorBoard, by PyTorch's names.
 
 ``minigrad.utils.tensorboard`` is imported by its name, as in PyTorch.
 """

@@ -1,25 +1,40 @@
-"""Activation checkpointing: a part of the forward pass runs twice to save memory."""
+"""Activation checkpointing: a part of the forward pass runs twice to save memory.
+
+The forward records its nodes as ever, but what they keep is let go at once (Chen et al. 2016, "Training Deep Nets
+with Sublinear Memory Cost"). The walk back, when it meets the first of them, runs the function a second time on the
+same inputs, with the same random numbers: its n-th node has what the n-th node of the first run has lost. The graph
+itself stays whole, so ``grad``, hooks and second order work as without.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import cuda
-from ..autograd import is_grad_enabled
-from ..autograd.recompute import Contexts, Region, is_in_first_run, states, within
+from ..autograd import enable_grad, is_grad_enabled
+from ..autograd.mode import at_end, states, within
+from ..autograd.observer import Observer, observed
+from ..autograd.tape import Lost, Node
 from ..autograd.tracebacks import border_functions, warn
+from ..backend.random import default_generator
+from ..ops.op import Op, watch
 from ..tensor import Tensor
+
+__all__ = ["check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states"]
+__all__ += ["set_device_states"]
 
 Function = Callable[..., Any]
 Flag = bool | None
+Context = AbstractContextManager[Any]
 
 
 def checkpoint(
     function: Function,
     *args: Any,
     use_reentrant: Flag = None,
-    context_fn: Contexts | None = None,
+    context_fn: Callable[[], tuple[Context, Context]] | None = None,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -48,8 +63,108 @@ def checkpoint(
     if is_in_first_run():  # of a checkpoint around this one, which is a region only when that runs again
         with within(states()):
             return function(*args, **kwargs)
-    region = Region(function, args, kwargs, preserve_rng_state, context_fn, determinism_check == "default")
-    return region.run()
+    region = Region(lambda: function(*args, **kwargs), preserve_rng_state, determinism_check == "default")
+    first, region.second = context_fn() if context_fn is not None else (nullcontext(), nullcontext())
+    with within(region.around, first), observed(region):
+        result = function(*args, **kwargs)
+    region.complete = True
+    return result
+
+
+class Region(Observer):
+    """One call of a function whose nodes keep nothing.
+
+    Attributes:
+        function: the call again, without arguments, which runs within the context ``second``.
+        check: refuse a second run that records other ops than the first.
+        names: the ops of the first run, all of them once that is ``complete``.
+        remaining: how many nodes have not got back what they lost.
+        again: the nodes of the second run, each with a copy of what it kept.
+    """
+
+    second: Context
+    complete = False
+
+    def __init__(self, function: Callable[[], Any], preserve_rng_state: bool, check: bool) -> None:
+        self.function, self.check = function, check
+        self.random = default_generator.get_state() if preserve_rng_state else None
+        self.around = states()
+        self.names: list[str] = []
+        self.remaining = 0
+        self.again: list[tuple[Node, Node]] = []
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        """Let go of what a node of the first run keeps."""
+        if node is not None:
+            node.free()
+            node.saved = _Kept(self, len(self.names))
+            self.names.append(op.name)
+            self.remaining += 1
+
+    def twin(self, number: int) -> Node:
+        """A node of the second run, which the first that asks for one begins."""
+        if not self.again:
+            self.again = self._run_again()
+        node, kept = self.again[number]
+        self.remaining -= 1
+        if not self.remaining:
+            self.again = []
+        return kept if node.saved is None else node
+
+    def _run_again(self) -> list[tuple[Node, Node]]:
+        again: list[tuple[Node, Node]] = []
+        # Nodes of this run do not belong to other regions.
+        others = (o for o in watch.observers if not isinstance(o, (Region, _Recorded)))
+        random: Any = nullcontext()
+        if self.random is not None:
+            random = at_end(default_generator.set_state, default_generator.get_state())
+        with random, random:
+            if self.random is not None:
+                default_generator.set_state(self.random)
+            with within(self.around, enable_grad(), self.second), observed(*others, _Recorded(again), alone=True):
+                self.function()
+        names = [node.op.name for node, _ in again]
+        if not self.complete:  # the function asks for gradients itself, halfway through its first run
+            names = names[: len(self.names)]
+        if names != self.names if self.check else len(names) != len(self.names):
+            pairs = enumerate(zip(self.names, names, strict=False))
+            numbers = f"{len(self.names)} ops, then {len(names)}"
+            other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
+            raise RuntimeError(
+                f"checkpoint: the function recorded other ops when it was run again ({other}): it must do the same "
+                f"both times"
+            )
+        return again
+
+
+class _Recorded(Observer):
+    """Lists the nodes of a second run."""
+
+    def __init__(self, nodes: list[tuple[Node, Node]]) -> None:
+        self.nodes = nodes
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        if node is not None:
+            kept = Node()  # what a walk within the function frees is wanted again
+            kept.op, kept.saved, kept.residual = op, node.saved, node.residual
+            kept.out, kept.versions = node.out, node.versions
+            self.nodes.append((node, kept))
+
+
+class _Kept(Lost):
+    """What a node of the first run would have kept: the node of the second run with this number has it."""
+
+    def __init__(self, region: Region, number: int) -> None:
+        self.region, self.number = region, number
+
+    def restore(self, node: Node) -> None:
+        twin = self.region.twin(self.number)
+        node.saved, node.residual, node.out, node.versions = twin.saved, twin.residual, twin.out, twin.versions
+
+
+def is_in_first_run() -> bool:
+    """Whether a checkpoint is in its first run, in which nodes keep nothing anyway."""
+    return any(isinstance(o, Region) for o in watch.observers)
 
 
 def checkpoint_sequential(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gpu import results, runner
+from benchmarks.gpu import results, runner, suites
 from benchmarks.gpu.runner import ROOT, Result, Run
 from benchmarks.gpu.stages import Stage
 from tests.support.ranks import is_running, until
@@ -23,7 +23,7 @@ ABOUT = {"date": "2026-01-01", "machine": "a machine", "rehearsal": False}
 
 
 def stage(name: str, patience: float = LONG) -> Stage:
-    return Stage(name, f"Title of {name}", "tests.support.stages", LONG, 1.0, patience)
+    return Stage(name, f"Title of {name}", LONG, 1.0, patience, "tests.support.stages")
 
 
 def ran(tmp_path: Path, name: str, seconds: float = LONG, patience: float = LONG) -> Result:
@@ -119,7 +119,7 @@ def test_stages_without_time_are_left_out(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(main, "run", instant)
     monkeypatch.setattr(main.results, "write", lambda *_: None)
-    short, long = (Stage(name, name, "none", 10.0, least, 1.0) for name, least in (("short", 1.0), ("long", 50.0)))
+    short, long = (Stage(name, name, 10.0, least, 1.0, "none") for name, least in (("short", 1.0), ("long", 50.0)))
     outcomes = main.measure([long, short, long], Run("strict", tmp_path), tmp_path, 20.0, ABOUT)
     assert [r.status for r in outcomes] == ["left out", "ok", "left out"]
     assert 0 < left[0] <= 20.0 - main.RESERVE
@@ -135,7 +135,7 @@ def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; import benchmarks.gpu.__main__ as m\n"
         "from benchmarks.gpu.stages import Stage\n"
-        "stage = Stage('hangs', 'T', 'tests.support.stages', 300.0, 1.0, 300.0)\n"
+        "stage = Stage('hangs', 'T', 300.0, 1.0, 300.0, 'tests.support.stages')\n"
         "shared = m.Run('strict', Path(sys.argv[1]))\n"
         "m.measure = lambda *_: [m.run(stage, shared, 300.0)]\n"
         "m.main(['--rehearse'])\n"
@@ -147,3 +147,24 @@ def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
     assert process.wait(60) == 128 + signal.SIGTERM
     numbers = [int(pid) for pid in pids.read_text().split()]
     until(lambda: not any(map(is_running, numbers)), f"the end of {numbers}")
+
+
+@pytest.mark.parametrize("several", [[], ["-n", "2"]])
+def test_each_end_of_a_test_counts_once(several: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("xdist")
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\n"
+        "def test_passes(): pass\n"
+        "def test_fails(): assert 1 == 2\n"
+        "def test_skips(): pytest.skip('no')\n"
+        "@pytest.fixture\n"
+        "def broken(): raise ValueError('broken')\n"
+        "def test_does_not_begin(broken): pass\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-v", "-rfE", "-p", "no:cacheprovider", *several, str(tmp_path)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    with pytest.raises(AssertionError) as failed:
+        suites.counted("kernels", ran.stdout)
+    assert "{'tests': 'kernels', 'passed': 1, 'failed': 2, 'skipped': 1}" in str(failed.value)
+    assert "test_some.py::test_fails: assert 1 == 2" in str(failed.value)
+    assert "test_some.py::test_does_not_begin: ValueError: broken" in str(failed.value)

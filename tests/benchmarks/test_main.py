@@ -30,7 +30,7 @@ def test_a_part_that_fails_leaves_the_others(tmp_path: Path, capsys: pytest.Capt
     assert main.main(["--json", str(tmp_path / "found.json")]) == 1
     printed = capsys.readouterr()
     assert "numpy" in printed.out.splitlines()[0]
-    assert "one   1.0" in printed.out
+    assert "| one  | 1.0 |" in printed.out
     assert "fails: the losses differ" in printed.err
     written = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert [table["rows"] for table in written["tables"]] == [[{"what": "one", "ms": 1.0}]]

@@ -14,9 +14,6 @@ def test_chains_and_calls_alone_are_pytorchs() -> None:
     for op in overhead.OPS:
         for a, b in zip(ours[op.name], theirs[op.name], strict=True):
             steps.same(op.name, {"minigrad": a, "torch": b})
-    ours, theirs = (overhead.check_lines(library)["results"] for library in overhead.BOTH)
-    for line, (result,) in ours.items():
-        steps.same(line, {"minigrad": result, "torch": theirs[line][0]}, 1e-4)
 
 
 def test_every_op_is_timed() -> None:

@@ -1,7 +1,6 @@
 """Ranks that share a step: what the tables say, that ranks which differ make none, and small measurements."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,10 +21,10 @@ def test_ranks_must_end_with_the_same_weights(mode: str, monkeypatch: pytest.Mon
         raises(Differ, "the ranks' weights differ", lambda: ranks.measure(mode, "tiny", 2, 1.0))
 
 
-def test_a_rank_that_fails() -> None:
-    raises(Failed, "ended with code 3", lambda: ranks._answers([sys.executable, "-c", "raise SystemExit(3)"], 2))
-    with pytest.raises(Missing, match="not installed"):
-        ranks._answers([sys.executable, "-c", 'print(\'{"missing": "not installed"}\')'], 2)
+def test_a_rank_that_is_missing_or_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    for answers, kind in (([{"missing": "not installed"}], Missing), ([{"rank": 0}], Failed)):
+        monkeypatch.setattr(ranks, "answers_of", lambda *_, answers=answers: answers)
+        raises(kind, "not installed|1 of 2", lambda: ranks.ask_ranks(2, "train"))
 
 
 def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,11 +32,9 @@ def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     pytest.importorskip("mpi4py")
     monkeypatch.setattr(ranks, "REDUCED", {"4 B": 4, "4 KiB": 4096})
     path = tmp_path / "ranks.json"
-    options = ["--rounds", "1", "--seconds", "0.01", "--without-open-mpi", "--json", str(path)]
+    options = ["--rounds", "1", "--seconds", "0.01", "--json", str(path)]
     assert ranks.main(["--work", "tiny-gpt", *options]) == 0
     assert "4 KiB" in capsys.readouterr().out
     written = json.loads(path.read_text())
-    (step,), sizes = (table["rows"] for table in written["tables"])
-    assert step["efficiency"] > 0 and len(sizes) == 2 and sizes[1]["ratio"] > 0
-    (alone,) = written["measured"]["steps"]["tiny-gpt"]["alone"]
-    assert alone["ms"] > 0
+    (alone,), (reduced,) = written["steps"]["tiny-gpt"]["alone"], written["reductions"]
+    assert alone["ms"] > 0 and sorted(reduced["us"]["minigrad"], key=int) == ["4", "4096"]

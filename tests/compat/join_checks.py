@@ -9,7 +9,7 @@ import minigrad
 from minigrad.compat.join import Join, Joinable, JoinHook
 from minigrad.distributed import ProcessGroup, ReduceOp, all_reduce, hooks
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
-from tests.nn.parallel.checks import BATCH, gradients, loss_of, near, part, wrapped
+from tests.compat.ddp_checks import BATCH, gradients, loss_of, near, part, wrapped
 from tests.support.ranks import at_least, raised
 
 

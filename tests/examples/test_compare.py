@@ -15,7 +15,7 @@ from examples.compare import measure
 from examples.compare.sizes import KINDS, sized
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.translation import translation_data as data
-from minigrad_models.translation import translator_run as run
+from minigrad_models.translation import translator as run
 from minigrad_models.translation.architectures import build
 from minigrad_models.translation.translation_settings import preset
 

@@ -18,7 +18,8 @@ from minigrad_models.translation.serve import Server
 from minigrad_models.translation.translator import Translator
 
 from . import seeds
-from .mutate import changed, spoiled, text_of
+from .bombs import JSON
+from .files import spoiled
 from .watch import LONGEST, Finding
 
 WORDS = ("one", "cat", "«end»", "\0", "🍅", "\u202e", "é" * 50, ".", "!?", "\n", "1,000.5", "<b>", "&amp;")
@@ -47,7 +48,10 @@ def request(rng: random.Random, path: str | None = None) -> bytes:
     path = path or rng.choice(("/translate", "/translate", "/attention", "/about", "/", "/page.js", "/none", "*"))
     text = " ".join(rng.choice(WORDS) for _ in range(rng.randint(0, 12)))
     content = {"text": text, "beam": rng.randint(1, 3), "source": text, "target": text}
-    body = text_of(changed(content, rng) if rng.random() < 0.5 else content)
+    members = {name: json.dumps(value) for name, value in content.items()}
+    if rng.random() < 0.5:
+        members[rng.choice(list(members))] = rng.choice(list(JSON.values()))
+    body = ("{" + ", ".join(f'"{name}": {value}' for name, value in members.items()) + "}").encode()
     lines = [f"{rng.choice(('POST', 'POST', 'GET', 'HEAD', 'PUT', 'X'))} {path} HTTP/1.{rng.randint(0, 1)}"]
     lines += ["Host: localhost", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     data = "\r\n".join(lines).encode() + b"\r\n\r\n" + body

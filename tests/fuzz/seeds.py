@@ -67,7 +67,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def piece(folder: Path) -> bytes:
     """A MIDI file of two tracks, with a pedal. Raises ImportError: mido is missing."""
     notes = [Note(60 + i % 12, 80, i / 10, i / 10 + 0.5, i % 2) for i in range(40)]
-    data = write_midi(folder / "piece.mid", notes, programs={0: 0, 1: 48}, names={0: "right", 1: "left"}).read_bytes()
+    data = write_midi(folder / "piece.mid", notes, names={0: "right", 1: "left"}).read_bytes()
     pedal = b"MTrk\0\0\0\x0c\0\xb0\x40\x7f\x87\x68\x40\0\0\xff\x2f\0"
     return data[:11] + bytes([data[11] + 1]) + data[12:] + pedal  # one track more
 

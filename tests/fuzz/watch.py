@@ -20,6 +20,7 @@ LONGEST = 10.0  # seconds
 LONGEST_COUNTED = 120.0  # seconds of the clock, where those of the processor are counted: others may use it
 MOST_MEMORY = 1 << 30  # bytes, of the case itself
 _KIB = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 class Finding(NamedTuple):
@@ -43,7 +44,9 @@ def watched(
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _run(case, allowed, writing, seconds, MOST_MEMORY if memory is None else memory)
+        fault = _fault(case, allowed, seconds, MOST_MEMORY if memory is None else memory)
+        os.write(writing, fault[-4000:].encode(errors="replace"))
+        os._exit(0)  # without the program's own end
     os.close(writing)
     deadline, said = time.monotonic() + longest, b""
     with open(reading, "rb", buffering=0) as pipe:
@@ -60,32 +63,21 @@ def watched(
     return said.decode(errors="replace")
 
 
-def peak() -> int:
-    """The most memory that this process has had, in bytes. A forked one begins with what it shares with the other."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
-
-
-def _run(
-    case: Callable[[], object],
-    allowed: tuple[type[BaseException], ...],
-    writing: int,
-    seconds: float | None,
-    memory: int,
-) -> None:
-    """The child's part: the case, its fault into the pipe, and an end without the program's own."""
+def _fault(
+    case: Callable[[], object], allowed: tuple[type[BaseException], ...], seconds: float | None, memory: int
+) -> str:
+    """Run a case in this process, which is a forked one: its memory begins with what it shares with the other."""
     sys.stdout = sys.stderr = shown = io.StringIO()
-    fault, before = "", peak()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         case()
     except allowed:
         pass
     except BaseException:
-        fault = traceback.format_exc()
-    if not fault and "Traceback (most recent call last)" in shown.getvalue():
-        fault = shown.getvalue()
-    if not fault and seconds is not None and time.process_time() > seconds:
-        fault = f"it takes {time.process_time():.1f} s"
-    if not fault and peak() - before > memory:
-        fault = f"it takes {peak() - before >> 20} MiB"
-    os.write(writing, fault[-4000:].encode(errors="replace"))
-    os._exit(0)
+        return traceback.format_exc()
+    took = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * _KIB
+    if _TRACEBACK in shown.getvalue():
+        return shown.getvalue()
+    if seconds is not None and time.process_time() > seconds:
+        return f"it takes {time.process_time():.1f} s"
+    return f"it takes {took >> 20} MiB" if took > memory else ""

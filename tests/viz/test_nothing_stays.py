@@ -1,7 +1,4 @@
-"""Drawing costs nothing when it is not used (bar 5): afterwards the engine is the same, also after a failure.
-
-``python -m benchmarks.drawing`` measures what this asserts.
-"""
+"""Drawing costs nothing when it is not used (bar 5): afterwards the engine is the same, also after a failure."""
 
 from collections.abc import Callable
 from typing import Any

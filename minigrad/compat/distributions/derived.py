@@ -191,9 +191,6 @@ class TransformedDistribution(Distribution):
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
 
-# Families ---------------------------------------------------------------------------------------------------
-
-
 class _Family(TransformedDistribution):
     """A transformed distribution with parameters of its own, tensors or numbers: those that ``arg_constraints`` names.
 

@@ -247,9 +247,6 @@ class ExponentialFamily(Distribution):
     """The distributions of a family that programs define by their natural parameters."""
 
 
-# Divergence ----------------------------------------------------------------------------------------------------
-
-
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
     """Make a function the rule for a pair of classes (else it raises TypeError): ``@register_kl(Normal, Mine)``."""
     for kind in (type_p, type_q):

@@ -125,7 +125,6 @@ _sum_rightmost = sum_rightmost  # PyTorch's name
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
-    """Standard normal numbers."""
     return normal(zeros(shape, dtype=dtype, device=device), ones(shape, dtype=dtype, device=device))
 
 

@@ -48,9 +48,7 @@ def vmap(
             row, results_form = tree_flatten(func(*tree_unflatten(slices, form), **kwargs))
             rows.append(row)
             if randomness == "error" and not bool((get_rng_state() == state).all()):
-                raise RuntimeError(
-                    "vmap: the function draws random numbers: give randomness='different' (for each slice) or 'same'"
-                )
+                raise RuntimeError("vmap: the function draws random numbers: pass randomness='different' or 'same'")
         return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
 
     return mapped
@@ -71,7 +69,6 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
 
 
 def _count(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
-    """How many slices there are."""
     counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
     if len(counts) != 1:
         reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"

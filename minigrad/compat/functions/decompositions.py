@@ -168,9 +168,7 @@ def lu_unpack(
     """(P, L, U) of what ``linalg.lu_factor`` returns; parts that are not to be unpacked are empty.
     Raises RuntimeError: the pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
-        raise RuntimeError(
-            f"lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, not {LU_pivots.dtype}"
-        )
+        raise RuntimeError(f"lu_unpack: LU_pivots is expected to be a tensor of int32, not of {LU_pivots.dtype}")
     rows, columns = LU_data.array.shape[-2:]
     k = min(rows, columns)
     nothing: Any = lambda: empty(0, dtype=LU_data.dtype, device=LU_data.device)
@@ -211,10 +209,7 @@ def ldl_factor_ex(
 ) -> return_types.linalg_ldl_factor_ex[Tensor]:
     """(LD, pivots, info) of ``ldl_factor``; info is 0, or the place of the first zero of D."""
     if square(A, "ldl_factor").requires_grad:
-        raise NotImplementedError(
-            "linalg.ldl_factor has no gradient, nor has it in PyTorch: give it x.detach(), or use linalg.solve or "
-            "cholesky, which have one"
-        )
+        raise NotImplementedError("linalg.ldl_factor has no gradient: use x.detach(), or linalg.solve or cholesky")
     LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
@@ -238,9 +233,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
             f"{list(pivots.shape)}"
         )
     if LD.array.dtype != B.array.dtype:
-        raise RuntimeError(
-            f"linalg.ldl_solve: LD and B are expected to have the same dtype, but are {LD.dtype} and {B.dtype}"
-        )
+        raise RuntimeError(f"linalg.ldl_solve: LD and B must have the same dtype, not {LD.dtype} and {B.dtype}")
     batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])
     LD, B = LD.detach().expand(*batch, *LD.shape[-2:]), B.expand(*batch, *B.shape[-2:])
     return apply(indefinite.ldl_solve, (LD, pivots.expand(*batch, pivots.array.shape[-1]), B, hermitian))
@@ -256,15 +249,9 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     matrices(input, "householder_product")
     rows, columns = input.array.shape[-2:]
     if rows < columns:
-        raise RuntimeError(
-            "linalg.householder_product: input.shape[-2] must be greater than or equal to "
-            f"input.shape[-1], but the shape is {list(input.shape)}"
-        )
+        raise RuntimeError(f"linalg.householder_product: more columns than rows in input: {list(input.shape)}")
     if columns < tau.array.shape[-1]:
-        raise RuntimeError(
-            "linalg.householder_product: input.shape[-1] must be greater than or equal to "
-            f"tau.shape[-1], but these are {columns} and {tau.array.shape[-1]}"
-        )
+        raise RuntimeError(f"linalg.householder_product: tau has {tau.shape[-1]} elements for {columns} columns")
     return reflected(input, tau, eye(rows, columns, dtype=input.dtype, device=input.device), adjoint=False)
 
 

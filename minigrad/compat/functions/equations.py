@@ -28,9 +28,7 @@ from . import return_types
 def matrices(input: Tensor, name: str) -> Tensor:
     """The tensor; RuntimeError unless it holds matrices of floats."""
     if input.array.ndim < 2:
-        raise RuntimeError(
-            f"linalg.{name}: The input tensor A must have at least 2 dimensions, but its shape is {list(input.shape)}"
-        )
+        raise RuntimeError(f"linalg.{name}: A must have at least 2 dimensions, but its shape is {list(input.shape)}")
     if dt.kind_of(input.array) not in "fc":
         raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {input.dtype}")
     return input
@@ -39,8 +37,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 def square(input: Tensor, name: str) -> Tensor:
     """The tensor; RuntimeError unless it holds square matrices of floats."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
-        shape = list(input.array.shape)
-        raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but its shape is {shape}")
+        raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, not of shape {list(input.shape)}")
     return matrices(input, name)
 
 
@@ -195,9 +192,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     square(A, "solve")
     if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
         if not left:
-            raise RuntimeError(
-                "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False"
-            )
+            raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side needs left=True")
         B = B.unsqueeze(-1)
     _check_sides(A, B, left, "solve")
     if not left:
@@ -210,15 +205,10 @@ def _check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
     """Raise RuntimeError unless A X = B (X A = B) can be written."""
     _same_dtype(A, B, name)
     if B.array.ndim < 2:
-        raise RuntimeError(
-            f"linalg.{name}: The input tensor B must have at least 2 dimensions, but its shape is {list(B.shape)}"
-        )
+        raise RuntimeError(f"linalg.{name}: B must have at least 2 dimensions, but its shape is {list(B.shape)}")
     if A.array.shape[-2] != B.array.shape[-2 if left else -1]:
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(
-            f"linalg.{name}: Incompatible shapes of A and B for the equation {equation} "
-            f"({list(A.shape)} and {list(B.shape)})"
-        )
+        raise RuntimeError(f"linalg.{name}: Incompatible shapes for {equation}: {list(A.shape)} and {list(B.shape)}")
     common_shape(A.array.shape[:-2], B.array.shape[:-2])
 
 

@@ -71,8 +71,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2).
     Raises RuntimeError: shapes that do not go together."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
-        shapes = f"{list(input.shape)} and {list(input3.shape)}"
-        raise RuntimeError(f"ormqr: input and other must have at least 2 dimensions, but their shapes are {shapes}")
+        raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1
     if input3.array.shape[side] != input.array.shape[-2]:
         raise RuntimeError(
@@ -80,10 +79,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
             f"{input3.array.shape[side]} and {input.array.shape[-2]}"
         )
     if input2.array.shape[-1] > input.array.shape[-1]:
-        raise RuntimeError(
-            f"ormqr: tau.shape[-1] must be less than or equal to input.shape[-1], but these are "
-            f"{input2.array.shape[-1]} and {input.array.shape[-1]}"
-        )
+        raise RuntimeError(f"ormqr: tau has {input2.shape[-1]} elements, more than input.shape[-1], {input.shape[-1]}")
     if left:
         return decompositions.reflected(input, input2, input3, adjoint=transpose)
     return decompositions.reflected(input, input2, input3.mH, adjoint=not transpose).mH

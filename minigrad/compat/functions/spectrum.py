@@ -56,9 +56,7 @@ def stft(
         raise RuntimeError(f"{name}: expected a 1D or 2D tensor of floating point or complex values")
     is_complex = signal.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
-        raise RuntimeError(
-            "stft requires the return_complex parameter be given for real inputs: use return_complex=True"
-        )
+        raise RuntimeError("stft requires the return_complex parameter for real inputs: use return_complex=True")
     if is_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     if center:
@@ -174,8 +172,6 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     zeros = frames.new_zeros(batch, size + hop * (count - 1))
     return zeros.index_add(1, places, frames.reshape(batch, count * size))
 
-
-# Windows --------------------------------------------------------------------------------------------------
 
 Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
 

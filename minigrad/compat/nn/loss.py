@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 from ...autograd.tracebacks import warn
-from ...nn.functional import nll_loss
+from ...nn import functional as core
 from ...nn.functional._checks import Flag
+from ...nn.linear import Linear
 from ...nn.loss import NLLLoss, PairwiseDistance, _Loss, _UsualLoss, _UsualWeightedLoss, _WeightedLoss
 from ...tensor import Tensor
 from . import functional as F
 
-__all__ = ["CTCLoss", "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss"]
-__all__ += ["MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d", "SoftMarginLoss", "TripletMarginLoss"]
-__all__ += ["TripletMarginWithDistanceLoss"]
+__all__ = ["CTCLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "LinearCrossEntropyLoss"]
+__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d"]
+__all__ += ["PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
 
 
 class _MarginLoss(_Loss, fields=True):
@@ -25,7 +28,7 @@ class _MarginLoss(_Loss, fields=True):
     reduction: str = "mean"
 
 
-class NLLLoss2d(NLLLoss, function=nll_loss):
+class NLLLoss2d(NLLLoss, function=core.nll_loss):
     """NLLLoss under its old name for images."""
 
     def __post_init__(self) -> None:
@@ -65,9 +68,7 @@ class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
         if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if self.weight is not None and self.weight.dim() != 1:
-            raise ValueError(
-                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D instead"
-            )
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D")
 
 
 class MultiLabelMarginLoss(_UsualLoss, function=F.multilabel_margin_loss): ...
@@ -108,3 +109,82 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
         super().__post_init__()
         if self.distance_function is None:
             self.distance_function = PairwiseDistance()
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """CrossEntropyLoss of a linear layer that it holds. See ``functional.linear_cross_entropy``.
+
+    Args:
+        in_features: D. num_classes: C. out_features: (d1, ...), for targets (N, d1, ...).
+        bias, device, dtype: of the linear layer.
+        options: ignored.
+
+    Raises RuntimeError: weight has another shape than (C,), or label_smoothing is outside [0, 1].
+
+    Attributes:
+        linear: Linear(D, C d1 ...).
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        width = num_classes * math.prod(out_features)
+        self.linear = Linear(in_features, width, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        weight, bias = self.linear.weight, self.linear.bias
+        shape = (self.num_classes, *self.out_features)
+        return core.linear_cross_entropy(
+            input,
+            weight.reshape(*shape, -1),  # (C d1 ..., D) -> (C, d1, ..., D)
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            **{name: getattr(self, name) for name in ("weight", "reduction", "ignore_index", "label_smoothing")},
+        )
+
+    def extra_repr(self) -> str:
+        names = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
+        values = {**self.__dict__, "bias": self.linear.bias is not None}
+        shown = [f"{name}={values[name]}" for name in names]
+        return ", ".join([f"in_features={self.linear.in_features}", *shown])
+
+
+class PoissonNLLLoss(_Loss, function=core.poisson_nll_loss):
+    """λ - t ln λ, where ln λ is the input. See ``functional.poisson_nll_loss``."""
+
+    log_input: bool = True
+    full: bool = False
+    size_average: Flag = None
+    eps: float = 1e-8
+    reduce: Flag = None
+    reduction: str = "mean"
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return super().forward(log_input, target)
+
+
+class GaussianNLLLoss(_Loss, function=core.gaussian_nll_loss, kw_only=True):
+    """(ln v + (input - target)² / v) / 2. See ``functional.gaussian_nll_loss``."""
+
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"

@@ -296,10 +296,7 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
     """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
-        raise RuntimeError(
-            "linalg.qr: the QR decomposition is not differentiable when mode='complete' and nrows > ncols; "
-            "use mode='reduced'"
-        )
+        raise RuntimeError("linalg.qr is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'")
     (gq, gr), (q, r) = g, out
     if rows < columns:
         gq = gq + matmul(x[..., rows:], adjoint(gr[..., rows:]))

@@ -212,5 +212,4 @@ class Adafactor(Optimizer):
 
 
 def _rms(x: Array) -> float:
-    """√ of the mean of x²."""
     return math.sqrt(float((x * x).sum()) / max(x.size, 1))

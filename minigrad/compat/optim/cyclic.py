@@ -160,7 +160,6 @@ class OneCycleLR(GroupScheduler):
 
 
 def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    """How many calls there will be."""
     factors: dict[str, Any] = {"total_steps": total_steps}
     if total_steps is None:
         factors = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}

@@ -162,9 +162,6 @@ def _direction(state: State, g: Array, history: int) -> Array:
     return q
 
 
-# The line search ------------------------------------------------------------------------------------------
-
-
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
     """Where the cubic through two points, with their slopes, has its minimum, clipped to [low, high]."""
     a, b = (a, b) if a.t <= b.t else (b, a)

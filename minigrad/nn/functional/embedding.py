@@ -7,7 +7,7 @@ from typing import Any
 from ...autograd import no_grad
 from ...autograd.calls import apply
 from ...autograd.tape import wrap
-from ...backend import xp
+from ...backend import check_indices, xp
 from ...backend.dtype import counted, float32
 from ...functions.arguments import rounded_once
 from ...functions.creation import arange
@@ -45,7 +45,7 @@ def embedding(
         raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")
     rows = weight.array.shape[0]
     padding_idx = padding_row(padding_idx, rows)
-    ops.check_indices(input.array, rows, "embedding")
+    check_indices(input.array, rows, "embedding")
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     out: Tensor = apply(ops.embedding, (weight, input, padding_idx))
@@ -138,7 +138,7 @@ def embedding_bag(
     flat, table = input.reshape(-1), weight.array.shape[0]
     integers("embedding_bag", "indices", flat)
     expected = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
-    ops.check_indices(flat.array, table, expected, RuntimeError)  # as in PyTorch; embedding: an IndexError
+    check_indices(flat.array, table, expected, RuntimeError)  # as in PyTorch; embedding: an IndexError
     if padding_idx is not None:
         if not -table <= padding_idx < table:
             raise RuntimeError(f"padding_idx must be within the number of embeddings, {table}, but got {padding_idx}")

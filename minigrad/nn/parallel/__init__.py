@@ -1,19 +1,13 @@
-"""Modules on several processes, and PyTorch's names for several devices of one process, of which there is one here."""
+"""Modules on several processes, and PyTorch's names for several devices of one process, of which there is one here.
 
-from __future__ import annotations
+``buckets.py`` reduces gradients; what only PyTorch's programs use is in ``compat``.
+"""
 
-import sys
+from typing import TYPE_CHECKING
 
-from . import one_device
-from .distributed import DistributedDataParallel as DistributedDataParallel
-from .one_device import *
-from .one_device import scatter_kwargs as scatter_kwargs
+if TYPE_CHECKING:  # imported when first used
+    from ...compat.ddp import DistributedDataParallel
+    from ...compat.one_device import DataParallel, data_parallel, gather, parallel_apply, replicate, scatter
 
-__all__ = ["DistributedDataParallel"]
-__all__ += one_device.__all__
-
-# In PyTorch each of these is a file, and some share their name with a function. Entries in ``sys.modules`` let
-# programs import them without replacing the functions.
-for _name in ("_functions", "data_parallel", "parallel_apply", "replicate", "scatter_gather"):
-    sys.modules[f"{__name__}.{_name}"] = one_device
-_functions = one_device
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate"]
+__all__ += ["scatter"]

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...autograd.recompute import is_in_first_run
 from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import Array
@@ -17,6 +16,7 @@ from ...backend.storage import owner
 from ...functions.names import as_tensor, full_like
 from ...ops.op import op
 from ...tensor import Tensor
+from ...utils.checkpoint import is_in_first_run
 
 Cut = Literal["zeros", "mean", "detach"]
 CUTS = ("zeros", "mean", "detach")

@@ -16,7 +16,7 @@ Shapes: B batch, P pixels of a picture, K numbers of a code.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import minigrad as mg
 from minigrad import Tensor, nn
@@ -36,18 +36,6 @@ class Config(NamedTuple):
     code: int = 2
 
 
-class Stage(NamedTuple):
-    """One layer and what follows it: y = f(W x + b), f being tanh, the logistic function or, if empty, nothing."""
-
-    layer: nn.Linear
-    after: Literal["", "tanh", "sigmoid"]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """(B, in) -> (B, out)."""
-        y: Tensor = self.layer(x)
-        return y.tanh() if self.after == "tanh" else y.sigmoid() if self.after == "sigmoid" else y
-
-
 class Autoencoder(nn.Module):
     """Encoder and decoder, of fully-connected layers.
 
@@ -60,19 +48,15 @@ class Autoencoder(nn.Module):
         if min(sizes) < 1:
             raise ValueError(f"all sizes of an autoencoder are 1 or more, not {', '.join(map(str, sizes))}")
         self.config = config
-        self.encoder, self.decoder = _layers(sizes), _layers(sizes[::-1])
+        self.encoder, self.decoder = _layers(sizes), _layers(sizes[::-1]).append(nn.Sigmoid())
 
     def encode(self, x: Tensor) -> Tensor:
         """Pictures (B, P), from 0 to 1 -> codes (B, K)."""
-        return _through(_stages(self.encoder, ""), x)
+        return self.encoder(x)
 
     def decode(self, code: Tensor) -> Tensor:
         """Codes (B, K) -> pictures (B, P), from 0 to 1."""
-        return _through(self.decoding(), code)
-
-    def decoding(self) -> list[Stage]:
-        """The decoder, stage by stage."""
-        return _stages(self.decoder, "sigmoid")
+        return self.decoder(code)
 
     def forward(self, x: Tensor) -> Tensor:
         """Pictures -> what comes back of them (B, P)."""
@@ -85,12 +69,8 @@ class Autoencoder(nn.Module):
             x: pictures (B, P), which should come back.
             read: what the encoder reads (B, P): pictures with noise, or by default x (Vincent et al., section 2.3).
         """
-        return squared_error(self(x if read is None else read), x)
-
-
-def squared_error(y: Tensor, x: Tensor) -> Tensor:
-    """The mean over pictures (B, P) of ∑ (y − x)² over the pixels, as Hinton and Salakhutdinov compare by."""
-    return ((y - x) * (y - x)).sum(-1).mean()
+        error = self(x if read is None else read) - x
+        return (error * error).sum(-1).mean()
 
 
 def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
@@ -103,23 +83,10 @@ def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
     return x * kept
 
 
-def _layers(sizes: list[int]) -> nn.ModuleList:
-    """Layers from size to size, with Xavier's weights, and biases of 0."""
+def _layers(sizes: list[int]) -> nn.Sequential:
+    """Layers from size to size, with Xavier's weights, and biases of 0; tanh between them."""
     layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
     for layer in layers:
         nn.init.xavier_uniform_(layer.weight)
         nn.init.zeros_(layer.bias)
-    return nn.ModuleList(layers)
-
-
-def _stages(layers: nn.ModuleList, last: Literal["", "sigmoid"]) -> list[Stage]:
-    """Each layer with tanh, and the last one with what the caller names."""
-    *inner, end = layers
-    return [*(Stage(layer, "tanh") for layer in inner), Stage(end, last)]
-
-
-def _through(stages: list[Stage], x: Tensor) -> Tensor:
-    """One stage after another."""
-    for stage in stages:
-        x = stage(x)
-    return x
+    return nn.Sequential(*(part for layer in layers for part in (layer, nn.Tanh())))[:-1]

@@ -1,8 +1,7 @@
 """BERT: pre-training on a text, four fine-tunings, and search by meaning (Devlin et al. 2019, arXiv 1810.04805).
 
-``minigrad bert --help`` tells of it. From files to a model: ``bert_data`` (the formats of the data sets), ``encoding``
-(texts as word pieces, batches of like length), ``task`` (what a fine-tuning has to say for itself), ``spans`` and
-``tasks`` (the four of them), ``finetuning`` (their one loop). ``questions`` writes a small data set for questions.
-``masking`` makes the examples of ``pretraining``; ``train_bert`` is what it shares with fine-tuning, and where all
-models begin. ``search`` stands alone.
+``minigrad bert --help`` tells of it. From files to a model: ``bert_data`` (the formats of the data sets, texts as word
+pieces, batches of like length), ``tasks`` (the four of them), ``finetuning`` (their one loop). ``questions`` writes a
+small data set for questions. ``train_bert`` is what ``pretraining`` shares with fine-tuning, and where all models
+begin. ``search`` stands alone.
 """

@@ -17,8 +17,7 @@ from .bert_data import lines
 from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
-from .task import Recipe, Task
-from .tasks import TASKS
+from .tasks import TASKS, Recipe, Task
 from .train_bert import SCRATCH, Size, shown
 
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
@@ -44,9 +43,6 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
     return run_program(lambda: act(parser(), argv), "--batch or --max-length")
-
-
-# Options --------------------------------------------------------------------------------------------------------
 
 
 def _pretrain(p: argparse.ArgumentParser) -> None:
@@ -135,9 +131,6 @@ def _probability(text: str) -> float:
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"a number from 0 on, below 1, is needed, not {text[:60]!r}")
     return value
-
-
-# What the commands do -------------------------------------------------------------------------------------------
 
 
 def _do_pretrain(o: argparse.Namespace) -> int:

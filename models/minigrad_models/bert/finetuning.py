@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +18,9 @@ from minigrad.utils.bar import watched
 
 from ..architectures.pretrained import Pretrained
 from ..schema import check
-from ..training import Settings
-from .encoding import Batch, Encoder, Feature, LikeLength, batch_of
-from .task import Array, Recipe, Task
-from .tasks import TASKS
+from ..training import LoaderBatches, Settings
+from .bert_data import Encoder, Feature, LikeLength, batch_of
+from .tasks import TASKS, Array, Recipe, Task
 from .train_bert import MODEL, Size, begin, fit, length, pretrained, shown, tell
 
 SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than what it shares with the next
@@ -77,20 +76,6 @@ class Trained(NamedTuple):
         return self.task.answers(examples, [(feature, outputs[i]) for i, feature in enumerate(features)], self.labels)
 
 
-class Batches:
-    """Features of a task, in batches of like length."""
-
-    def __init__(self, task: Task[Any, Any], features: Sequence[Feature], size: int, padding: int, seed: int) -> None:
-        self.task, self.features, self.padding = task, features, padding
-        self.order = LikeLength([len(feature.ids) for feature in features], size, seed)
-
-    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
-        for rows in self.order.epoch(number, start):
-            chosen = [self.features[i] for i in rows]
-            yield batch_of(chosen, self.task.targets(chosen), self.padding)
-
-
 def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on. Raises KeyboardInterrupt:
     the run was interrupted; OSError, ValueError, RuntimeError, ImportError: data, weights or the folder cannot be
@@ -106,8 +91,9 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     longest, recipe = length(options.longest, task.longest, model), options.recipe
     trained = Trained(task, model, task.encoder(model.tokenizer, longest), labels)
     features, checks = trained.features(known), trained.features(asked)
-    batches = Batches(task, features, recipe.batch, model.config.padding, options.seed)
-    steps = recipe.epochs * len(batches.order)
+    order = LikeLength([len(feature.ids) for feature in features], recipe.batch, options.seed)
+    batches = LoaderBatches(features, order, lambda rows: batch_of(rows, task.targets(rows), model.config.padding))
+    steps = recipe.epochs * len(order)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
     metrics = fit(
         model,
@@ -117,7 +103,7 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
         recipe.rate,
         Settings(
             steps,
-            evaluate_every=len(batches.order),
+            evaluate_every=len(order),
             metric=task.metric,
             mode="max",
             seed=options.seed,

@@ -1,10 +1,19 @@
-"""Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1 and appendix A.2)."""
+"""Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
+
+A text is one row of sentences: each line, cut after full stops, question and exclamation marks; empty lines count for
+nothing. An example is a row of sentences that fits, cut in two: text A, and what follows as text B; or, in half of the
+examples, sentences from another place as text B. All draws depend on the seed, the epoch and the place in it alone, so
+that masks are new in each epoch and a run can go on anywhere.
+
+Shapes: B batch, T pieces.
+"""
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +24,145 @@ from minigrad import Tensor
 from minigrad.nn import functional as F
 from minigrad.utils.bar import watched
 
+from ..text.word_pieces import SPECIAL
 from ..training import Settings
 from .bert import IGNORED, BertForPreTraining
-from .masking import Batch, Examples, Sentences, read, split
+from .bert_data import lines, padded
 from .train_bert import Size, fit, from_scratch, tell
 
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
+MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of those that are to be predicted
+SHORT = 0.1  # of the examples are of a random, shorter length
+TRIES = 10  # to find a sentence that fits
+AROUND = 3  # [CLS] A [SEP] B [SEP]
+CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
 HELD_OUT = 0.1  # of the sentences, the last of the text
 CHECKED = 512  # examples of an evaluation at most
+
+
+class Batch(NamedTuple):
+    """Masked examples: tokens and types (B, T) int64, the mask (B, T), True at tokens, the words (B, T), that is the
+    right piece where one is to be predicted and else ``IGNORED``, and 0 where text B follows text A, else 1 (B,)."""
+
+    tokens: Tensor
+    types: Tensor
+    mask: Tensor
+    words: Tensor
+    follows: Tensor
+
+
+class Place(NamedTuple):
+    """An example: the first and last (not included) piece of text A and of text B, and whether B follows A."""
+
+    a: tuple[int, int]
+    b: tuple[int, int]
+    follows: bool
+
+
+class Sentences:
+    """Sentences as word pieces in one row: those of sentence i are ``ids[starts[i] : starts[i + 1]]``."""
+
+    def __init__(self, pieces: Sequence[Sequence[int]]) -> None:
+        self.ids = np.fromiter(chain.from_iterable(pieces), np.int32)
+        self.starts = np.cumsum([0, *map(len, pieces)])
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def places(self, longest: int, random: np.random.Generator) -> list[Place]:
+        """One pass over the sentences, as examples of at most ``longest`` pieces, special ones not counted."""
+        result: list[Place] = []
+        first = int(random.integers(min(4, len(self) - 1)))
+        while first < len(self) - 1:
+            room = int(random.integers(2, longest + 1)) if random.random() < SHORT else longest
+            last = min(max(self._end(first, room), first + 2), len(self))
+            middle = int(random.integers(first + 1, last))
+            a = self._span(first, middle, longest - 1)
+            left = longest - (a[1] - a[0])
+            follows = random.random() < 0.5
+            if follows:
+                b = self._span(middle, last, left)
+            else:
+                begin = self._elsewhere(first, last, left, random)
+                b = self._span(begin, max(self._end(begin, room - (a[1] - a[0])), begin + 1), left)
+            result.append(Place(a, b, follows))
+            first = last if follows else middle  # what B would have been is not lost
+        return result
+
+    def _end(self, first: int, room: int) -> int:
+        """The sentence after the last one that fits into a row that begins with a sentence."""
+        return int(np.searchsorted(self.starts, self.starts[first] + room, "right")) - 1
+
+    def _elsewhere(self, first: int, last: int, room: int, random: np.random.Generator) -> int:
+        """A sentence that is not of a row (of the row itself, if there is no other), and fits, as one that follows
+        does: one that is cut off would give itself away."""
+        others = len(self) - (last - first)
+        for _ in range(TRIES):
+            place = int(random.integers(others or len(self)))
+            place += last - first if others and place >= first else 0
+            if self.starts[place + 1] - self.starts[place] <= room:
+                break
+        return place
+
+    def _span(self, first: int, last: int, most: int) -> tuple[int, int]:
+        """The pieces of sentences from ``first`` to ``last``, not included; at most so many."""
+        begin = int(self.starts[first])
+        return begin, min(int(self.starts[last]), begin + most)
+
+
+class Examples:
+    """Batches of masked examples of a row of sentences."""
+
+    def __init__(self, sentences: Sentences, vocabulary: int, longest: int, batch: int, seed: int) -> None:
+        self.sentences, self.vocabulary, self.longest = sentences, vocabulary, longest
+        self.batch, self.seed = batch, seed
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from number ``start`` on."""
+        places = self.sentences.places(self.longest - AROUND, self._generator(number))
+        order = self._generator(number, 0).permutation(len(places)).tolist()
+        for k in range(start, -(-len(order) // self.batch)):
+            chosen = [places[i] for i in order[k * self.batch : (k + 1) * self.batch]]
+            yield self.masked(chosen, self._generator(number, k + 1))
+
+    def masked(self, places: Sequence[Place], random: np.random.Generator) -> Batch:
+        """Some examples, 15 % of their pieces to be predicted: of these 80 % are [MASK], 10 % another piece."""
+        text = self.sentences.ids
+        rows = [[CLS, *text[slice(*a)].tolist(), SEP, *text[slice(*b)].tolist(), SEP] for a, b, _ in places]
+        sizes = [place.a[1] - place.a[0] + 2 for place in places]  # [CLS] A [SEP] are of type 0
+        longest = max(map(len, rows))
+        tokens, column = padded(rows, longest, 0), np.arange(longest)
+        lengths = np.array([[len(row)] for row in rows])
+        types = ((column >= np.array(sizes)[:, None]) & (column < lengths)).astype(np.int64)
+        words = np.full_like(tokens, IGNORED)
+        for row, ids in enumerate(tokens):
+            allowed = np.flatnonzero(ids >= len(SPECIAL))
+            chosen = random.permutation(allowed)[: max(1, round(MASKED * len(allowed)))]
+            words[row, chosen] = ids[chosen]
+            fate = random.random(len(chosen))
+            others = random.integers(len(SPECIAL), self.vocabulary, len(chosen))
+            ids[chosen] = np.where(fate < TO_MASK, MASK, np.where(fate < TO_MASK + TO_RANDOM, others, ids[chosen]))
+        follows = np.array([0 if place.follows else 1 for place in places])
+        return Batch(*map(mg.from_numpy, (tokens, types, column < lengths, words, follows)))
+
+    def _generator(self, *place: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed % 2**64, *place])
+
+
+def split(path: Path) -> list[str]:
+    """The sentences of a file. Raises as ``data.lines``."""
+    pieces = (piece.strip() for _, line in lines(path) for piece in SENTENCE.split(line))
+    return [piece for piece in pieces if piece]
+
+
+def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
+    """Sentences as word pieces. Raises ValueError: fewer than two of them have any."""
+    tokenizer.encode_special_tokens = True  # "[MASK]" in a text is text
+    ids = [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    sentences = Sentences([piece for piece in ids if piece])
+    if len(sentences) < 2:
+        raise ValueError("the text has fewer than two sentences")
+    return sentences
 
 
 class Options(NamedTuple):

@@ -112,14 +112,6 @@ def as_squad(questions: list[Question]) -> dict[str, Any]:
     return {"version": "1.1", "data": [{"title": "People who do not exist", "paragraphs": paragraphs}]}
 
 
-class _Fact(NamedTuple):
-    """A fact in a text: its kind, and where the text has who and what."""
-
-    kind: Kind
-    who: tuple[str, int]
-    what: tuple[str, int]
-
-
 def _text(split: Split, number: int, random: np.random.Generator) -> list[Question]:
     """A text, and questions about it."""
     count = int(random.integers(8, 12)) if number % 10 == 9 else int(random.integers(2, 5))
@@ -130,21 +122,18 @@ def _text(split: Split, number: int, random: np.random.Generator) -> list[Questi
     for i in sorted(random.permutation(len(KINDS))[: random.integers(3, 6)]):
         values = random.permutation(KINDS[i].values.split(", "))[:count].tolist()  # fewer, if there are so few
         pool += [(KINDS[i], who, what) for who, what in zip(people, values, strict=False)]
-    facts: list[_Fact] = []
-    context = ""
+    facts, context = [], ""  # the kind of each, and where the text has who and what
     for i in random.permutation(len(pool)).tolist():
         kind, who, what = pool[i]
         sentence = kind.wordings[random.integers(len(kind.wordings))].format(who=who, what=what)
-        begin = len(context)
-        facts.append(_Fact(kind, (who, begin + sentence.index(who)), (what, begin + sentence.index(what))))
+        facts.append((kind, *((part, len(context) + sentence.index(part)) for part in (who, what))))
         context += f"{sentence} "
-    asked = random.permutation(len(facts))[:ASKED].tolist()
-    return [_question(facts[i], context.rstrip(), f"{split}-{number}-{i}", random) for i in asked]
-
-
-def _question(fact: _Fact, context: str, number: str, random: np.random.Generator) -> Question:
-    """A question for what, three times in four, or for who."""
-    for_what = random.random() < 0.75
-    forms = fact.kind.asked if for_what else fact.kind.who
-    text = forms[random.integers(len(forms))].format(who=fact.who[0], what=fact.what[0])
-    return Question(text, context, (fact.what if for_what else fact.who,), number)
+    questions = []
+    for i in random.permutation(len(facts))[:ASKED].tolist():
+        kind, who, what = facts[i]
+        for_what = random.random() < 0.75
+        forms = kind.asked if for_what else kind.who
+        text = forms[random.integers(len(forms))].format(who=who[0], what=what[0])
+        answer = what if for_what else who
+        questions.append(Question(text, context.rstrip(), (answer,), f"{split}-{number}-{i}"))
+    return questions

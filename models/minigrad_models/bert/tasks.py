@@ -1,15 +1,20 @@
-"""The four fine-tunings, and what each is by default: measured on two cores, see docs/language_bert_tasks.md.
+"""The four fine-tunings: their data, heads and metrics; and what each is by default, measured on two cores, see
+docs/language_bert_tasks.md.
 
 Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one words (CoNLL-2003, Tjong Kim Sang and De
-Meulder 2003); ``spans`` has the fourth.
+Meulder 2003), and one finds the span of a text that answers a question (SQuAD 1.1, Rajpurkar et al. 2016).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import string
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,13 +22,149 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.backend.extras import how_to_install
 
-from .bert import IGNORED, BertForSequenceClassification, BertForTokenClassification
-from .bert_data import Labelled, Tagged, find, held_out, pairs, sentences, tagged
-from .encoding import Batch, Encoder, Feature, padded
-from .spans import Spans
-from .task import Array, Read, Recipe, Task, most_frequent
+from ..architectures.pretrained import Pretrained
+from .bert import IGNORED, BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from .bert_data import (
+    Batch,
+    Encoder,
+    Feature,
+    Labelled,
+    Question,
+    Tagged,
+    find,
+    held_out,
+    padded,
+    pairs,
+    questions,
+    sentences,
+    tagged,
+)
+from .questions import load as generated
 
+SHARED = 4  # windows of a text share the longest's 1 / SHARED pieces
+LONGEST_ANSWER = 30  # pieces
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+OUTSIDE = "O"
+E = TypeVar("E")  # an example
+A = TypeVar("A")  # an answer
+V = TypeVar("V", bound=Hashable)
+Array = np.ndarray[Any, np.dtype[Any]]
+Read = tuple[Feature, Array]  # and the model's output for it
 Class = tuple[str, float]  # a label, and its probability
+Tags = tuple[str, ...]  # of each word
+Answer = tuple[str, float]  # a piece of the text, and the sum of its two logits
+
+
+class Recipe(NamedTuple):
+    """How long and how fast: epochs over the examples, examples in a batch, the highest learning rate."""
+
+    epochs: int
+    batch: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class Task(ABC, Generic[E, A]):
+    """A fine-tuning.
+
+    Attributes:
+        name: of the command. about: for its help. files: what --data is, for its help.
+        recipe: from pretrained weights. scratch: from random ones.
+        longest: pieces that the model reads at once.
+        metric: by which the best checkpoint is chosen; larger is better.
+        kind: the model with its head. unit: what the weights of losses count.
+        train, dev: names of the files to learn from, and to measure by; the first that is there counts.
+    """
+
+    name: str
+    about: str
+    files: str
+    recipe: Recipe
+    scratch: Recipe
+    longest: int
+    metric: str
+    kind: ClassVar[type[Pretrained]]
+    unit: ClassVar[str] = "examples"
+
+    train: ClassVar[tuple[str, ...]]
+    dev: ClassVar[tuple[str, ...]]
+
+    def read(self, folder: Path | None) -> tuple[list[E], list[E]]:
+        """The examples to learn from, and those to measure by. Raises OSError, ValueError: files that are missing or
+        damaged."""
+        if folder is None:
+            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
+        return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
+
+    @abstractmethod
+    def read_file(self, path: Path) -> list[E]:
+        """The examples of one file, with what is right. Raises as ``read``."""
+
+    @abstractmethod
+    def texts(self, examples: Sequence[E]) -> Iterable[str]:
+        """All text of some examples, to learn word pieces from."""
+
+    def said(self, examples: Sequence[E]) -> Iterable[str]:
+        """The labels of some examples, one after the other; nothing for a task without labels."""
+        return ()
+
+    def encoder(self, tokenizer: Any, longest: int) -> Encoder:
+        """What cuts texts into pieces, and off what is too long: of a pair the longer text first."""
+        return Encoder(tokenizer, longest)
+
+    @abstractmethod
+    def features(self, examples: Sequence[E], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
+        """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
+
+    def targets(self, features: Sequence[Feature]) -> Tensor:
+        """The targets of a batch's features (B, ...)."""
+        return mg.tensor([feature.target for feature in features])
+
+    def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
+        """The mean loss of a batch, and how much it counts."""
+        assert batch.targets is not None
+        count = float((batch.targets != IGNORED).sum())
+        return model.loss(batch.tokens, batch.targets, batch.types, batch.mask), count
+
+    @abstractmethod
+    def outputs(self, model: Any, batch: Batch) -> Array:
+        """What the model says about each feature, (B, ...)."""
+
+    @abstractmethod
+    def answers(self, examples: Sequence[E], read: Sequence[Read], labels: Sequence[str]) -> list[A]:
+        """The answer for each example, from its features and the outputs for them."""
+
+    @abstractmethod
+    def metrics(self, examples: Sequence[E], answers: Sequence[A]) -> dict[str, float]:
+        """How right the answers are, by name, from 0 to 1."""
+
+    @abstractmethod
+    def majority(self, known: Sequence[E], asked: Sequence[E]) -> list[A]:
+        """What can be answered without a model: the most frequent of the examples that are known."""
+
+    @abstractmethod
+    def parse(self, line: str) -> E:
+        """An example that is asked for, from a line. Raises ValueError: the line is not of the form."""
+
+    @abstractmethod
+    def show(self, example: E, answer: A) -> str:
+        """An answer, as a line."""
+
+    def labels(self, examples: Sequence[E]) -> list[str]:
+        """The names of the labels, in the order of the model's outputs."""
+        return sorted(set(self.said(examples)))
+
+    def check(self, examples: Sequence[E], labels: Sequence[str]) -> None:
+        """Raise ValueError: examples with a label that is not among those of the training."""
+        if unseen := sorted(set(self.said(examples)) - set(labels)):
+            raise ValueError(
+                f"the label {unseen[0]!r} is not among those of the training: {', '.join(labels) or 'there are none'}"
+            )
+
+
+def most_frequent(values: Iterable[V]) -> V:
+    """The value that occurs most often; of several the first."""
+    return Counter(values).most_common(1)[0][0]
 
 
 @dataclass(frozen=True)
@@ -104,8 +245,137 @@ class Classification(Task[Labelled, Class]):
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"
 
 
-OUTSIDE = "O"
-Tags = tuple[str, ...]  # of each word
+@dataclass(frozen=True)
+class Spans(Task[Question, Answer]):
+    """Questions about a text: each of its pieces gets two logits, as the first and as the last of the answer (Devlin et
+    al. 2019, section 4.2). A text that is too long is read in windows that overlap; the best span of all counts."""
+
+    kind = BertForQuestionAnswering
+    train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
+
+    def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
+        """See ``Task``; without a folder, questions that a grammar writes."""
+        return (generated("train"), generated("dev")) if folder is None else super().read(folder)
+
+    def read_file(self, path: Path) -> list[Question]:
+        examples = questions(path)
+        if bare := [example.number for example in examples if not example.answers]:
+            raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
+        return examples
+
+    def texts(self, examples: Sequence[Question]) -> Iterable[str]:
+        yield from dict.fromkeys(example.context for example in examples)
+        yield from (example.question for example in examples)
+
+    def encoder(self, tokenizer: Any, longest: int) -> Encoder:
+        return Encoder(tokenizer, longest, longest // SHARED)
+
+    def features(self, examples: Sequence[Question], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
+        """See ``Task``: a feature for each window; a target is its first and last piece, or 0, 0 ([CLS]) if the answer
+        is not in the window as a whole."""
+        most = encoder.longest // 2
+        for example in examples:
+            if len(example.question) > most and len(encoder.pieces(example.question)) > most:
+                raise ValueError(
+                    f"a question has more than {most} pieces, half of what is read at once: {example.question[:60]!r}; "
+                    "ask a shorter one, or train with a larger --max-length"
+                )
+        result = []
+        for i, encoding in enumerate(encoder([(example.question, example.context) for example in examples])):
+            for window in (encoding, *encoding.overflowing):
+                sides = zip(window.sequence_ids, window.offsets, strict=True)
+                places = [place if side == 1 else None for side, place in sides]
+                target = span_of(places, *examples[i].answers[0]) if examples[i].answers else None
+                result.append(Feature(window.ids, window.type_ids, target, i, places))
+        return result
+
+    def loss(self, model: BertForQuestionAnswering, batch: Batch) -> tuple[Tensor, float]:
+        """See ``Task``: the mean of the cross-entropies of the first and of the last piece."""
+        assert batch.targets is not None
+        first, last = batch.targets.unbind(1)
+        return model.loss(batch.tokens, first, last, batch.types, batch.mask), len(first)
+
+    def outputs(self, model: BertForQuestionAnswering, batch: Batch) -> Array:
+        """The two logits of each piece (B, T, 2)."""
+        start, end = model(batch.tokens, batch.types, batch.mask)
+        logits: Array = mg.stack([start, end], -1).numpy()
+        return logits
+
+    def answers(self, examples: Sequence[Question], read: Sequence[Read], labels: Sequence[str]) -> list[Answer]:
+        """See ``Task``: the best span of all windows."""
+        best: list[Answer] = [("", -np.inf)] * len(examples)
+        for feature, logits in read:
+            span, score = best_span(logits, np.array([place is not None for place in feature.places]))
+            if span is not None and score > best[feature.example][1]:
+                (start, _), (_, end) = (feature.places[i] for i in span)
+                best[feature.example] = examples[feature.example].context[start:end], score
+        return best
+
+    def metrics(self, examples: Sequence[Question], answers: Sequence[Answer]) -> dict[str, float]:
+        """See ``Task``: F1 of words and exact match, of the best of several right answers."""
+        pairs = [
+            (text, [right for right, _ in example.answers])
+            for example, (text, _) in zip(examples, answers, strict=True)
+        ]
+        return {
+            "f1": float(np.mean([max(overlap(text, one) for one in right) for text, right in pairs])),
+            "exact_match": float(np.mean([any(plain(text) == plain(one) for one in right) for text, right in pairs])),
+        }
+
+    def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Answer]:
+        """See ``Task``: the most frequent answer."""
+        return [(most_frequent(example.answers[0][0] for example in known), 0.0)] * len(asked)
+
+    def parse(self, line: str) -> Question:
+        """A question and a text, with a tab between them."""
+        question, _, context = (part.strip() for part in line.partition("\t"))
+        if not question or not context:
+            raise ValueError(f"{self.name} needs a question and a text with a tab between them, not {line[:60]!r}")
+        return Question(question, context)
+
+    def show(self, example: Question, answer: Answer) -> str:
+        return f"{answer[0]}\t{answer[1]:.2f}\t{example.question}"
+
+
+def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
+    """The first and the last piece of an answer in a window; 0, 0 if it does not have all of it. ``places`` are the
+    first character of each piece, and that after its last, None where the piece is not of the text; the answer begins
+    at ``start``."""
+    end = start + len(answer)
+    inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
+    if not inside:
+        return 0, 0
+    (first, _), (_, last) = places[inside[0]] or (0, 0), places[inside[-1]] or (0, 0)
+    return (inside[0], inside[-1]) if first <= start and last >= end else (0, 0)
+
+
+def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
+    """The first and last piece with the largest sum of logits (T, 2), in this order and not too far apart, among those
+    that are allowed (T,), the pieces of the text; a longer row of logits is padding."""
+    size = len(allowed)
+    if not allowed.any():
+        return None, -np.inf
+    start, end = np.where(allowed[:, None], logits[:size], -np.inf).T
+    both = start[:, None] + end[None]  # (T, T)
+    distance = np.arange(size)[None] - np.arange(size)[:, None]
+    both[(distance < 0) | (distance >= LONGEST_ANSWER)] = -np.inf
+    first, last = divmod(int(both.argmax()), size)
+    return (first, last), float(both[first, last])
+
+
+def plain(text: str) -> str:
+    """An answer as SQuAD compares it: lower-case, without punctuation marks and articles, single spaces."""
+    bare = "".join(character for character in text.lower() if character not in string.punctuation)
+    return " ".join(ARTICLES.sub(" ", bare).split())
+
+
+def overlap(text: str, right: str) -> float:
+    """F1 of the words of an answer, in SQuAD's plain form."""
+    words, correct = plain(text).split(), plain(right).split()
+    if not words or not correct:
+        return float(words == correct)
+    common = sum((Counter(words) & Counter(correct)).values())
+    return 2 * common / (len(words) + len(correct))
 
 
 @dataclass(frozen=True)

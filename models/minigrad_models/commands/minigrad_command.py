@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import Any
+
+from minigrad.backend.extras import how_to_install
 
 from ..programs.command_line import Command, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import completion, script, viz
+from . import script, viz
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -35,19 +39,58 @@ examples:
 
 A training that was stopped in any way goes on when the same command is given again.
 """
-CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")  # CuPy by its names on PyPI
+CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")  # CuPy by its names on PyPI
 SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
     "gpt": "train a language model on a text, and write with it",
     "bert": "pre-train BERT, fine-tune it, search by meaning",
     "music": "train a Music Transformer, and write music with it",
 }
+SHELLS = ("bash", "zsh", "fish")
+COMPLETION = """
+to use it:
+  bash    eval "$(minigrad completion bash)"              in ~/.bashrc
+  zsh     eval "$(minigrad completion zsh)"               in ~/.zshrc, after compinit
+  fish    minigrad completion fish | source               in ~/.config/fish/config.fish
+"""
+
+
+def _completion(p: argparse.ArgumentParser) -> None:
+    p.epilog = COMPLETION
+    p.add_argument("shell", choices=SHELLS, help="the shell to print it for")
+
+
+def _complete(options: argparse.Namespace) -> int:
+    """Print a shell's completion of the commands and their options. Raises ImportError: the library that writes it is
+    missing."""
+    try:
+        import shtab
+    except ImportError:
+        raise ImportError(f"completion needs shtab: {how_to_install('completion', 'shtab')}") from None
+    p = parser()
+    (commands,) = (a for a in p._actions if isinstance(a, argparse._SubParsersAction))
+    commands.choices.update({name: system(name).parser() for name in SYSTEMS})
+    _complete_files(p, shtab.FILE)
+    print(shtab.complete(p, options.shell))
+    return 0
+
+
+def _complete_files(parser: argparse.ArgumentParser, file: Any) -> None:
+    """Let options that are paths be completed by files, in all commands."""
+    for action in parser._actions:  # argparse has no public way to its options
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, file)
+        elif action.type is Path or action.dest == "program":
+            action.complete = file  # type: ignore[attr-defined]
+
+
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
     Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
     Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),
-    Command("completion", "print a shell's completion of these commands", completion.add, completion.run),
+    Command("completion", "print a shell's completion of these commands", _completion, _complete),
 )
 
 
@@ -55,7 +98,6 @@ def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
     p.add_argument("--version", action=Versions, help="print the versions of minigrad and what it runs on")
-    p.set_defaults(parser=p, systems=lambda: {name: system(name).parser() for name in SYSTEMS})  # for ``completion``
     return p
 
 
@@ -89,12 +131,8 @@ def versions() -> str:
 
     from minigrad.backend.version import project
 
-    cupy = next(filter(None, map(_installed, CUPY)), "none")
+    cupy = "none"
+    for name in CUPY:
+        with suppress(PackageNotFoundError):
+            cupy = version_of(name)
     return f"minigrad {project}\nNumPy {numpy.__version__}, Python {platform.python_version()}, CuPy {cupy}"
-
-
-def _installed(distribution: str) -> str | None:
-    try:
-        return version_of(distribution)
-    except PackageNotFoundError:
-        return None

@@ -274,9 +274,8 @@ class _Beam:
     eos: int | None
 
     def __post_init__(self) -> None:
-        self.tokens = (
-            self.decoder.start
-        )  # (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first
+        # (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first
+        self.tokens = self.decoder.start
         self.active = list(range(len(self.limits)))  # the numbers of the sentences that are not done
         self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
         self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)  # of each row (b, W)

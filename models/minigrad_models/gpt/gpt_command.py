@@ -1,4 +1,4 @@
-"""The command line: train, generate, evaluate, compare, export, config."""
+"""The command line: train, generate, evaluate, export, config."""
 
 from __future__ import annotations
 
@@ -32,14 +32,6 @@ DEFAULT_RUN = Path("runs") / PRESET
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
     return common.parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
-
-
-def _compare(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--run", type=Path, default=Path("runs/compare"), metavar="DIR", help="a folder of runs (default: runs/compare)"
-    )
-    common.add_json(p)
-    common.add_settings(p, Settings, PRESET, start="from")
 
 
 def _run(p: argparse.ArgumentParser) -> None:
@@ -109,21 +101,6 @@ def _do_evaluate(options: argparse.Namespace) -> int:
     return common.print_numbers(numbers, options.json)
 
 
-def _do_compare(options: argparse.Namespace) -> int:
-    common.check_output(options.json, "--json")
-    from .compare import compare, table
-
-    settings = settings_of(options)
-    if settings.model.model != "gpt2" or settings.model.start:
-        raise ValueError("compare trains all its models, from the beginning: leave out --model and --from")
-    status, rows = compare(settings, options.run)
-    if status:
-        return status
-    print(f"\n{table(rows)}")
-    common.write_json([row._asdict() for row in rows], options.json)
-    return 0
-
-
 def _do_export(options: argparse.Namespace) -> int:
     from .gpt_run import export, load
 
@@ -141,12 +118,6 @@ COMMANDS = (
     ),
     Command("generate", "write texts", _generate, later("gpt.gpt_generation.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
-    Command(
-        "compare",
-        "train GPT-2 and Transformer-XL of equal size, and score them by the text they see",
-        _compare,
-        _do_compare,
-    ),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
     Command(
         "config",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import sys
 import time
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from ..generation.generate import Search
 from ..programs.command_line import check_output
 from ..programs.options import search_of
 from . import gpt_run as run
-from .tokens import Tokens, Writer, decode
+from .tokens import Tokens, decode
 
 
 def write(
@@ -56,9 +57,6 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
     return [0]
 
 
-# The command --------------------------------------------------------------------------------------------------
-
-
 def generate(options: argparse.Namespace) -> int:
     """Write texts; a single one as its tokens come. Returns the exit status."""
     check_output(None, "")
@@ -84,14 +82,13 @@ def generate(options: argparse.Namespace) -> int:
 def stream(trained: run.Trained, row: tuple[str | None, list[int]], length: int, search: Search) -> int:
     """Write one text, token by token; the number of its tokens."""
     text, prompt = row
-    end = trained.tokens.end
+    tokens, end = trained.tokens, trained.tokens.end
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # the bytes of an unfinished character wait
     show = partial(print, end="", flush=True)
     show(text or "")
-    writer = Writer(trained.tokens, show)
-    on_token = lambda _, token: None if token == end else writer.add(token)
+    on_token = lambda _, token: None if token == end else show(decoder.decode(tokens.piece(token)))
     (ids,) = write(trained.model, [prompt], length, search, end, on_token)
-    writer.close()
-    show("\n")
+    show(decoder.decode(b"", final=True) + "\n")
     return len(ids)
 
 

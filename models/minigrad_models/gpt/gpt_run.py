@@ -1,23 +1,94 @@
-"""A trained language model: of a run of this program, see ``minigrad_models.programs.folder``, or of a
-folder of transformers'."""
+"""The models that a run may train, by the setting ``model``; and a trained one: of a run of this program, see
+``minigrad_models.programs.folder``, or of a folder of transformers'.
+
+A new model is an entry of ``ARCHITECTURES``, and its name in ``gpt_settings.MODELS``.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+from minigrad import Tensor
 from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
 from ..architectures import pretrained
-from ..programs.folder import LAST, Program
-from ..programs.validation import check_windows
-from . import gpt2, text, tokens
-from .architectures import ARCHITECTURES, restored
-from .gpt_settings import Settings
+from ..programs import models
+from ..programs.folder import Program
+from ..programs.validation import Score, check_windows, mean_loss, score_windows
+from ..text import Recurrence
+from . import gpt2, text, tokens, transformer_xl
+from .gpt_settings import ModelSettings, Settings
 from .tokens import Tokens
+
+
+class Architecture(NamedTuple):
+    """A model, and how it is made, trained and scored.
+
+    The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the tokens that it sees at most,
+    or None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context: see
+    ``gpt2.GPT2``. If it is a ``Pretrained``, it can be exported.
+
+    Attributes:
+        model: its class. config: the class of its configuration.
+        names: of the settings that are sizes, each with the configuration's name of it.
+        others: the rest of its configuration; each dropout is the setting's.
+        loss: makes the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
+            ``Recurrence`` is carried from update to update.
+        batches: of a training, made as ``Windows`` is.
+        score: the loss of a text, see ``score_windows``.
+    """
+
+    model: Any
+    config: Any
+    names: dict[str, str]
+    others: dict[str, Any]
+    loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
+    batches: Any
+    score: Score
+
+    def dropouts(self, value: float) -> dict[str, float]:
+        """All dropouts of the configuration."""
+        return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
+
+
+SIZES = {name: name for name in ("layers", "heads", "d_model", "d_ff")}
+ARCHITECTURES = {
+    "gpt2": Architecture(
+        gpt2.GPT2, gpt2.Config, {**SIZES, "context": "positions"}, {}, lambda: mean_loss, text.Windows, score_windows
+    ),
+    "transformer-xl": Architecture(
+        transformer_xl.TransformerXL,
+        transformer_xl.Config,
+        {**SIZES, "context": "segment", "memory": "memory"},
+        {"activation": "gelu_tanh", "norm_first": True},  # GPT-2's: what differs is the memory, and the positions
+        Recurrence,
+        text.segments,
+        text.score_segments,
+    ),
+}
+
+
+def build(settings: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
+    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+    kind, s = ARCHITECTURES[settings.model], settings
+    values = {**asdict(s), "d_ff": s.d_ff or 4 * s.d_model, "memory": s.memory or s.context}
+    sizes = {theirs: values[name] for name, theirs in kind.names.items()}
+    config = kind.config(vocabulary, **sizes, **kind.dropouts(s.dropout), **kind.others)
+    return models.build(kind.model, config, device)
+
+
+def copied(model: Any, settings: ModelSettings) -> Any:
+    """A trained model with the dropout of some settings."""
+    kind = ARCHITECTURES[settings.model]
+    other = kind.model(replace(model.config, **kind.dropouts(settings.dropout)))
+    other.load_state_dict(model.state_dict())
+    return other
 
 
 class Description(TypedDict):
@@ -49,19 +120,8 @@ class Trained(NamedTuple):
     def sizes(self) -> dict[str, Any]:
         """The settings that a training has to have that begins with this model."""
         about = {"model": self.architecture, "tokenizer": self.tokens.kind, "vocabulary": len(self.tokens)}
-        return {**about, **ARCHITECTURES[self.architecture].sizes(self.model.config)}
-
-
-def started(folder: Path, config: dict[str, Any]) -> tuple[Tokens, dict[str, Any]] | None:
-    """The tokens and the configuration of the training in a folder; None if there is none. Raises as
-    ``Program.started``."""
-    description = PROGRAM.started(folder, config)
-    if description is None:
-        return None
-    try:
-        return tokens.from_dict(description["tokenizer"]), description["config"]
-    except ValueError as error:
-        raise ValueError(f"{folder / LAST} cannot be used: {error}") from None
+        names = ARCHITECTURES[self.architecture].names
+        return {**about, **{name: getattr(self.model.config, theirs) for name, theirs in names.items()}}
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
@@ -72,7 +132,9 @@ def load(path: Path, device: str = "cpu") -> Trained:
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))
-        model = restored(settings.model.model, description["model"], checkpoint["model"])
+        kind = ARCHITECTURES[settings.model.model]
+        config = models.configured(kind.config, description["model"])
+        model = models.restored(kind.model, config, checkpoint["model"])
         vocabulary = tokens.from_dict(description["tokenizer"])
         if len(vocabulary) > model.config.vocabulary:
             raise ValueError("its tokenizer has more tokens than its model")

@@ -12,7 +12,7 @@ import numpy as np
 
 import minigrad as mg
 
-from ..programs.data_folder import data_set
+from ..programs.folder import data_set
 from ..programs.validation import NONE, Batch, Ids, Progress, windows
 from ..text import Segments
 from .gpt_settings import DataSettings

@@ -5,16 +5,15 @@ Texts may hold bytes that are not UTF-8, as Python's "surrogateescape" has them.
 
 from __future__ import annotations
 
-import codecs
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..programs.validation import Ids
 from ..schema import check, check_size, short
-from ..text.subwords import check_vocabulary, load_library
+from ..text.subwords import byte_level, check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
 MOST_NAMED = 10  # characters in a message
@@ -110,8 +109,7 @@ class Bytes(Tokens):
 
     def library(self) -> Any:
         """See ``Tokens``: byte-pair encoding without a pair."""
-        library = load_library()
-        return _byte_level(library, library.models.BPE(bytes_of_characters(), []), pieces=False)
+        return byte_level(load_library().models.BPE(bytes_of_characters(), []), use_regex=False)
 
 
 class Subwords(Tokens):
@@ -135,7 +133,7 @@ class Subwords(Tokens):
         ValueError: a vocabulary that is too large."""
         check_vocabulary(vocabulary)
         library = load_library()
-        tokenizer = _byte_level(library, library.models.BPE(), pieces=True)
+        tokenizer = byte_level(library.models.BPE())
         alphabet = sorted(bytes_of_characters())
         trainer = library.trainers.BpeTrainer(
             vocab_size=vocabulary, initial_alphabet=alphabet, min_frequency=2, show_progress=False
@@ -213,14 +211,6 @@ def _kind(state: dict[str, Any], part: str) -> str | None:
     return step.get("type") if isinstance(step, dict) else None
 
 
-def _byte_level(library: Any, model: Any, pieces: bool) -> Any:
-    """A tokenizer over bytes; ``pieces``: pairs do not cross the borders of words."""
-    tokenizer = library.Tokenizer(model)
-    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pieces)
-    tokenizer.decoder = library.decoders.ByteLevel()
-    return tokenizer
-
-
 def bytes_of_characters() -> dict[str, int]:
     """The characters that stand for bytes in GPT-2's vocabulary: a visible one of Latin-1 for itself, and for the
     others those from U+0100 on."""
@@ -235,24 +225,6 @@ def bytes_of_characters() -> dict[str, int]:
 def decode(tokens: Tokens, ids: Iterable[int]) -> str:
     """The text of some ids; U+FFFD stands for bytes that are no character."""
     return b"".join(map(tokens.piece, ids)).decode("utf-8", "replace")
-
-
-class Writer:
-    """Writes tokens as they come, in whole characters: the bytes of an unfinished one wait."""
-
-    def __init__(self, tokens: Tokens, write: Callable[[str], Any]) -> None:
-        self.tokens, self.write = tokens, write
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def add(self, token: int) -> None:
-        """Write what a token completes."""
-        if text := self._decoder.decode(self.tokens.piece(token)):
-            self.write(text)
-
-    def close(self) -> None:
-        """Write U+FFFD for what is unfinished."""
-        if text := self._decoder.decode(b"", final=True):
-            self.write(text)
 
 
 def _points(text: str) -> Ids:

@@ -8,18 +8,17 @@ from typing import Any
 
 import minigrad as mg
 
-from ..programs import updates
 from ..programs.models import check_device
-from ..programs.start_training import METRIC, show, train_to_end, trainer_of
+from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
 from ..programs.validation import Ids
 from ..text import Recurrence
 from . import gpt_generation as generation
 from . import gpt_run as run
 from . import text
-from .architectures import ARCHITECTURES, build, copied
+from .gpt_run import ARCHITECTURES, build, copied
 from .gpt_settings import Settings
 from .text import bits
-from .tokens import Tokens, learn
+from .tokens import Tokens, from_dict, learn
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
@@ -28,9 +27,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     check_device(s.device)  # all that may be wrong raises before anything is read, or changes
     s.rate()
     corpus = text.read(settings.data)
-    updates.loop_settings(s, True)
     config = {**settings.fixed(), "the text": corpus.digest}
-    tokens, config = (not fresh and run.started(folder, config)) or (None, config)
+    tokens, config = run.PROGRAM.started(folder, config, fresh, lambda kept: from_dict(kept["tokenizer"]))
     mg.manual_seed(s.seed)
     model, tokens = model_of(settings, corpus, tokens)
     evaluation = Evaluation(settings, tokens, corpus.validation)
@@ -47,12 +45,13 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"with, a vocabulary of {len(tokens):,}; {count:,} parameters, on {s.device}, in {folder}"
     )
 
-    def validation() -> str:
+    def report() -> None:
         nats = kind.score(model, evaluation.ids, settings.window)
         per_character = bits(nats, evaluation.characters, len(evaluation.ids))
-        return f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
+        validation = f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
+        report_validation(run.PROGRAM, trainer, folder, validation)
 
-    return train_to_end(run.PROGRAM, trainer, settings, folder, about, fresh, validation)
+    return train_to_end(run.PROGRAM, trainer, settings, folder, about, fresh, report)
 
 
 def model_of(settings: Settings, corpus: text.Text, tokens: Tokens | None) -> tuple[Any, Tokens]:

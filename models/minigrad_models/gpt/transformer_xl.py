@@ -12,8 +12,9 @@ vocabulary. The memory of all layers is one tensor (L, B, M, D).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import minigrad as mg
@@ -143,6 +144,10 @@ class Layer(nn.Module):
             keys, values = self.attention.keys_values(mg.cat((self.seen(memory), y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
             return self.attention(y, keys, values, self.attention.distances(r), u, v, hidden)
 
+        return self.through(x, attend)
+
+    def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+        """The layer by its attention (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
     def seen(self, memory: Tensor) -> Tensor:
@@ -311,54 +316,34 @@ class Cached(Plain):
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)
-        self.layers: list[CachedLayer] = []
+        self.terms: list[tuple[Tensor, Tensor, Tensor]] = []  # of each layer W_R R, for all distances, and u and v
+        self.kept: list[Sequence[Tensor]] = [()] * len(model.layers)  # keys and values, (N, H, at most reach, D/H)
         self.done = 0  # tokens that the cache has seen
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        end = tokens.shape[1]
+        model, end = self.model, tokens.shape[1]
         new, keys = end - self.done, end - max(0, self.done - self.reach)
-        if not self.layers:
-            r = self.model.sinusoids(max(keys, self.reach + 1))
-            layers = enumerate(self.model.layers)
-            self.layers = [CachedLayer(layer, self.reach, r, *self.model.biases(i)) for i, layer in layers]
+        if not self.terms:
+            r = model.sinusoids(max(keys, self.reach + 1))
+            self.terms = [(layer.attention.distances(r), *model.biases(i)) for i, layer in enumerate(model.layers)]
         hidden = unseen(new, keys, self.mask(end - keys, end), self.reach, tokens.device)
-        x = self.model.embed(tokens[:, self.done :])
-        for layer in self.layers:
-            x = layer.step(x, hidden)
+        x = model.embed(tokens[:, self.done :])
+        for i, layer in enumerate(model.layers):
+            x = layer.through(x, partial(self.attend, i, layer.attention, hidden))
         self.done = end
-        return self.model.logits(x[:, -1])
+        return model.logits(x[:, -1])
+
+    def attend(self, i: int, attention: RelativeAttention, hidden: Tensor | None, y: Tensor) -> Tensor:
+        """The attention of a layer's new tokens to those kept and to themselves (N, T, D) -> (N, T, D)."""
+        both: Sequence[Tensor] = attention.keys_values(y)
+        if self.kept[i]:
+            both = [mg.cat(pair, 2) for pair in zip(self.kept[i], both, strict=True)]
+        self.kept[i] = [part[:, :, -self.reach :] for part in both]
+        distances, u, v = self.terms[i]
+        return attention(y, both[0], both[1], distances[:, -both[0].shape[2] - 1 :], u, v, hidden)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""
         super().reorder(rows, beam_size)
-        for layer in self.layers:
-            layer.reorder(rows)
-
-
-class CachedLayer:
-    """A layer that keeps the keys and values of the last ``reach`` tokens, each (N, H, at most reach, D/H), and the
-    projections of R, which has at least as many distances as any step needs."""
-
-    def __init__(self, layer: Layer, reach: int, r: Tensor, u: Tensor, v: Tensor) -> None:
-        self.layer, self.reach, self.u, self.v = layer, reach, u, v
-        self.distances = layer.attention.distances(r)
-        self.kept: tuple[Tensor, ...] = ()
-
-    def step(self, x: Tensor, hidden: Tensor | None) -> Tensor:
-        """The states of the new tokens (N, T, D) -> (N, T, D); ``hidden`` as in ``RelativeAttention``."""
-        return self.layer.feed_forward_residual(
-            self.layer.attention_residual(x, lambda y: self.attend(y, hidden)), self.layer.feed_forward
-        )
-
-    def attend(self, y: Tensor, hidden: Tensor | None) -> Tensor:
-        """The attention of the new tokens to those kept and to themselves (N, T, D) -> (N, T, D)."""
-        new = self.layer.attention.keys_values(y)
-        both = [mg.cat(pair, 2) for pair in zip(self.kept, new, strict=True)] if self.kept else new
-        self.kept = tuple(part[:, :, -self.reach :] for part in both)
-        distances = self.distances[:, -both[0].shape[2] - 1 :]
-        return self.layer.attention(y, both[0], both[1], distances, self.u, self.v, hidden)
-
-    def reorder(self, rows: Tensor) -> None:
-        """Continue row rows[n] as row n."""
-        self.kept = tuple(part[rows] for part in self.kept)
+        self.kept = [[part[rows] for part in pair] for pair in self.kept]

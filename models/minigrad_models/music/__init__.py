@@ -2,9 +2,9 @@
 
 from .chorales import grid_of, notes_of, read_chorales
 from .midi import Song, read_midi, write_midi
-from .notes import Note, stretched, transposed
+from .notes import Note, stretched
 from .performance import EVENTS, decode, encode, name, parse
 from .synthesis import write_wav
 
 __all__ = ["EVENTS", "Note", "Song", "decode", "encode", "grid_of", "name", "notes_of", "parse", "read_chorales"]
-__all__ += ["read_midi", "stretched", "transposed", "write_midi", "write_wav"]
+__all__ += ["read_midi", "stretched", "write_midi", "write_wav"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..schema import content
-from .midi import TEMPOS, Song
+from .midi import Song, check_tempo
 from .notes import PITCHES, Note, checked, ordered
 
 Grid = np.ndarray[Any, np.dtype[np.int64]]
@@ -94,7 +94,8 @@ def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]
 
     Raises ValueError: it is no grid, or a number is out of range.
     """
-    row = 60 / _tempo(tempo) / ROWS
+    check_tempo(tempo)
+    row = 60 / tempo / ROWS
     return ordered(checked(Note(s.pitch, velocity, s.first * row, s.end * row, s.voice) for s in spans(grid)))
 
 
@@ -121,8 +122,8 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
         voices = {track: track if fits else i for i, track in enumerate(tracks)}
     else:
         raise ValueError(f"there are {len(tracks)} tracks: a grid has four voices, or a melody, the highest notes")
-    rate = _tempo(tempo) / 60
-    position = music.quarters if isinstance(music, Song) else lambda seconds: seconds * rate
+    check_tempo(tempo)
+    position = (music if isinstance(music, Song) else Song((), ((0.0, tempo),))).quarters
     rows = max(position(note.end) for note in notes) * ROWS
     if rows > MOST_ROWS:
         raise ValueError(f"the music has {rows:.3g} sixteenths: a grid has at most {MOST_ROWS:,}")
@@ -134,9 +135,3 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
         grid[first:end, voices[note.track]] = note.pitch
         last = max(last, end)
     return grid[:last]
-
-
-def _tempo(tempo: float) -> float:
-    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
-        raise ValueError(f"a tempo is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo}")
-    return tempo

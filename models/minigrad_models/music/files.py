@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
+from minigrad import viz
 
 from ..programs.command_line import check_output
 from ..programs.validation import Ids, pieces
@@ -96,7 +97,8 @@ def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) ->
         chosen = np.flatnonzero((written.first > first) & (written.first <= end))
         if len(chosen):
             tokens = mg.from_numpy(ids[begin:end].astype(np.int64))[None].to(device)
-            weights = model.weights(tokens)[:, 0].numpy()  # (L, H, T, T)
+            everywhere = mg.ones(tokens.shape, dtype=mg.bool, device=device)  # with a mask, blocks have no scores apart
+            weights = np.stack(viz.attention(model, tokens, mask=everywhere).weights())  # (L, H, T, T)
             rows = weights[:, :, written.first[chosen] - 1 - begin]
             owner = written.owner[begin:end]
             places = np.argsort(owner, kind="stable")

@@ -8,7 +8,7 @@ that the model gave to the melody's notes. When the weights differ so much that 
 as it went on are continued several times, the others not at all (Doucet and Johansen 2009, "A Tutorial on Particle
 Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et al. 2023, arXiv 2306.03081, for language
 models). The result is one of the K, drawn in proportion to their weights: as K grows, a draw from
-p(alto, tenor, bass | the whole melody). The mean weight is an estimate of p(melody), without bias.
+p(alto, tenor, bass | the whole melody).
 
 Shapes: K particles, T steps, V vocabulary.
 """
@@ -16,7 +16,6 @@ Shapes: K particles, T steps, V vocabulary.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,34 +37,22 @@ from .languages import SILENCE, Chorales, Written
 from .midi import Song
 from .music_data import song_in
 from .music_generation import Restricted
-from .notes import MOST_SECONDS, PITCHES, Note
+from .notes import PITCHES, Note
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
 OCTAVE = 12
 
 
-@dataclass(frozen=True)
-class Particles:
-    """Sequences of a filter (K, 1 + 4 T), the logarithms of their weights (K,), and of the estimate of p(melody)."""
-
-    tokens: Tensor
-    log_weights: Ids
-    log_evidence: float
-
-    def draw(self) -> Ids:
-        """One of the sequences, in proportion to the weights."""
-        return self.tokens[int(resampled(self.log_weights, 1)[0])].numpy()
-
-
 @mg.no_grad()
 def particle_filter(
     decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
-) -> Particles:
+) -> tuple[Tensor, Ids]:
     """Draw what follows each note of a melody (T,), ``voices`` - 1 tokens, so that it suits what the melody does later,
     for the K rows of a decoder. The temperature is the model's, for the melody as for what is drawn, by
-    ``minigrad.manual_seed``; ``progress`` hears the number of steps as they are done."""
-    tokens, evidence = decoder.start, 0.0
+    ``minigrad.manual_seed``; ``progress`` hears the number of steps as they are done. Returns the sequences
+    (K, 1 + ``voices`` T) and the logarithms of their weights (K,)."""
+    tokens = decoder.start
     count = len(tokens)
     log_weights = np.zeros(count)
     for token in melody.tolist():
@@ -73,7 +60,6 @@ def particle_filter(
         tokens = mg.cat((tokens, mg.full((count, 1), token, dtype=mg.int64, device=tokens.device)), 1)
         if effective(log_weights) < count / 2:
             rows = mg.from_numpy(resampled(log_weights, count)).to(tokens.device)
-            evidence += log_mean(log_weights)
             tokens, log_weights = tokens[rows], np.zeros(count)
             decoder.reorder(rows, 1)
         for _ in range(1, voices):
@@ -81,18 +67,12 @@ def particle_filter(
             tokens = mg.cat((tokens, mg.multinomial(p, 1)), 1)
         if progress is not None:
             progress(1)
-    return Particles(tokens, log_weights, evidence + log_mean(log_weights))
+    return tokens, log_weights
 
 
 def log_probabilities(decoder: Decoder, tokens: Tensor, temperature: float) -> Tensor:
     """Of the next token (K, V)."""
     return (decoder.next_logits(tokens) / temperature).log_softmax(-1)
-
-
-def log_mean(log_weights: Ids) -> float:
-    """The logarithm of the mean weight."""
-    most = float(log_weights.max())
-    return most + math.log(float(np.exp(log_weights - most).mean()))
 
 
 def effective(log_weights: Ids) -> float:
@@ -128,9 +108,8 @@ class Melody:
 
     def seconds(self, steps: Ids) -> Ids:
         """The times at which steps of ``cells`` begin."""
-        times = [time for time, _ in self.song.tempos]
-        times.append(times[-1] + MOST_SECONDS)
-        return np.interp((self.begin + steps) / ROWS, [self.song.quarters(time) for time in times], times)
+        times: Ids = self.song.seconds_at((self.begin + steps) / ROWS)
+        return times
 
 
 def melody_of(path: Path) -> Melody:
@@ -186,7 +165,8 @@ def harmonise(options: argparse.Namespace) -> int:
     model = Restricted(trained.model, lambda rows: language.rules(rows, 0))
     decoder = model.begin([[language.begin]] * options.particles, **strides(trained.model, 0))
     with bar(len(cells), "harmonising", " steps") as shown:
-        ids = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update).draw()
+        tokens, weights = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update)
+    ids = tokens[int(resampled(weights, 1)[0])].numpy()
     grid = in_midi(language.grid(ids), shift)
     written = cells_of([*melody.notes, *notes_below(grid, melody)], melody, len(ids))
     files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page, options.wav)

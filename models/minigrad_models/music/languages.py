@@ -5,7 +5,6 @@ A sequence begins with a token of its own, ``begin``, so that the first note is 
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +14,7 @@ from ..programs.validation import Ids
 from .chorales import ROWS, VOICES, grid_of, spans
 from .midi import Song
 from .notes import PITCHES, Note, stretched
-from .performance import EVENTS, NOTE_OFF, SET_VELOCITY, STEPS, TIME_SHIFT, decode, encode, name
+from .performance import EVENTS, NOTE_OFF, SET_VELOCITY, STEPS, TIME_SHIFT, decode_in_order, encode, name
 
 SILENCE, CHORALE_BEGIN = 0, 128
 TEMPO, LOUDNESS = 100.0, 80  # quarter notes a minute, and the velocity, of a chorale that has none
@@ -187,21 +186,8 @@ class Performances:
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
         """See ``Language``. The events that begin and end a note belong to it; times and velocities to none."""
-        firsts = np.flatnonzero(ids < NOTE_OFF)
-        notes: list[Note] = [Note(0, 1, 0.0, 0.0)] * len(firsts)
-        order = np.lexsort((ids[firsts], elapsed(ids)[firsts]))  # by onset, then pitch, as ``decode`` has them
-        for number, note in zip(order.tolist(), decode(ids[1:]), strict=True):
-            notes[number] = note
-        owner = np.full(len(ids), -1, np.int64)
-        owner[firsts] = np.arange(len(firsts))
-        sounding: defaultdict[int, deque[int]] = defaultdict(deque)  # the first to begin ends first
-        for place in np.flatnonzero(ids < TIME_SHIFT).tolist():
-            waiting = sounding[int(ids[place]) % PITCHES]
-            if ids[place] < NOTE_OFF:
-                waiting.append(int(owner[place]))
-            elif waiting:
-                owner[place] = waiting.popleft()
-        return Written(notes, firsts, owner)
+        notes, owner = decode_in_order(ids[1:])
+        return Written(notes, np.flatnonzero(ids < NOTE_OFF), np.concatenate([[-1], owner]))
 
     def line(self, ids: Ids, most: int) -> str:
         """See ``Language``: the events as the lectures write them."""

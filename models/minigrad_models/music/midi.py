@@ -32,6 +32,8 @@ from minigrad.serialization.source import replaced
 from ..schema import content
 from .notes import MOST_SECONDS, Note, checked, ordered
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
 DRUMS = 9  # the channel of percussion, which people count as the tenth
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
@@ -68,19 +70,19 @@ class Song:
         """The end of the last note; 0.0 without notes."""
         return max((note.end for note in self.notes), default=0.0)
 
-    def quarters(self, seconds: float) -> float:
-        """The position of a time, in quarter notes from the beginning."""
-        i = max(bisect_right(self.tempos, (seconds, math.inf)) - 1, 0)
-        since, tempo = self.tempos[i]
-        return self._positions[i] + (seconds - since) * tempo / 60
+    def quarters(self, seconds: Any) -> Any:
+        """The position of a time, or of several, in quarter notes from the beginning."""
+        return np.interp(seconds, *self._tempo_map)
+
+    def seconds_at(self, quarters: Any) -> Any:
+        """The time of a position, or of several: the reverse of ``quarters``."""
+        return np.interp(quarters, *self._tempo_map[::-1])
 
     @cached_property
-    def _positions(self) -> list[float]:
-        """Of each change of tempo, in quarter notes."""
-        positions = [0.0]
-        for (since, tempo), (until, _) in zip(self.tempos, self.tempos[1:], strict=False):
-            positions.append(positions[-1] + (until - since) * tempo / 60)
-        return positions
+    def _tempo_map(self) -> tuple[Floats, Floats]:
+        """Times between which the tempo is one, the last of them beyond all notes; and their positions."""
+        times, tempos = np.array([*self.tempos, (self.tempos[-1][0] + 2 * MOST_SECONDS, 0.0)]).T
+        return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
 
 # Reading -------------------------------------------------------------------------------------------------
@@ -352,11 +354,7 @@ def _applied(played: _Played, sustain: bool) -> list[_Key]:
 
 
 def write_midi(
-    path: str | os.PathLike[str],
-    notes: Iterable[Note],
-    tempo: float = TEMPO,
-    programs: Mapping[int, int] | None = None,
-    names: Mapping[int, str] | None = None,
+    path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
     """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the last that the notes have.
 
@@ -364,24 +362,20 @@ def write_midi(
     them; else times are rounded to less than a millisecond. A note lasts at least one tick, and ends before another
     begins at the same time. Notes of a pitch that overlap are on different channels, so that whoever reads the file
     knows which of them ends; as there are 15 channels without that of drums, a sixteenth note of one pitch is left out
-    while all others sound. A track's first channel is its number's; from the sixteenth track on tracks share channels,
-    and so programs.
+    while all others sound. A track's first channel is its number's; from the sixteenth track on tracks share channels.
 
     Args:
         notes: in any order; none gives a file in which nothing sounds.
         tempo: quarter notes a minute, 4 to 1000: where other programs draw bars. It changes no note's seconds.
-        programs: General MIDI's instrument, 0 to 127, by track. names: of tracks.
+        names: of tracks, by their numbers.
 
     Raises:
-        ValueError: a pitch, velocity, time, track, program or tempo out of range. FileNotFoundError: there is no such
+        ValueError: a pitch, velocity, time, track or tempo out of range. FileNotFoundError: there is no such
             folder. OSError: it cannot be written; an older file stays. ImportError: mido is missing.
     """
     mido = load_library()
     target, kept = Path(path), ordered(checked(notes))
-    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
-        raise ValueError(f"a tempo is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo}")
-    if wrong := [program for program in (programs or {}).values() if program not in range(128)]:
-        raise ValueError(f"a program of General MIDI is 0 to 127, not {wrong[0]}")
+    check_tempo(tempo)
     tracks = max((note.track for note in kept), default=-1) + 1
     if tracks > _MOST_TRACKS:
         raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, and a note is of track {tracks - 1}")
@@ -395,13 +389,18 @@ def write_midi(
     file.tracks.append(mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=length)]))
     placed = _placed(kept, division * tempo / 60)
     for number in range(tracks):
-        title, program = (names or {}).get(number), (programs or {}).get(number)
-        file.tracks.append(mido.MidiTrack(_messages(mido, placed[number], title, program)))
+        file.tracks.append(mido.MidiTrack(_messages(mido, placed[number], (names or {}).get(number))))
     buffer = io.BytesIO()
     file.save(file=buffer)
     with replaced(target) as temporary:
         Path(temporary).write_bytes(buffer.getvalue())
     return target
+
+
+def check_tempo(tempo: float, name: str = "a tempo") -> None:
+    """Raise ValueError: a tempo that cannot be written."""
+    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
+        raise ValueError(f"{name} is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo:g}")
 
 
 class _Sound(NamedTuple):
@@ -419,7 +418,7 @@ def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
     tracks = sorted({note.track for note in notes})
     own = [CHANNELS[track % len(CHANNELS)] for track in tracks]
     spare = [channel for channel in CHANNELS if channel not in own]
-    choices = {  # first what no other track needs, since a channel has one program at a time
+    choices = {  # first what no other track needs, since a channel has one instrument at a time
         track: [own[i], *spare[i :: len(tracks)], *spare, *CHANNELS] for i, track in enumerate(tracks)
     }
     ends: dict[tuple[int, int], int] = {}  # by channel and pitch
@@ -438,12 +437,9 @@ def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
     return sounds
 
 
-def _messages(mido: Any, sounds: list[_Sound], name: str | None, program: int | None) -> list[Any]:
+def _messages(mido: Any, sounds: list[_Sound], name: str | None) -> list[Any]:
     """A track, as mido has it: times are ticks since the message before."""
     messages = [] if name is None else [mido.MetaMessage("track_name", name=name)]
-    if program is not None:
-        used = sorted({sound.channel for sound in sounds})
-        messages += [mido.Message("program_change", channel=channel, program=program) for channel in used]
     now = 0
     for tick, begins, pitch, channel, velocity in sounds:
         if tick - now > _LONGEST_GAP:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
-from minigrad import Tensor
 from minigrad.utils.bar import watched
 
-from ..programs.data_folder import data_set
+from ..programs.folder import data_set
 from ..programs.validation import NONE, Batch, Ids, moved
 from .chorales import VOICES, read_chorales
 from .languages import LANGUAGES, Chorales, Language
@@ -189,11 +188,6 @@ def piece_in(path: Path, song: Song, language: Any) -> Any:
 
 
 # Batches ------------------------------------------------------------------------------------------------------
-
-
-def loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
-    """The mean cross-entropy of a batch, and the number of its targets."""
-    return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
 
 
 class Windows:

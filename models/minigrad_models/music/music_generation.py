@@ -28,7 +28,7 @@ from . import music_data as data
 from . import music_run as run
 from .chorales import ROWS
 from .languages import TEMPO, Language, Rules, Written, elapsed
-from .midi import TEMPOS
+from .midi import check_tempo
 from .performance import STEPS
 
 LEAST = 0.01  # seconds of a note
@@ -138,8 +138,7 @@ def generate(options: argparse.Namespace) -> int:
     if options.seed_file is not None:
         prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
     tempo = tempo if options.tempo is None else options.tempo
-    if not TEMPOS[0] <= tempo <= TEMPOS[1]:
-        raise ValueError(f"--tempo {tempo:g}: it is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute")
+    check_tempo(tempo, "--tempo")
     if len(prompt) > (context := trained.model.context):
         print(f"note: the motif has {len(prompt):,} tokens, and the model sees the last {context:,}", file=sys.stderr)
     mg.manual_seed(options.seed)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypedDict
 
 from minigrad.utils.bar import bar
 
+from ..programs import models
 from ..programs.folder import Program
-from ..programs.models import Shapes, check_memory, configured, restored
-from ..programs.validation import Ids, Progress, check_windows, score_pieces
+from ..programs.validation import Ids, Progress, check_windows, score_windows
 from . import music_data as data
 from .chorales import VOICES
 from .languages import LANGUAGES, Language
@@ -49,11 +49,7 @@ class Trained(NamedTuple):
 
 def build(settings: Settings) -> MusicTransformer:
     """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
-    config, device = settings.config(), settings.training.device
-    matrices = config.layers * (4 * config.d_model**2 + 2 * config.d_model * config.d_ff)
-    tables = config.vocabulary + config.positions + config.layers * config.distances
-    check_memory(matrices + tables * config.d_model, device)
-    return MusicTransformer(config).to(device)
+    return models.build(MusicTransformer, settings.config(), settings.training.device)
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
@@ -63,7 +59,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
     try:
         settings = Settings.from_dict(description["settings"], str(file))
         language = LANGUAGES[settings.data.kind]
-        config = configured(Config, description["model"])
+        config = models.configured(Config, description["model"])
         if config.vocabulary != language.vocabulary:
             raise ValueError(
                 f"its model has {config.vocabulary:,} tokens, and {language.plural} have {language.vocabulary}"
@@ -74,20 +70,10 @@ def load(path: Path, device: str = "cpu") -> Trained:
         ordered = all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges)
         if len(ranges) not in (0, len(VOICES)) or not ordered:
             raise ValueError("its ranges of voices are none")
-        shapes: Shapes = {}
-        if config.cycle is not None:
-            shapes["place.weight"] = (config.cycle, config.d_model)
-        if config.attention == "relative":
-            width = config.d_model // config.heads
-            table = config.heads, config.distances, width
-            shapes |= {f"layers.{i}.attention.distance.weight": table for i in range(min(config.layers, 1 << 16))}
-        model = restored(MusicTransformer, config, checkpoint["model"], shapes)
+        model = models.restored(MusicTransformer, config, checkpoint["model"])
     except ValueError as error:
         raise ValueError(f"{file} cannot be used: {error}") from None
     return Trained(model.to(device).eval(), language, settings, ranges, file)
-
-
-# How well it predicts --------------------------------------------------------------------------------------------
 
 
 def score(
@@ -107,7 +93,7 @@ def score(
     """
     window = window or settings.window
     batch = max(1, 8_192 // window)
-    return score_pieces(model, pieces, window, stride or window // 2, settings.grid, batch, progress)
+    return score_windows(model, pieces, window, stride or window // 2, batch, 0, progress, settings.grid)
 
 
 def evaluate(

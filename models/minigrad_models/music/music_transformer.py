@@ -179,19 +179,6 @@ class MusicTransformer(Causal):
     def head_inputs(self, states: Tensor) -> Tensor:
         return self.dropout(self.norm(states))
 
-    @mg.no_grad()
-    def weights(self, tokens: Tensor) -> Tensor:
-        """What each token looks at: tokens (B, T) -> (L, B, H, T, T)."""
-        t = tokens.shape[1]
-        positions = mg.arange(t, device=tokens.device)[None]
-        visible = self.seen(positions, mg.ones(1, t, dtype=mg.bool, device=tokens.device))
-        states = self.hidden_states(tokens)
-        result = []
-        for layer, x in zip(self.layers, states[:-1], strict=True):
-            y = layer.attention_residual.norm(x) if self.config.norm_first else x
-            result.append(layer.attention.weights(y, y, visible, True))
-        return mg.stack(result)
-
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
         """The decoder for ``generation.beam_search`` that continues prompts; see ``continuation``. Raises ValueError: a
         stride that is no multiple of the cycle."""

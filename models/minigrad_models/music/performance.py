@@ -73,27 +73,34 @@ def decode(ids: Iterable[int] | Ids) -> list[Note]:
     sounds begins another note; a note that would last no time lasts a step. What is not closed ends with the piece, or
     ``LONGEST_OPEN`` after its onset. Before a velocity is set it is 64. Raises ValueError: an id is no event's.
     """
+    return ordered(decode_in_order(_checked(ids))[0])
+
+
+def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
+    """The notes of ``decode``, in the order of their NOTE_ONs; and of each event the number of the note that it begins
+    or ends, or -1 (T,)."""
     now, velocity = 0, BIN * _FIRST_BIN
-    sounding: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)  # pitch -> (onset, velocity)
-    notes = []
-
-    def end(pitch: int, last: int) -> None:
-        onset, struck = sounding[pitch].popleft()
-        notes.append(Note(pitch, struck, onset / STEPS, max(last, onset + 1) / STEPS))
-
-    for event in _checked(ids).tolist():
+    begun: list[tuple[int, int, int]] = []  # pitch, velocity and onset of each note
+    ends: dict[int, int] = {}  # by the note's number
+    sounding: defaultdict[int, deque[int]] = defaultdict(deque)  # pitch -> notes: the first to begin ends first
+    owner = np.full(len(ids), -1, np.int64)
+    for place, event in enumerate(ids.tolist()):
         if event >= SET_VELOCITY:
             velocity = max(1, BIN * (event - SET_VELOCITY))
         elif event >= TIME_SHIFT:
             now += event - TIME_SHIFT + 1
         elif event < NOTE_OFF:
-            sounding[event].append((now, velocity))
-        elif sounding[event - NOTE_OFF]:
-            end(event - NOTE_OFF, now)
-    for pitch, waiting in sounding.items():
-        while waiting:
-            end(pitch, min(now, waiting[0][0] + round(LONGEST_OPEN * STEPS)))
-    return ordered(notes)
+            owner[place] = len(begun)
+            sounding[event].append(len(begun))
+            begun.append((event, velocity, now))
+        elif waiting := sounding[event - NOTE_OFF]:
+            owner[place] = waiting[0]
+            ends[waiting.popleft()] = now
+    notes = []
+    for number, (pitch, struck, onset) in enumerate(begun):
+        end = ends.get(number, min(now, onset + round(LONGEST_OPEN * STEPS)))
+        notes.append(Note(pitch, struck, onset / STEPS, max(end, onset + 1) / STEPS))
+    return notes, owner
 
 
 def name(event: int) -> str:

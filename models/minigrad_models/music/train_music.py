@@ -12,10 +12,9 @@ import numpy as np
 
 import minigrad as mg
 
-from ..programs import updates
 from ..programs.models import check_device
-from ..programs.start_training import METRIC, show, train_to_end, trainer_of
-from ..programs.validation import Ids
+from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
+from ..programs.validation import Ids, mean_loss
 from . import music_data as data
 from . import music_run as run
 from .languages import LANGUAGES, TEMPO
@@ -33,27 +32,25 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     check_device(s.device)  # all that may be wrong raises before anything is read, or changes
     s.rate()
     corpus = data.read(settings.data)
-    updates.loop_settings(s, True)
     config = {**settings.fixed(), "the music": corpus.digest}
-    if not fresh and (description := run.PROGRAM.started(folder, config)) is not None:
-        config = description["config"]
+    _, config = run.PROGRAM.started(folder, config, fresh, lambda kept: None)
     mg.manual_seed(s.seed)
     model = run.build(settings)
     sizes = settings.window, s.batch, settings.grid, settings.data.transpose
     batches = data.Windows(language, corpus.train, *sizes, s.seed, s.device)
     evaluation = Evaluation(settings, corpus.valid, folder / "samples")
     extra = run.PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
-    trainer = trainer_of(model, batches, data.loss, evaluation, s, folder, extra)
+    trainer = trainer_of(model, batches, mean_loss, evaluation, s, folder, extra)
     evaluation.step = lambda: trainer.state.step
 
-    def validation() -> str:
+    def report() -> None:
         nats = run.score(model, corpus.valid, settings)
         token = "cell" if settings.data.kind == "chorales" else "event"
-        return f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
+        validation = f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
+        report_validation(run.PROGRAM, trainer, folder, validation, "--output", "out.mid")
 
     described = about(corpus, settings, model, folder)
-    words = "--output", "out.mid"
-    return train_to_end(run.PROGRAM, trainer, settings, folder, described, fresh, validation, *words)
+    return train_to_end(run.PROGRAM, trainer, settings, folder, described, fresh, report)
 
 
 def about(corpus: data.Corpus, settings: Settings, model: MusicTransformer, folder: Path) -> str:

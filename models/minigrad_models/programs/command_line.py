@@ -69,25 +69,16 @@ def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
     p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
     moves = f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})"
     p.add_argument("--stride", type=whole(), metavar="N", help=moves)
-    add_json(p)
-
-
-def add_json(p: argparse.ArgumentParser) -> None:
-    """The option of ``write_json``."""
     add_file(p, "--json", "write the numbers as JSON")
 
 
-def write_json(numbers: Any, file: Path | None) -> None:
-    """Write the numbers of a command, if there is a file for them. Raises OSError: they cannot be written."""
-    if file is not None:
-        file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
-
-
 def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
-    """Print numbers by name, a line each, and write them as ``write_json`` does. Returns the exit status."""
+    """Print numbers by name, a line each, and write them as JSON, if there is a file for them. Returns the exit status.
+    Raises OSError: they cannot be written."""
     width = max(map(len, numbers)) + 2
     print("\n".join(f"{name.replace('_', ' '):<{width}} {value:,.6g}" for name, value in numbers.items()))
-    write_json(numbers, file)
+    if file is not None:
+        file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from minigrad import Tensor
 from minigrad.backend.extras import is_on_path
@@ -27,8 +25,10 @@ from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
 from .settings import FORMER, Sections
 
+DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, which are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
+T = TypeVar("T")
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
 
 
@@ -89,63 +89,54 @@ class Program:
             raise ValueError(f"{path} is damaged: {error}") from None
         return description
 
-    def started(self, folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
-        """What the checkpoint of the training in a folder says besides weights; None if there is none. Settings that
-        are newer than the training count as their defaults. Raises ValueError: the training has another configuration;
-        the message lists what differs; RuntimeError: its checkpoint is damaged."""
+    def started(
+        self, folder: Path, config: dict[str, Any], fresh: bool, kept: Callable[[dict[str, Any]], T]
+    ) -> tuple[T | None, dict[str, Any]]:
+        """What the training in a folder has ``kept`` in its checkpoint, by what that says besides weights, and its
+        configuration; None and ``config``, if there is none or a ``fresh`` one begins. Settings that are newer than the
+        training count as their defaults. Raises ValueError: the training has another configuration, and the message
+        lists what differs; or the file is damaged; RuntimeError: its checkpoint is damaged."""
         path = folder / LAST
-        if not path.exists():
-            return None
+        if fresh or not path.exists():
+            return None, config
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
         then = self.settings.from_dict(description["settings"], str(path)).fixed()
         try:
-            config = {name: value for name, value in description["config"].items() if name not in FORMER}
-            check_same(path, {**config, **then}, configuration)
+            old = {name: value for name, value in description["config"].items() if name not in FORMER}
+            check_same(path, {**old, **then}, config)
         except ValueError as error:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
-        return description
+        try:
+            return kept(description), description["config"]
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be used: {error}") from None
 
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What makes a checkpoint complete; resuming compares ``config``."""
         return {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict(), **more}
 
-    @contextmanager
-    def prepared(self, folder: Path, fresh: bool) -> Iterator[Path]:
-        """The folder for what is written before a training begins: its own, or, for a ``fresh`` one in the place of a
-        run, a temporary one inside it, which ``set_aside`` empties."""
-        if not (fresh and self._files(folder)):
-            yield folder
-        else:
-            with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
-                yield Path(place)
-
-    def set_aside(self, folder: Path, place: Path) -> None:
-        """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
-        ``place`` into theirs. Nothing is deleted. Raises BlockingIOError: a process is training there; OSError: they
-        cannot be renamed; they are where they were."""
-        if not self._files(folder):
+    def set_aside(self, folder: Path) -> None:
+        """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"). Nothing is deleted.
+        Raises BlockingIOError: a process is training there; OSError: they cannot be renamed; they are where they
+        were."""
+        # ``last`` is the first to go, and the last to come back: without it, no training goes on with a part of them
+        files = [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
+        if not files:
             return
         with locked(folder):
             whole = folder.resolve()
             old = next(path for n in count(1) if not (path := whole.with_name(f"{whole.name}.old-{n}")).exists())
             old.mkdir()
-            moved: list[tuple[Path, Path]] = []
             try:
-                for source, target in ((folder, old), (place, folder)):
-                    for path in self._files(source):
-                        path.rename(target / path.name)
-                        moved.append((target / path.name, path))
+                for path in files:
+                    path.rename(old / path.name)
             except OSError:
-                for path, origin in reversed(moved):
-                    path.rename(origin)
+                for path in reversed(files):
+                    if os.path.lexists(moved := old / path.name):
+                        moved.rename(path)
                 old.rmdir()
                 raise
         print(f"note: the earlier run is now in {old}", file=sys.stderr)
-
-    def _files(self, folder: Path) -> list[Path]:
-        """The files of a run. ``last`` is the first to be renamed: without it, no training goes on with a part of
-        them."""
-        return [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
 
 
 def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:
@@ -163,3 +154,13 @@ def write_settings(folder: Path, text: str) -> None:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
         print(f"note: settings.toml is not written: {error}", file=sys.stderr)
+
+
+def data_set(*parts: str, what: str, instead: str) -> Path:
+    """A file or folder of the data sets that programs use by default, by its path in their folder. Raises
+    FileNotFoundError: it is not there; the message says ``what`` it is, and what to do ``instead``."""
+    name, folder = "/".join(parts), os.environ.get(DATA)
+    if folder and (path := Path(folder, *parts)).exists():
+        return path
+    place = f"there is no {name} in {folder}" if folder else f"{what} do not ship with minigrad"
+    raise FileNotFoundError(f"{place}: {instead}; or set {DATA} to the folder that has {name}")

@@ -4,58 +4,54 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from minigrad import Tensor, empty, nn
+from minigrad import Tensor, device, empty, nn
+from minigrad.functions.random import undrawn
 
-from ..schema import check, short
+from ..schema import check
 
-Shapes = dict[str, tuple[int, ...]]
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:
     """A model's configuration, of a class ``kind``, from a checkpoint. Raises ValueError: it makes no sense."""
-    hints = get_type_hints(kind.__init__)
-    for argument, value in arguments.items():
-        if argument not in hints:
-            raise ValueError(f"its model has an entry {short(argument)}, which there is not")
-        check(value, hints[argument], f"its model's {argument}")
+    check(arguments, kind, "its model")
     if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
         raise ValueError("its model has no sizes")
     return kind(**arguments)
 
 
-def check_shapes(weights: dict[str, Any], shapes: Shapes) -> None:
-    """Raise ValueError: weights that a model has by its configuration are not there, or of other shapes."""
+def outline(kind: Callable[[Any], nn.Module], config: Any) -> nn.Module:
+    """A model on the device "meta", where it takes no memory."""
+    with device("meta"):
+        return kind(config)
+
+
+def size(kind: Callable[[Any], nn.Module], config: Any) -> int:
+    """The number of a model's weights, without biases and those of norms. Layers after the second are as large."""
+    few = (outline(kind, replace(config, layers=layers)).parameters() for layers in (1, 2))
+    one, two = (sum(p.numel() for p in parameters if p.ndim > 1) for parameters in few)
+    return one + (config.layers - 1) * (two - one)
+
+
+def build(kind: Callable[[Any], Model], config: Any, device: str = "cpu") -> Model:
+    """A new model. Raises ValueError: it is too large for the machine's memory."""
+    check_memory(size(kind, config), device)
+    return kind(config).to(device)
+
+
+def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any]) -> Model:
+    """A model with the weights of a checkpoint. Raises ValueError: they do not fit."""
     check(weights, dict[str, Tensor], "its weights")
-    there = {name: tuple(weight.shape) for name, weight in weights.items()}
-    if any(there.get(name) != shape for name, shape in shapes.items()):
+    own = outline(kind, config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number
+    there, needed = ({name: weight.shape for name, weight in state.items()} for state in (weights, own))
+    if there != needed:
         raise ValueError("its weights are not of the sizes that its model has")
-
-
-def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Give a model the weights of a checkpoint. Raises ValueError: they do not fit."""
-    try:
-        model.load_state_dict(weights)
-    except RuntimeError as error:
-        raise ValueError(f"its weights do not fit its model: {' '.join(str(error).split())}") from None
-
-
-def restored(kind: Callable[[Any], Any], config: Any, weights: dict[str, Any], more: Shapes) -> Any:
-    """A transformer with the weights of a checkpoint.
-
-    Args:
-        kind: makes it of its configuration.
-        more: shapes of weights that prove its sizes, besides the embedding's and those of a matrix of each layer.
-
-    Raises:
-        ValueError: they do not fit.
-    """
-    layers = range(min(config.layers, 1 << 16))  # a file may claim any number
-    shapes: Shapes = {f"layers.{i}.feed_forward.inner.weight": (config.d_ff, config.d_model) for i in layers}
-    check_shapes(weights, {"embedding.weight": (config.vocabulary, config.d_model), **shapes, **more})
-    model = kind(config)
-    fill(model, weights)
+    with undrawn():  # random numbers take longer than the file
+        model = kind(config)
+    model.load_state_dict(weights)
     return model
 
 

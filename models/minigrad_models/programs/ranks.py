@@ -21,8 +21,6 @@ from minigrad.distributed.launch import command, start
 
 from .updates import Updates
 
-START = "import sys; from minigrad_models.commands.minigrad_command import main; sys.exit(main())"
-
 
 def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:
     """Call ``train`` as one of the ranks, or start as many as ``s.ranks`` says, by the words of the command
@@ -49,22 +47,17 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
     roots = [*(str(file.resolve().parents[1]) for file in files), *filter(None, [os.environ.get("PYTHONPATH")])]
     # -P: Python would look for modules in the folder where a person works, first of all
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)
-    rank = [sys.executable, "-P", "-c", START, *words]
+    rank = [sys.executable, "-P", "-m", "minigrad", *words]
     if list(words) == sys.argv[1:]:
         start(rank, ranks)  # this process is the command: signals then reach mpiexec
     return subprocess.call(command(rank, ranks))
-
-
-def is_first() -> bool:
-    """Whether this process is rank 0, or alone."""
-    return not distributed.is_initialized() or distributed.get_rank() == 0
 
 
 def _as_one(train: Callable[[], int]) -> int:
     distributed.init_process_group()
     if mg.cuda.is_available():
         mg.cuda.set_device(distributed.get_node_local_rank(0) % mg.cuda.device_count())
-    first = is_first()
+    first = distributed.get_rank() == 0
     if not first:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
     try:

@@ -14,7 +14,6 @@ from minigrad.utils.bar import say
 from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
 from .folder import BEST, Program, write_model, write_settings
-from .ranks import is_first
 from .updates import Updates, loop_settings
 
 METRIC = "loss"
@@ -35,18 +34,9 @@ def trainer_of(
     """The loop of a training. Arguments are those of ``Trainer``; ``best`` are the settings ``metric``, which is
     ``METRIC`` by default, and ``mode``. Raises ValueError: settings of the rates or of the loop that cannot be."""
     optimizer = s.make_optimizer(model)
-    return Trainer(
-        model,
-        optimizer,
-        batches,
-        loss,
-        folder=folder,
-        settings=loop_settings(s, evaluate is not None, unit=unit, **{"metric": METRIC, **best}),
-        schedule=LambdaLR(optimizer, s.rate()),
-        evaluate=evaluate,
-        extra=extra,
-        carried=carried,
-    )
+    settings = loop_settings(s, evaluate is not None, unit=unit, **{"metric": METRIC, **best})
+    schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
+    return Trainer(model, optimizer, batches, loss, folder=folder, settings=settings, schedule=schedule, **more)
 
 
 def train_to_end(
@@ -56,38 +46,36 @@ def train_to_end(
     folder: Path,
     about: str,
     fresh: bool,
-    validation: Callable[[], str],
-    *words: str,
+    report: Callable[[], None],
+    best: bool = True,
 ) -> int:
-    """Train, from where an earlier training in the folder stopped; then write the trained model, and report. Returns
-    the exit status (130 after Ctrl-C).
-
-    Args:
-        settings: ``Sections``, with ``Updates`` as ``training``.
-        about: printed before the first update. fresh: an earlier training is renamed.
-        validation: measures the trained model, for a person.
-        words: of the command that writes with the model, after ``generate --run FOLDER``.
-
-    Raises:
-        As ``Trainer.fit``.
-    """
+    """Train, from where an earlier training in the folder stopped, or as a ``fresh`` one, for which the earlier is
+    renamed. Then write the trained model, and ``report`` what it is worth, in eval mode. ``settings`` are ``Sections``
+    with ``Updates`` as ``training``, ``about`` is printed before the first update, and for ``best`` see
+    ``take_weights``. Returns the exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
     trainer.check()
-    if fresh and is_first():
-        with program.prepared(folder, fresh) as place:
-            program.set_aside(folder, place)
+    if fresh and trainer.ranks.is_first:
+        program.set_aside(folder)
     print(about, flush=True)
     text = settings.as_toml(f"Settings of the run {folder.name}")
     if not trainer.fit(lambda: write_settings(folder, text)).finished:
         print(program.stopped(folder))
         return 130
-    if is_first():
-        take_weights(trainer, trainer.model, settings.training, folder)
+    if trainer.ranks.is_first:
+        take_weights(trainer, settings.training, folder, best)
         path = write_model(folder, trainer.model.state_dict(), trainer.state.step, trainer.extra)
         trainer.model.eval()
-        updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
-        print(f"saved to {path}\nvalidation, all of it: {validation()}; {updates}", flush=True)
-        print("\nwrite with it:  " + program.typed("generate", "--run", str(folder), *words))
+        print(f"saved to {path}", flush=True)
+        report()
     return 0
+
+
+def report_validation(program: Program, trainer: Trainer, folder: Path, validation: str, *words: str) -> None:
+    """Print what a model's validation gave, and the command that writes with it, ``generate --run FOLDER`` and more
+    words."""
+    updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
+    print(f"validation, all of it: {validation}; {updates}", flush=True)
+    print("\nwrite with it:  " + program.typed("generate", "--run", str(folder), *words))
 
 
 def show(text: str) -> None:
@@ -95,9 +83,10 @@ def show(text: str) -> None:
     say(f"\n{text.strip()}\n", sys.stdout)
 
 
-def take_weights(trainer: Trainer, model: nn.Module, s: Updates, folder: Path, best: bool = True) -> None:
-    """Give a model the weights of a finished training: the moving average, the mean of snapshots, or, with ``best``,
-    those with the best evaluation; else the last ones."""
+def take_weights(trainer: Trainer, s: Updates, folder: Path, best: bool) -> None:
+    """Give the model the weights of its finished training: the moving average, the mean of snapshots, or, with
+    ``best``, those with the best evaluation; else the last ones."""
+    model = trainer.model
     if s.ema:
         assert trainer.averaged is not None
         model.load_state_dict(trainer.averaged.module.state_dict())

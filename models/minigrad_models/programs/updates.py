@@ -128,19 +128,8 @@ def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
 
 def loop_settings(s: Updates, evaluated: bool, **more: Any) -> LoopSettings:
     """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that ``Updates`` lacks."""
-    return LoopSettings(
-        steps=s.steps,
-        minutes=s.minutes or None,
-        accumulate=s.accumulate,
-        clip=s.clip or None,
-        evaluate_every=s.evaluate_every,
-        save_seconds=s.save_seconds or None,
-        patience=(s.patience or None) if evaluated else None,
-        keep_snapshots=s.average,
-        snapshot_every=s.snapshot_every,
-        ema_decay=s.ema or None,
-        log_every=s.log_every,
-        seed=s.seed,
-        tensorboard=s.tensorboard,
-        **more,
-    )
+    same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed", "tensorboard")
+    values = {name: getattr(s, name) for name in same}
+    values |= {name: getattr(s, name) or None for name in ("minutes", "clip", "save_seconds")}
+    patience = (s.patience or None) if evaluated else None
+    return LoopSettings(**values, patience=patience, keep_snapshots=s.average, ema_decay=s.ema or None, **more)

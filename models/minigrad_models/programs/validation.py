@@ -26,6 +26,11 @@ class Batch(NamedTuple):
     weight: int
 
 
+def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
+    """The mean cross-entropy of a batch, and the number of its targets: the loss function of a training."""
+    return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
+
+
 def moved(device: str, *tensors: Tensor) -> list[Tensor]:
     """Tensors on the CPU, of one dtype, on a device: one copy moves them together. Raises TypeError: they have several
     dtypes."""
@@ -60,12 +65,8 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
 
 
 def check_windows(window: int, stride: int | None, context: int | None, grid: int = 1) -> None:
-    """Raise ValueError for the windows of an evaluation.
-
-    Args:
-        window, stride: see ``pieces``. context: tokens that the model sees at most; None for any number.
-        grid: windows begin at multiples of it.
-    """
+    """Raise ValueError for the windows of an evaluation. For window and stride see ``pieces``; ``context`` is the
+    tokens that the model sees at most (None: any number), and windows begin at multiples of ``grid``."""
     if context is not None and window > context:
         raise ValueError(f"--window {window:,}: the model sees {context:,} tokens")
     if stride is not None and stride > window:
@@ -77,44 +78,30 @@ def check_windows(window: int, stride: int | None, context: int | None, grid: in
 
 @mg.no_grad()
 def score_windows(
-    model: Any, ids: Ids, window: int, stride: int = 0, batch: int = 64, most: int = 0, progress: Progress | None = None
-) -> float:
-    """The mean cross-entropy of a text's tokens (N,), in nats; N is two at least. The model's ``loss(tokens, targets,
-    ignore)`` is a mean. For window and stride see ``pieces``; 0 is a stride of the whole window, so that windows do not
-    overlap. ``batch`` is the windows at a time, ``most`` about the tokens to predict if the text has more: windows at
-    equal distances; 0 for all. ``progress`` is called with the number of tokens after each batch."""
-    cuts = pieces(len(ids), window, stride or window)
-    total = cuts[-1][2]
-    if most and total > most:
-        cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, max(1, len(cuts) * most // total)).astype(int).tolist()]
-    return score_cuts(model, ids, cuts, batch, progress)
-
-
-@mg.no_grad()
-def score_pieces(
     model: Any,
-    sequences: Sequence[Ids],
+    texts: Ids | Sequence[Ids],
     window: int,
     stride: int = 0,
-    cycle: int = 1,
     batch: int = 64,
+    most: int = 0,
     progress: Progress | None = None,
+    cycle: int = 1,
 ) -> float:
-    """The mean cross-entropy of the tokens of several sequences, but the first of each. None sees another. The
-    arguments are those of ``score_windows`` and ``pieces``."""
+    """The mean cross-entropy of the tokens of a text (N,), or of several that do not see each other, but the first of
+    each, in nats. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``;
+    0 is a stride of the whole window, so that windows do not overlap. ``batch`` is the windows at a time, ``most``
+    about the tokens to predict if there are more: windows at equal distances; 0 for all. ``progress`` is called with
+    the number of tokens after each batch."""
+    texts = [texts] if isinstance(texts, np.ndarray) else texts
     cuts, begin = [], 0
-    for sequence in sequences:
-        cuts += [
-            (begin + a, begin + b, begin + c) for a, b, c in pieces(len(sequence), window, stride or window, cycle)
-        ]
-        begin += len(sequence)
+    for text in texts:
+        cuts += [(begin + a, begin + b, begin + c) for a, b, c in pieces(len(text), window, stride or window, cycle)]
+        begin += len(text)
+    total = sum(end - first for _, first, end in cuts)
+    if most and total > most:
+        cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, max(1, len(cuts) * most // total)).astype(int).tolist()]
     cuts.sort(key=lambda cut: cut[0] - cut[2])  # windows of one length together
-    return score_cuts(model, np.concatenate(list(sequences)), cuts, batch, progress)
-
-
-def score_cuts(model: Any, ids: Ids, cuts: list[Cut], batch: int, progress: Progress | None) -> float:
-    """The mean cross-entropy of the targets of windows, see ``pieces``."""
-    device = str(next(iter(model.parameters())).device)
+    ids, device = np.concatenate(list(texts)), str(next(iter(model.parameters())).device)
     nats, count = 0.0, 0
     for rows in batches(cuts, batch):
         begins, firsts, ends = (np.array(column) for column in zip(*rows, strict=True))

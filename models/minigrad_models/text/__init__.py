@@ -1,13 +1,11 @@
 """Text: corpora of sentence pairs, tokenizers, batches of tokens."""
 
-from .batching import TokenBatches
+from .batching import Recurrence, Segments, TokenBatches
 from .corpus import Pairs, read_pairs
 from .encoded import EncodedPairs
 from .lines import Lines
 from .pair import TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
-from .segments import Recurrence, Segments
-from .subword_dropout import SubwordSampler
-from .subwords import SubwordTokenizer
+from .subwords import SubwordSampler, SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 
 __all__ = ["EncodedPairs", "Lines", "Pairs", "Recurrence", "Segments", "SubwordSampler", "SubwordTokenizer"]

@@ -1,13 +1,17 @@
-"""Batches of sentence pairs of similar length, with similar numbers of tokens."""
+"""The order of a training: batches of sentence pairs of similar length, with similar numbers of tokens; or segments of
+a text, each of which goes on where the one before it ended: what a model with a memory reads.
+
+Shapes: B rows of a batch, T tokens of a segment.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.utils.data import Sampler
+from minigrad import Tensor, from_numpy
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -18,15 +22,14 @@ NOISE = 3
 Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], row k of the second array
 
 
-class TokenBatches(Sampler[list[int]]):
+class TokenBatches:
     """Numbers of pairs in batches with a maximum of tokens; each pair comes once per epoch.
 
     Pairs are distributed among random pools; each pool is sorted by length of target and, roughly, of source, and split
     into batches with at most ``tokens`` on either side, padding included (a longer pair has its own batch); the batches
     of all pools are shuffled. Without ``shuffle`` they go from short to long, in every epoch. The order of an epoch
-    depends on seed and epoch alone, so two numbers are a position in it. It is a ``batch_sampler`` for a DataLoader
-    (whose workers fetch batches ahead: with workers, count batches yourself and use ``epoch``). ``lengths`` (N, 2) are
-    the tokens of source and target. Raises ValueError: lengths of another shape, or no room for a token.
+    depends on seed and epoch alone, so two numbers are a position in it (see ``training.LoaderBatches``). ``lengths``
+    (N, 2) are the tokens of source and target. Raises ValueError: lengths of another shape, or no room for a token.
     """
 
     def __init__(
@@ -38,45 +41,13 @@ class TokenBatches(Sampler[list[int]]):
         if tokens < 1 or pool < 1 or seed < 0:
             raise ValueError(f"tokens={tokens} and pool={pool} should be 1 or more, seed={seed} 0 or more")
         self.tokens, self.seed, self.shuffle, self.pool = tokens, seed, shuffle, pool
-        self.number, self.position = 0, 0  # of the epoch, and of the next batch in it
         self._plan: tuple[int, Plan] | None = None
-
-    def __len__(self) -> int:
-        """The number of batches of the current epoch; other epochs may have one more or less."""
-        return len(self._planned(self.number)[1])
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The batches of an epoch, from number ``start`` on."""
         order, spans = self._planned(number)
         for first, last in spans[start:].tolist():
             yield order[first:last].tolist()
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """The rest of the current epoch; at its end the next one begins."""
-        for batch in self.epoch(self.number, self.position):
-            self.position += 1
-            yield batch
-        self.set_epoch(self.number + 1)
-
-    def set_epoch(self, epoch: int) -> None:
-        """Go to the beginning of an epoch, unless it is the current one."""
-        if epoch != self.number:
-            self.number, self.position = epoch, 0
-
-    def state_dict(self) -> dict[str, int]:
-        """The position: epoch, and batches of it so far; and the arguments of the order."""
-        return {"epoch": self.number, "position": self.position, **self._arguments()}
-
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to a position. Raises ValueError: it is a position in other batches."""
-        for name, value in self._arguments().items():
-            if state[name] != value:
-                raise ValueError(f"this is a place in other batches: {name} was {state[name]}, it is {value}")
-        self.number, self.position = state["epoch"], state["position"]
-
-    def _arguments(self) -> dict[str, int]:
-        sizes = {"pairs": len(self.lengths), "tokens": self.tokens}
-        return {**sizes, "seed": self.seed, "shuffle": int(self.shuffle), "pool": self.pool}
 
     def _planned(self, number: int) -> Plan:
         if self._plan is None or self._plan[0] != number:
@@ -120,3 +91,66 @@ class TokenBatches(Sampler[list[int]]):
             fits = np.searchsorted(running * np.arange(1, len(running) + 1), self.tokens, side="right")
             edges.append(start + max(1, int(fits)))
         return np.column_stack([edges[:-1], edges[1:]]).astype(np.int64)
+
+
+class Segment(NamedTuple):
+    """A batch: each row goes on where that row of the batch before it ended, unless the segment is a beginning."""
+
+    tokens: Tensor  # (B, T), int64
+    targets: Tensor  # (B, T): the token after each
+    begins: bool
+
+
+class Segments:
+    """A text (N,) of ints, cut into ``rows`` of equal length that are read side by side, ``length`` tokens at a time.
+    From epoch to epoch the cuts move by less than a segment, by the seed and the epoch, so that its ends are not always
+    the same; without a seed, each epoch begins with the first token. What does not fill a row's last segment is left
+    out. Raises ValueError: ``rows`` or ``length`` is below 1, or the text has no segment of that size in an epoch."""
+
+    def __init__(self, tokens: IntArray, rows: int, length: int, seed: int | None = 0) -> None:
+        if rows < 1 or length < 1:
+            raise ValueError(f"{rows} rows of {length} tokens are no batch")
+        if len(tokens) <= (rows * length + length if seed is not None else rows * length):
+            raise ValueError(f"a text of {len(tokens):,} tokens is too short for {rows} rows of {length} tokens")
+        self.tokens, self.rows, self.length, self.seed = tokens, rows, length, seed
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Segment]:
+        """The segments of an epoch, from number ``start`` on. The same arguments give the same segments."""
+        first = 0
+        if self.seed is not None:
+            first = int(np.random.default_rng([self.seed % 2**64, number]).integers(self.length))
+        count = (len(self.tokens) - 1 - first) // (self.rows * self.length)  # the last token is only a target
+        begins = first + count * self.length * np.arange(self.rows)[:, None]
+        for i in range(start, count):
+            places = begins + np.arange(i * self.length, (i + 1) * self.length + 1)
+            window = self.tokens[places].astype(np.int64)  # (B, T + 1)
+            yield Segment(from_numpy(window[:, :-1].copy()), from_numpy(window[:, 1:].copy()), i == 0)
+
+
+class Recurrence:
+    """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch (None at a
+    beginning): the trainer's ``loss`` and its ``carried``. The memory is the model's at the time when it read a
+    segment. It cannot be computed anew from the place in the text, since the weights have changed; so it belongs in the
+    checkpoint."""
+
+    def __init__(self) -> None:
+        self.memory: Tensor | None = None
+
+    def __call__(self, model: Any, segment: Segment) -> tuple[Tensor, float]:
+        """The mean loss of a segment, and the number of its targets. The model's ``segment_loss(tokens, targets,
+        memory)`` returns that loss after a memory (None: of nothing), and the next one, without a gradient."""
+        device = next(model.parameters()).device
+        before = None if segment.begins or self.memory is None else self.memory.to(device)
+        loss, self.memory = model.segment_loss(segment.tokens.to(device), segment.targets.to(device), before)
+        return loss, segment.targets.numel()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The memory."""
+        return {"memory": self.memory}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there. Raises LookupError, ValueError: there is no memory in it."""
+        memory = state["memory"]
+        if not isinstance(memory, Tensor | None):
+            raise ValueError(f"memory must be a tensor, not {type(memory).__name__}")
+        self.memory = memory

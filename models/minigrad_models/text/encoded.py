@@ -1,4 +1,4 @@
-"""Sentence pairs as token ids in compact arrays, in memory or in files that are used again."""
+"""Sentence pairs as token ids in compact arrays, in memory or in a file that is used again."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import hashlib
 import io
 import json
 import operator
-import os
-import secrets
+import shutil
+import struct
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from minigrad.serialization.source import replaced
 from minigrad.utils.bar import DELAY, bar
 from minigrad.utils.data import Dataset
 
@@ -33,7 +34,10 @@ Arrays = tuple[IntArray, IntArray, IntArray]
 LENGTH, PLACE = np.dtype("<i4"), np.dtype("<u4")
 CHUNK_PAIRS, CHUNK_CHARACTERS = 4096, 1 << 20  # the most to encode at once: the library's results are large
 QUIET_SECONDS = DELAY  # before a bar appears
-FORMAT = 1  # of the files
+FILE = "encoded.bin"  # HEAD, ids, lengths and index
+FORMAT = 2  # of the file
+HEAD = struct.Struct("<I4xQ16s")  # the CRC-32 of all that follows it, the number of pairs, the fingerprint
+CHECKED = 4  # bytes of the checksum
 STALE_SECONDS = 24 * 3600  # the age of a temporary file whose writer must be dead
 
 
@@ -53,7 +57,7 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         cls, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, folder: Path | None = None, progress: bool = True
     ) -> EncodedPairs:
         """Encode a corpus, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included. In a
-        folder, ids are in files that are mapped into memory, and used again while sentences, tokenizers and ``longest``
+        folder, ids are in a file that is mapped into memory, and used again while sentences, tokenizers and ``longest``
         stay the same; without one, they are in memory. ``progress`` shows a bar on stderr after two seconds (if tqdm is
         installed). Raises ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described;
         OSError: the sentences cannot be read, or the folder cannot be written to."""
@@ -65,9 +69,9 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         # Of everything that determines the ids: sentences (not their paths), tokenizers and limit.
         sides = [_digest(pairs.source), _digest(pairs.target)]
         arguments = json.dumps([FORMAT, longest, corpus, sides, tokenizers.as_dict()], sort_keys=True)
-        fingerprint = hashlib.blake2b(arguments.encode(), digest_size=16).hexdigest()
+        fingerprint = hashlib.blake2b(arguments.encode(), digest_size=16).digest()
         arrays = None
-        with suppress(OSError):  # files that cannot be read are written again
+        with suppress(OSError):  # a file that cannot be read is written again
             arrays = _read(folder, fingerprint, dtype)
         if arrays is None:
             _write(folder, fingerprint, pairs, tokenizers, longest, progress)
@@ -94,7 +98,7 @@ def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
 
 
 def _encode(
-    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: IO[bytes] | _NewFile, progress: bool
+    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: IO[bytes], progress: bool
 ) -> tuple[IntArray, IntArray]:
     """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,). Raises
     ValueError: all are too long."""
@@ -133,9 +137,6 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
         yield chunk
 
 
-# Files: encoded.bin holds ids, lengths and index; encoded.json describes it ---------------------------------
-
-
 def _digest(texts: Sequence[str]) -> str:
     if isinstance(texts, Texts):
         return texts.digest
@@ -146,82 +147,39 @@ def _digest(texts: Sequence[str]) -> str:
 
 
 def _write(
-    folder: Path, fingerprint: str, pairs: Pairs, tokenizers: TokenizerPair, longest: int, progress: bool
+    folder: Path, fingerprint: bytes, pairs: Pairs, tokenizers: TokenizerPair, longest: int, progress: bool
 ) -> None:
-    """Write both files, each to a temporary file that is then renamed; the description last. Its checksum is that of
-    the bytes before they are written: the files of several processes that write here never match each other."""
-    with _writing_to(folder):
+    """Write the file, as a whole. Raises OSError: it cannot be written; ValueError as ``_encode``."""
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob(".encoded.*.tmp"):
-        with suppress(OSError):
+        for path in folder.glob(f".{FILE}.*.tmp"):
             if path.stat().st_mtime < time.time() - STALE_SECONDS:
-                path.unlink()
-    with _new_file(folder, "encoded.bin") as data:
-        lengths, index = _encode(pairs, tokenizers, longest, data, progress)
-        _write_tail(data, lengths, index)
-    about = {"fingerprint": fingerprint, "checksum": data.checksum, "pairs": len(index)}
-    with _new_file(folder, "encoded.json") as file:
-        file.write(json.dumps(about).encode())
-
-
-def _write_tail(file: _NewFile, lengths: IntArray, index: IntArray) -> None:
-    file.write(lengths.tobytes())
-    file.write(index.tobytes())
-
-
-class _NewFile:
-    """A file, and the CRC-32 of the bytes that were written to it."""
-
-    def __init__(self, file: IO[bytes], folder: Path) -> None:
-        self.file, self.folder, self.checksum = file, folder, 0
-
-    def write(self, data: bytes) -> None:
-        with _writing_to(self.folder):
-            self.file.write(data)
-        self.checksum = zlib.crc32(data, self.checksum)
-
-
-@contextmanager
-def _new_file(folder: Path, name: str) -> Iterator[_NewFile]:
-    """A temporary file, which takes its name at the end."""
-    temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
-    with _writing_to(folder):
-        file = temporary.open("xb")
-    try:
-        yield _NewFile(file, folder)
-        with _writing_to(folder):
-            file.close()
-            os.replace(temporary, folder / name)
-    finally:
-        with suppress(OSError):  # a full disk fails once more
-            file.close()
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writing_to(folder: Path) -> Iterator[None]:
-    try:
-        yield
+                shutil.rmtree(path, ignore_errors=True)
+        with replaced(folder / FILE) as temporary, open(temporary, "wb+") as file:
+            file.write(bytes(HEAD.size))
+            lengths, index = _encode(pairs, tokenizers, longest, file, progress)
+            file.write(lengths.tobytes() + index.tobytes())
+            file.seek(0)
+            file.write(HEAD.pack(0, len(index), fingerprint))
+            file.flush()
+            checksum = zlib.crc32(np.memmap(file, np.uint8, "r").data[CHECKED:])
+            file.seek(0)
+            file.write(checksum.to_bytes(CHECKED, "little"))
     except OSError as error:
-        why = f"token ids cannot be written to {folder}: {error.strerror}"
-        raise OSError(error.errno, why) from error
+        raise OSError(error.errno, f"token ids cannot be written to {folder}: {error.strerror}") from error
 
 
-def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:
-    """The arrays from ``_write``; None if they are of another corpus, damaged or missing. Raises OSError: the files
-    exist, but cannot be read."""
+def _read(folder: Path, fingerprint: bytes, dtype: np.dtype[Any]) -> Arrays | None:
+    """The arrays of the file; None if it is of another corpus, damaged or missing. Raises OSError: it exists, but
+    cannot be read."""
     try:
-        about = json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
-        if about["fingerprint"] != fingerprint:
-            return None
-        data = np.memmap(folder / "encoded.bin", np.uint8, "r")
-        count = int(about["pairs"])
-        tail = count * LENGTH.itemsize * 2, count * PLACE.itemsize
-        if about["checksum"] != zlib.crc32(data.data) or not 0 < sum(tail) < len(data):
-            return None
-        ids = data[: -sum(tail)].view(dtype)
-        lengths = data[-sum(tail) : -tail[1]].copy().view(LENGTH).reshape(count, 2)
-        is_whole = lengths.min() > 0 and lengths.sum(dtype=np.int64) == len(ids)
-        return (ids, lengths, data[-tail[1] :].copy().view(PLACE)) if is_whole else None
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        data = np.memmap(folder / FILE, np.uint8, "r")
+        checksum, count, written = HEAD.unpack(data[: HEAD.size].tobytes())
+    except (FileNotFoundError, ValueError, struct.error):  # none, an empty one, or hardly any
         return None
+    if written != fingerprint or checksum != zlib.crc32(data.data[CHECKED:]):
+        return None
+    last = len(data) - count * PLACE.itemsize
+    first = last - count * 2 * LENGTH.itemsize
+    lengths = data[first:last].copy().view(LENGTH).reshape(count, 2)
+    return data[HEAD.size : first].view(dtype), lengths, data[last:].copy().view(PLACE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
+import io
 import os
 import tempfile
 import weakref
@@ -64,8 +65,8 @@ class Lines(Texts):
 
     Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. In a file with more
     carriage returns elsewhere than line feeds, as some spreadsheets write it, carriage returns end lines, too. One
-    pass checks the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file,
-    which goes with this object. The file must not change.
+    pass checks the file and finds the offsets of lines, 8 bytes each. An archive, and a file of the latter kind, is
+    copied into a temporary one, which goes with this object. The file must not change.
 
     Raises ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
     later, a shorter file; OSError: the file cannot be read.
@@ -80,7 +81,11 @@ class Lines(Texts):
         try:
             if not os.fstat(self._file.fileno()).st_size and self._file.read(1):
                 raise ValueError(f"{path} has no size, and may have no end: copy it to a file")
-            self._starts, self._digest, self._by_returns = _scan(self._file)
+            self._starts, self._digest, by_returns = _scan(self._file)
+            if by_returns:
+                self._file = _with_feeds(self._file)
+                weakref.finalize(self, self._file.close)
+                self._starts, _, _ = _scan(self._file)
         except UnicodeError:
             raise ValueError(_bad_line(path, self._file)) from None
         except OSError as error:  # of /proc
@@ -97,10 +102,7 @@ class Lines(Texts):
         while start < len(self):
             block = int(np.searchsorted(self._starts, self._starts[start] + BLOCK, side="right")) - 1
             end = min(max(block, start + 1), len(self))
-            text = self._bytes(start, end).decode()
-            if self._by_returns:
-                text = text.replace("\r\n", "\n").replace("\r", "\n")
-            lines = text.split("\n")  # splitlines() splits at other characters, too
+            lines = self._bytes(start, end).decode().split("\n")  # splitlines() splits at other characters, too
             yield from (line.rstrip("\r") for line in lines[: end - start])
             start = end
 
@@ -164,25 +166,23 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bo
         starts.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
         size += len(block)
     decoder.decode(b"", final=True)
-    if by_returns := returns > sum(map(len, starts)) - 1:
-        starts[1:] = [*_starts_by_returns(file), np.array([size])]
+    by_returns = returns > sum(map(len, starts)) - 1
     offsets = np.concatenate(starts)
     if offsets[-1] < size:  # the last line has no line feed
         offsets = np.append(offsets, size)
     return offsets, checksum.hexdigest(), by_returns
 
 
-def _starts_by_returns(file: IO[bytes]) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The offsets of all lines but the first that end in a carriage return, a line feed, or both."""
+def _with_feeds(file: IO[bytes]) -> IO[bytes]:
+    """A temporary file with the text of another, which it closes, but line feeds at all ends of lines."""
     file.seek(0)
-    size = 0
-    before = np.zeros(1, np.uint8)
-    while block := file.read(BLOCK):
-        data = np.frombuffer(block, np.uint8)
-        previous = np.concatenate([before, data[:-1]])
-        feeds = previous == ord("\n")
-        yield np.flatnonzero(feeds | ((previous == ord("\r")) & (data != ord("\n")))) + size
-        before, size = data[-1:], size + len(block)
+    with ExitStack() as on_error, io.TextIOWrapper(file, "utf-8") as text:  # which reads every end as a line feed
+        result: IO[bytes] = on_error.enter_context(tempfile.TemporaryFile())
+        while block := text.read(BLOCK):
+            result.write(block.encode())
+        result.flush()
+        on_error.pop_all()
+    return result
 
 
 def fault(line: bytes) -> str:

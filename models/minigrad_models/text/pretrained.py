@@ -10,7 +10,7 @@ from typing import Any
 from minigrad.serialization.source import replaced
 
 from ..schema import check, content
-from .subwords import calmly, load_library
+from .subwords import byte_level, calmly, load_library
 from .word_pieces import word_pieces
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
@@ -66,14 +66,11 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
-    """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2)."""
+    """Byte-pair encoding over bytes."""
     if not (path / MERGES).is_file():
         raise ValueError(f"{VOCABULARY} without {MERGES}")
     model = calmly(library.models.BPE.from_file, str(path / VOCABULARY), str(path / MERGES))
-    tokenizer = library.Tokenizer(model)
-    first_space = bool(settings.get("add_prefix_space"))
-    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=first_space)
-    tokenizer.decoder = library.decoders.ByteLevel()
+    tokenizer = byte_level(model, add_prefix_space=bool(settings.get("add_prefix_space")))
     tokenizer.post_processor = library.processors.ByteLevel(trim_offsets=False)
     if tokenizer.token_to_id("<|endoftext|>") is not None:
         tokenizer.add_special_tokens(["<|endoftext|>"])

@@ -1,12 +1,15 @@
-"""Subwords by the tokenizers library, split so that decoding restores the text."""
+"""Subwords by the tokenizers library, split so that decoding restores the text; and subword dropout, by which the
+segmentation of a word differs from epoch to epoch."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
+import struct
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from minigrad.backend.extras import how_to_install
@@ -14,6 +17,9 @@ from minigrad.backend.extras import how_to_install
 from ..schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
+SEGMENTATIONS = 64  # of a word, among which a SubwordSampler draws
+MOST_WORDS = 1 << 16  # whose segmentations it keeps; one more clears all, which changes no result
+LONGEST_WORD = 100  # characters of such a word
 MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
 SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
 
@@ -260,8 +266,81 @@ def _canonical(learner: Any) -> Any:
     return _without_marks(state)
 
 
+def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = True) -> Any:
+    """A tokenizer over bytes (Radford et al. 2019, section 2.2); by ``use_regex`` pairs do not cross the borders of
+    words."""
+    library = load_library()
+    tokenizer = library.Tokenizer(model)
+    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space, use_regex=use_regex)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    return tokenizer
+
+
 def check_vocabulary(vocabulary: int) -> None:
     """Raise ValueError: so many tokens that the library, which makes room for all of them at once, would end the
     program."""
     if vocabulary > MOST:
         raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")
+
+
+class SubwordSampler:
+    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267), repeatable: at each step a possible merge is skipped with
+    the probability ``dropout``. 0 gives ``tokenizer.encode``, 1 gives characters. Each draw splits a text differently.
+    A draw depends on the seed, the text and the draw's number alone, so that a training can be resumed exactly. A word
+    has 64 segmentations, computed on demand; each place in a text takes one of them at random. Raises ValueError: a
+    unigram tokenizer, or a dropout that is no probability."""
+
+    def __init__(self, tokenizer: SubwordTokenizer, dropout: float = 0.1, seed: int = 0) -> None:
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout is a probability, not {dropout}")
+        state = json.loads(tokenizer.model.to_str())["model"]
+        if state["type"] != "BPE":
+            raise ValueError(f"subword dropout is for byte-pair encoding (model='bpe'), not {state['type']}")
+        self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
+        self._skip = dropout * 2**32
+        self.ids: dict[str, int] = state["vocab"]
+        pairs = [tuple(m.split(" ")) if isinstance(m, str) else m for m in state["merges"]]
+        self.merges = {(self.ids[a], self.ids[b]): (rank, self.ids[a + b]) for rank, (a, b) in enumerate(pairs)}
+        self.pools: dict[str, list[tuple[int, ...] | None]] = {}
+        self._empty: list[tuple[int, ...] | None] = [None] * SEGMENTATIONS
+
+    def encode(self, text: str, draw: int) -> list[int]:
+        """The ids of a text, without BOS and EOS, segmented by a draw (the epoch, for instance)."""
+        if self.dropout == 0:
+            return self.tokenizer.encode(text)
+        words = self.tokenizer.words(text)
+        key = f"{self.seed} {draw} {text}".encode()
+        pools, empty = self.pools, self._empty
+        ids: list[int] = []
+        for word, byte in zip(words, hashlib.shake_128(key).digest(len(words)), strict=True):
+            number = byte % SEGMENTATIONS
+            ids += pools.get(word, empty)[number] or self._segmentation(word, number)
+        return ids
+
+    def _segmentation(self, word: str, number: int) -> tuple[int, ...]:
+        """A segmentation of a word by its number, kept in the word's pool."""
+        segmentation = tuple(self._split(word, _uniform(f"{self.seed} {number} {word}")))
+        if len(word) <= LONGEST_WORD:
+            if len(self.pools) >= MOST_WORDS and word not in self.pools:
+                self.pools.clear()
+            pool = self.pools.setdefault(word, self._empty.copy())
+            pool[number] = next((same for same in pool if same == segmentation), segmentation)
+        return segmentation
+
+    def _split(self, word: str, chance: Iterator[int]) -> list[int]:
+        """Byte-pair encoding of a word by the paper's algorithm 1: a merge that is skipped may come later."""
+        ids = [self.ids.get(character, UNKNOWN) for character in word]
+        while True:
+            pairs = enumerate(itertools.pairwise(ids))
+            possible = sorted((*self.merges[pair], i) for i, pair in pairs if pair in self.merges)
+            chosen = next((merge for merge in possible if next(chance) >= self._skip), None)
+            if chosen is None:
+                return ids
+            _, merged, i = chosen
+            ids[i : i + 2] = [merged]
+
+
+def _uniform(key: str) -> Iterator[int]:
+    """Random 32-bit numbers from a key: a faster start than that of a seeded ``random.Random``."""
+    for block in itertools.count():
+        yield from struct.unpack("<16I", hashlib.shake_128(f"{key} {block}".encode()).digest(64))

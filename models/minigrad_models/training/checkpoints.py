@@ -54,7 +54,6 @@ from .trainer_settings import FORMER, Settings, State
 PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 MOST = 2**53  # of every count: a step, a line, an epoch
-_TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
 DAMAGE = (*errors.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
@@ -166,11 +165,8 @@ class RunFolder:
     def clean(self, steps: list[int]) -> None:
         """Delete what killed processes were writing, and all snapshots but those of some steps."""
         for folder in (self.path, self._snapshots):
-            for path in folder.glob(".*.tmp"):
-                if _TEMPORARY.fullmatch(path.name) and path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                elif _TEMPORARY.fullmatch(path.name):  # of earlier versions
-                    path.unlink(missing_ok=True)
+            for path in folder.glob(".*.safetensors.*.tmp"):
+                shutil.rmtree(path, ignore_errors=True)
         for path in self._files():
             if int(path.stem) not in steps:
                 path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import pickle
@@ -10,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, Literal, Protocol
 
 from minigrad.backend.compiled import store
@@ -27,9 +27,8 @@ from .checkpoints import ADVICE, DAMAGE, RunFolder, check_optimizer, check_same,
 from .interrupt import Interrupt
 from .log import Board, Log
 from .progress import LOST, Progress
-from .ranks import Ranks
 from .trainer_settings import FIXED, METRIC, Settings, State, Window
-from .update import Loss, Share, Updated, update
+from .update import Loss, Ranks, Updated, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -257,11 +256,8 @@ class Trainer:
         """One update, and the bookkeeping after it."""
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
-        batches = (stream.take() for _ in range(settings.accumulate))
-        seed = settings.seed if settings.accumulate > 1 else None  # each batch has random numbers of its own
-        share = Share(self.ranks.rank, self.ranks.count, seed, settings.accumulate)
-        add = partial(self.ranks.add_gradients, share=share)
-        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, add)
+        step, add = state.step + 1, self.ranks.add_gradients
+        done = update(self.model, self.optimizer, self.loss, self._batches(step), settings.clip, step, add)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -277,6 +273,15 @@ class Trainer:
         if is_logged:
             self._write({**state.window.means(), "lr": rate})
             state.window = Window()
+
+    def _batches(self, step: int) -> Iterator[Any]:
+        """The batches of an update. Of several, each is fetched and used with random numbers that depend on the seed,
+        the step and the batch's number alone: not on the rank that computes it."""
+        for number in range(self.settings.accumulate):
+            if self.settings.accumulate > 1:
+                digest = hashlib.sha256(f"{self.settings.seed} {step} {number}".encode()).digest()
+                randomness.seed(int.from_bytes(digest[:8], "little"))
+            yield self._stream.take()
 
     def _count_pending(self) -> None:
         """Count the loss and the norm of the last update. A GPU computes them while the next one is launched, so that

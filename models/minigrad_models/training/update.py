@@ -1,21 +1,35 @@
-"""One update of the weights, from one batch or from several."""
+"""One update of the weights, from one batch or from several, by this process alone or by the ranks of
+``minigrad.distributed``.
+
+Of N ranks, rank r takes the batches r, r + N, ... of an update. Gradients are added up over all ranks, and every rank
+changes its weights by the same sum, so that weights stay equal. What an update computes depends on the seed, the step
+and the batches' numbers, not on how many ranks there are (up to rounding): a training can go on with another number.
+
+Threads wait for each other after every operation. If operations are small, ranks that meet once per update are faster
+(docs/performance.md has figures).
+"""
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeVar
 
-from minigrad import Tensor
+from minigrad import Tensor, distributed
+from minigrad.autograd.tape import wrap
 from minigrad.backend import of
+from minigrad.backend.host import host
+from minigrad.distributed import objects
+from minigrad.distributed.group import the_group
 from minigrad.nn.module import Module
+from minigrad.nn.parallel.buckets import Buckets
 from minigrad.nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm, scale_
 from minigrad.optim.optimizer import Optimizer
 
-from . import randomness
-
+T = TypeVar("T")
+PATIENT = timedelta(days=365)  # how long ranks wait while the first evaluates or saves
 Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
 
@@ -69,18 +83,6 @@ def _later(value: Any) -> Callable[[], float]:
     return lambda: float(read().item())
 
 
-@dataclass(frozen=True)
-class Share:
-    """The batches of an update that one rank takes: every ``count``-th, from ``rank`` on. With a seed, each batch is
-    fetched and used with random numbers that depend on it, the step and the batch's number alone: not on who computes
-    it. ``total`` is then the number of batches of all ranks."""
-
-    rank: int = 0
-    count: int = 1
-    seed: int | None = None
-    total: int = 1
-
-
 def update(
     model: Module,
     optimizer: Optimizer,
@@ -112,12 +114,14 @@ def update(
     return done
 
 
-def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
-    """Add up the gradients of one rank's batches, with weights relative to the first of them. Raises ValueError: a
-    weight is not positive."""
+def add_gradients(
+    model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
+) -> list[Part]:
+    """Add up the gradients of one rank's batches, with weights relative to the first of them: of each ``ranks`` batches
+    it takes the one at ``rank``, and fetches all. Raises ValueError: a weight is not positive."""
     parts: list[Part] = []
-    for number, batch in _seeded(batches, step, share):
-        if number % share.count != share.rank:
+    for number, batch in enumerate(batches):
+        if number % ranks != rank:
             continue
         mean, weight = loss(model, batch)
         if not weight > 0:
@@ -127,13 +131,77 @@ def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, 
     return parts
 
 
-def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[int, Any]]:
-    """All batches by number. Each of several ranks fetches all batches, and seeds for each."""
-    if share.seed is None:
-        yield from enumerate(batches)
-        return
-    iterator = iter(batches)
-    for number in range(share.total):
-        digest = hashlib.sha256(f"{share.seed} {step} {number}".encode()).digest()
-        randomness.seed(int.from_bytes(digest[:8], "little"))
-        yield number, next(iterator)
+class Ranks:
+    """The ranks of ``init_process_group``, which has to come before; without it, this process alone, one of ``count``.
+    Rank 0, ``is_first``, alone evaluates, writes files, and shows progress."""
+
+    def __init__(self) -> None:
+        there = distributed.is_initialized()
+        self.rank: int = distributed.get_rank() if there else 0
+        self.count: int = distributed.get_world_size() if there else 1
+        self.is_first = self.rank == 0
+        self._group: Any = None
+        self._buckets: Buckets | None = None
+
+    def of_first(self, make: Callable[[], T]) -> T:
+        """What a function returns on rank 0, which alone calls it; its exception on all ranks."""
+        if self.count == 1:
+            return make()
+        if self._group is None:
+            self._group = distributed.new_group(timeout=PATIENT)
+        return objects.of_first(make, self._group)
+
+    def close(self) -> None:
+        """Free what the ranks have for each other, at the end of a training."""
+        if self._group is not None:
+            distributed.destroy_process_group(self._group)
+        self._group = self._buckets = None
+
+    def send(self, tensors: Iterable[Tensor]) -> None:
+        """Give all ranks the tensors of rank 0."""
+        if self.count > 1:
+            for tensor in tensors:
+                distributed.broadcast(tensor.detach(), src=0)
+
+    def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int) -> list[Part]:
+        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order. Raises
+        ValueError: a weight is not positive."""
+        parts = add_gradients(model, loss, batches, step, self.rank, self.count)
+        if self.count == 1:
+            return parts
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        own = [part._replace(loss=float(part.loss)) for part in parts]
+        gathered: list[Any] = [None] * self.count
+        objects.all_gather_object(gathered, (own, [p.grad is not None for p in parameters]))
+        together = sorted((part for theirs, _ in gathered for part in theirs), key=lambda part: part.number)
+        used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
+        self._reduce(parameters, used, own[0].weight / together[0].weight)
+        return together
+
+    def _reduce(self, parameters: Sequence[Tensor], used: Sequence[bool], factor: float) -> None:
+        """Add up gradients, times each rank's factor, where any rank has one."""
+        if self._buckets is None or [*map(id, self._buckets.parameters)] != [*map(id, parameters)]:
+            self._buckets = Buckets(parameters, the_group())
+        buckets = self._buckets
+        buckets.begin()
+        for number in reversed(range(len(parameters))):
+            grad = parameters[number].grad
+            if grad is not None:
+                buckets.add(number, grad.array)
+            buckets.complete(number, factor)
+        buckets.wait()
+        for number, parameter in enumerate(parameters):
+            parameter.grad = wrap(buckets.view(number)) if used[number] else None
+
+    def check_equal(self, model: Module) -> None:
+        """Raise RuntimeError on all ranks if their weights are not equal to the bit, as they have to be."""
+        if self.count == 1:
+            return
+        sums: list[Any] = [None] * self.count
+        own = 0
+        for p in model.parameters():
+            own = zlib.crc32(host(p.detach()).tobytes(), own)
+        objects.all_gather_object(sums, own)
+        if others := [rank for rank, each in enumerate(sums) if each != sums[0]]:
+            reason = "its machine, or what the model or the loss do besides, is not that of the others"
+            raise RuntimeError(f"the weights of rank {others[0]} differ from those of rank 0: {reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..programs import models
@@ -15,7 +16,7 @@ from .translation_settings import ModelSettings, check_positions
 class Architecture(NamedTuple):
     """A model's class, that of its configuration, and the arguments of this that the architecture's name stands for."""
 
-    model: Any
+    model: Callable[[Any], TranslationModel]
     config: Any
     arguments: dict[str, Any]
 
@@ -45,9 +46,7 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
     """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
     source_vocabulary = None if tokenizers.joint else len(tokenizers.source)
     config = configuration(sizes, len(tokenizers.target), source_vocabulary)
-    models.check_memory(config.size(), device)
-    model: TranslationModel = ARCHITECTURES[sizes.model].model(config)
-    return model.to(device)
+    return models.build(ARCHITECTURES[sizes.model].model, config, device)
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
@@ -55,8 +54,5 @@ def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> T
     nothing is made in sizes that a file merely claims."""
     kind = ARCHITECTURES[name]
     config = models.configured(kind.config, arguments)
-    models.check_shapes(weights, config.shapes())
     check_positions(config.positions, config.d_model)
-    model: TranslationModel = kind.model(config)
-    models.fill(model, weights)
-    return model
+    return models.restored(kind.model, config, weights)

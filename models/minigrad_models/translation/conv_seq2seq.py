@@ -15,7 +15,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from ..text.tokenizer import PAD
-from .encoder_decoder import Configuration, TranslationModel
+from .encoder_decoder import Configuration, Memory, TranslationModel
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
 
@@ -48,35 +48,8 @@ class Config(Configuration):
             raise ValueError(f"kernel has to be an odd number of tokens, not {self.kernel}")
         self.check_dropouts()
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of some weights, which tell all sizes that take memory."""
-        return {
-            **self.embedding_shapes(),
-            "positions.weight": (self.positions, self.d_model),
-            f"encoder.{self.layers - 1}.convolution.weight": (2 * self.hidden, self.hidden, self.kernel),
-        }
 
-    def size(self) -> int:
-        """The number of weights, without biases."""
-        d, h = self.d_model, self.hidden
-        embeddings = (self.vocabulary + (self.source_vocabulary or 0) + self.positions) * d
-        return embeddings + 4 * d * h + self.layers * (2 * 2 * h * h * self.kernel + 2 * d * h)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder leaves to the decoder, (B, S, D) each: ``keys`` z, with which states of the decoder are
-    compared, and ``values`` z + e, the words themselves beside their surroundings."""
-
-    keys: Tensor
-    values: Tensor
-
-    def __getitem__(self, rows: Tensor) -> Memory:
-        """The memory of some sentences."""
-        return Memory(self.keys[rows], self.values[rows])
-
-
-class TransformerLayer(nn.Module):
+class GatedConvolution(nn.Module):
     """Section 3.2: a convolution to twice the width, of which one half gates the other (GLU, Dauphin et al. 2017)."""
 
     def __init__(self, config: Config, causal: bool) -> None:
@@ -117,9 +90,9 @@ class ConvSeq2Seq(TranslationModel):
         self.positions = nn.Embedding(config.positions, d)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder_input, self.encoder_output = nn.Linear(d, h), nn.Linear(h, d)
-        self.encoder = nn.ModuleList(TransformerLayer(config, causal=False) for _ in range(config.layers))
+        self.encoder = nn.ModuleList(GatedConvolution(config, causal=False) for _ in range(config.layers))
         self.decoder_input, self.decoder_output = nn.Linear(d, h), nn.Linear(h, d)
-        self.decoder = nn.ModuleList(TransformerLayer(config, causal=True) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(GatedConvolution(config, causal=True) for _ in range(config.layers))
         self.attentions = nn.ModuleList(Attention(config) for _ in range(config.layers))
         self.apply(initialise)
 
@@ -131,7 +104,8 @@ class ConvSeq2Seq(TranslationModel):
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, values z + e: the words themselves
+        beside their surroundings."""
         mask = source != PAD
         e = self.embed(source, source=True)
         x = self.encoder_input(e)

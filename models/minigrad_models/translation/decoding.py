@@ -66,10 +66,8 @@ class CachedLayer:
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention
-        self.self_attention, self.feed_forward = (
-            CachedAttention(layer.self_attention, len(memory)),
-            CachedFeedForward(layer.feed_forward),
-        )
+        self.self_attention = CachedAttention(layer.self_attention, len(memory))
+        self.feed_forward = CachedFeedForward(layer.feed_forward)
         residuals = (layer.self_residual, layer.cross_residual, layer.feed_forward_residual)
         self.residuals = [CachedResidual(residual) for residual in residuals]
         self.cross_query, self.cross_output = CachedLinear(cross.query), CachedLinear(cross.output)

@@ -5,6 +5,7 @@ Shapes: B batch, T target length, S source length, D width of an embedding, V vo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import minigrad as mg
@@ -37,10 +38,19 @@ class Configuration:
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
 
-    def embedding_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the embeddings, by name."""
-        sizes = {"embedding.weight": self.vocabulary, "source_embedding.weight": self.source_vocabulary}
-        return {name: (size, self.d_model) for name, size in sizes.items() if size is not None}
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder leaves to a decoder, by sentence: ``keys``, with which states of the decoder are compared,
+    ``values``, of which it reads a mean, (B, S, ·) each; and its first states, if it is recurrent (B, L, H)."""
+
+    keys: Tensor
+    values: Tensor
+    start: tuple[Tensor, ...] = ()
+
+    def __getitem__(self, rows: Tensor) -> Memory:
+        """The memory of some sentences."""
+        return Memory(self.keys[rows], self.values[rows], tuple(s[rows] for s in self.start))
 
 
 class Plain:
@@ -155,13 +165,11 @@ class TranslationModel(nn.Module):
         cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
         return self.cross_attention(target, *self.encode(source))
 
-    @mg.no_grad()
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
         hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
         return pad([h.tokens for h in hypotheses], source.device)
 
-    @mg.no_grad()
     def sample(
         self,
         source: Tensor,
@@ -176,7 +184,6 @@ class TranslationModel(nn.Module):
         hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
         return pad([h.tokens for h in hypotheses], source.device)
 
-    @mg.no_grad()
     def beam_search(
         self,
         source: Tensor,

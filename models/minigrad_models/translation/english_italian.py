@@ -58,9 +58,7 @@ _CONTRACTIONS = tuple(
 )
 _CAN_NOT = re.compile(r"\bcan not\b", re.IGNORECASE)
 _QUESTION = re.compile(
-    r"(what|who|where|when|why|how|do|does|did|is|are|am|was|were|can|must|will|would)\b"
-    r"(?! not\b)",
-    re.IGNORECASE,
+    r"(what|who|where|when|why|how|do|does|did|is|are|am|was|were|can|must|will|would)\b(?! not\b)", re.IGNORECASE
 )
 _NO_SPACE_BEFORE = frozenset([".", ",", "?", "!", ";", ":", "'s"])
 _SENTENCE_END = frozenset(".?!")
@@ -74,18 +72,10 @@ class Pair(NamedTuple):
 
 
 def load(split: str = "train", size: int | None = None) -> list[Pair]:
-    """The first ``size`` pairs of a split, or all.
-
-    No two pairs have the same source, and some combinations of words are kept for validation and testing alone: no
-    training sentence holds "I love you", though it holds its words. English "you" is tu, and first persons are
-    masculine.
-
-    Args:
-        split: "train" (14,500 pairs), "validation" or "test" (1,000 each).
-
-    Raises:
-        ValueError: for an unknown split, or a size below 0 or above that of the split.
-    """
+    """The first ``size`` pairs of a split, or all: "train" has 14,500, "validation" and "test" 1,000 each. No two pairs
+    have the same source, and some combinations of words are kept for validation and testing alone: no training sentence
+    holds "I love you", though it holds its words. English "you" is tu, and first persons are masculine. Raises
+    ValueError: an unknown split, or a size below 0 or above that of the split."""
     if split not in SPLITS:
         raise ValueError(f"load: no split {split!r}; there are {', '.join(SPLITS)}")
     pairs = _corpus()[split]
@@ -115,13 +105,10 @@ def _clean(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """English as a user types it, written as the corpus writes it.
-
-    Spaces and apostrophes are made regular, contractions written out, names, days, "I" and the
-    first letter get their capitals, and a missing full stop is added, or a question mark if the
-    sentence begins as a question. Text without a letter or digit comes back only stripped.
-    A sentence of the corpus comes back as it is.
-    """
+    """English as a user types it, written as the corpus writes it: spaces and apostrophes are made regular,
+    contractions written out, names, days, "I" and the first letter get their capitals, and a missing full stop is
+    added, or a question mark if the sentence begins as a question. Text without a letter or digit comes back only
+    stripped; a sentence of the corpus comes back as it is."""
     text = _CAN_NOT.sub("cannot", " ".join(_clean(text).split()))
     if not any(character.isalnum() for character in text):
         return text
@@ -131,11 +118,9 @@ def normalize(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Cut English or Italian into words, with punctuation, l' and 's as tokens of their own.
-
-    The first word of a sentence is lower-cased, except names, days and "I", which have their
-    capital wherever they stand. Any text is accepted; the empty one has no tokens.
-    """
+    """Cut English or Italian into words, with punctuation, l' and 's as tokens of their own. The first word of a
+    sentence is lower-cased, except names, days and "I", which have their capital wherever they stand. Any text is
+    accepted; the empty one has no tokens."""
     words: list[str] = _TOKEN.findall(_clean(text))
     tokens: list[str] = []
     begins = True

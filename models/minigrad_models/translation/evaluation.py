@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minigrad.serialization.source import replaced
 
@@ -58,10 +58,6 @@ class Report:
     by_length: list[LengthRow]  # from short to long
     worst: list[Sentence]  # the lowest chrF first
     notes: list[str] = field(default_factory=list)  # on parts that are missing
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dataclasses.asdict(self)
 
     def text(self) -> str:
         """For a person."""
@@ -150,7 +146,7 @@ def report(
 
 def write(path: Path, results: Report, translations: Sequence[Translation]) -> None:
     """Write a report as JSON, with all translations, in one step. Raises OSError: it cannot be written."""
-    everything = {**results.as_dict(), "translations": [t.text for t in translations]}
+    everything = {**dataclasses.asdict(results), "translations": [t.text for t in translations]}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)
 

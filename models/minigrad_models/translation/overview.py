@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TypedDict
 
@@ -23,35 +23,32 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
     """Lines for a person, on the pairs by split."""
     train = pairs["train"]
     held_out: dict[str, int] = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
-    yield _parts(len(train.source), held_out)
-    if len(train.source) > LARGEST:
+    count, uses = len(train.source), {"validation": "to watch the training with", "test": "to test with at the end"}
+    if held_out:
+        others = ", ".join(f"{number:,} {uses[split]}" for split, number in held_out.items())
+        yield f"{count + sum(held_out.values()):,} pairs: {count:,} to learn from, {others}"
+    else:
+        yield f"{_counted(count, 'pair')}, all to learn from: none is held out to test with"
+    if count > LARGEST:
         return
     counts = Counter(zip(train.source, train.target, strict=True))
     if more := sum(counts.values()) - len(counts):
         yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
     translations = Counter(source for source, _ in counts)
-    if many := sum(count > 1 for count in translations.values()):
+    if many := sum(number > 1 for number in translations.values()):
         yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
     if held_out:
         yield from _new(pairs, tokenizers)
-    if len(train.source) < FEW:
+    if count < FEW:
         yield (
             "note: so few pairs are learned by heart, and little else. A rule, as that of numbers or dates, "
             "takes some hundred pairs, and every word several of them"
         )
-    elif len(train.source) < A_LANGUAGE:
+    elif count < A_LANGUAGE:
         yield (
             "note: so few pairs teach a rule, as that of numbers or dates, or a handful of phrases; "
             "everyday language takes ten thousand pairs and more"
         )
-
-
-def _parts(train: int, held_out: dict[str, int]) -> str:
-    if not held_out:
-        return f"{_counted(train, 'pair')}, all to learn from: none is held out to test with"
-    uses = {"validation": "to watch the training with", "test": "to test with at the end"}
-    others = ", ".join(f"{count:,} {uses[split]}" for split, count in held_out.items())
-    return f"{train + sum(held_out.values()):,} pairs: {train:,} to learn from, {others}"
 
 
 def _counted(number: int, what: str) -> str:
@@ -65,7 +62,11 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
         held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
-        new = set(words) - _present(map(tokenizer.prepare, texts["train"]), set(words))
+        new = set(words)
+        for text in texts["train"]:
+            if not new:
+                break
+            new.difference_update(words_of(tokenizer.prepare(text)))
         share = sum(word in new for word in words) / max(1, len(words))
         shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
         whole = whole and not new
@@ -83,16 +84,6 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
 def words_of(text: str) -> list[str]:
     """The words and numbers of a text, without marks."""
     return _WORD.findall(text)
-
-
-def _present(texts: Iterable[str], words: set[str]) -> set[str]:
-    """Those of the words that the texts have."""
-    left = set(words)
-    for text in texts:
-        if not left:
-            break
-        left.difference_update(words_of(text))
-    return words - left
 
 
 class Examples(TypedDict):

@@ -24,10 +24,9 @@ from minigrad.nn import functional as F
 from minigrad.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..text.tokenizer import PAD
-from .encoder_decoder import Configuration, Plain, TranslationModel
+from .encoder_decoder import Configuration, Memory, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
-GATES = {"rnn": 1, "lstm": 4, "gru": 3}
 ATTENTIONS = ("none", "additive", "multiplicative")
 States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
 
@@ -63,43 +62,10 @@ class Config(Configuration):
                 raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
         self.check_dropouts()
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of some weights, which tell all sizes that take memory."""
-        gates = GATES[self.cell]
-        return {
-            **self.embedding_shapes(),
-            f"decoder.network.weight_hh_l{self.layers - 1}": (gates * self.hidden, self.hidden),
-        }
-
-    def size(self) -> int:
-        """The number of weights, without biases."""
-        d, h, later = self.d_model, self.hidden, self.layers - 1
-        gates, states = GATES[self.cell], 2 if self.cell == "lstm" else 1
-        context = 0 if self.attention == "multiplicative" else 2 * h
-        encoder = 2 * gates * h * (d + h + later * 3 * h)
-        decoder = gates * h * (d + context + h + later * 2 * h) + states * self.layers * 2 * h * h + d * (3 * h + d)
-        attention = {"none": 0, "additive": h * h + 2 * h * h + h, "multiplicative": 2 * h * h}[self.attention]
-        return (self.vocabulary + (self.source_vocabulary or 0)) * d + encoder + decoder + attention
-
     def network(self, width: int, **options: Any) -> Any:
         """The recurrent layers of encoder or decoder, for inputs of a width."""
         dropout = self.dropout if self.layers > 1 else 0.0
         return CELLS[self.cell](width, self.hidden, self.layers, dropout=dropout, batch_first=True, **options)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder leaves to the decoder: ``values``, the states of the source tokens (B, S, 2H), ``keys``, with
-    which states of the decoder are compared (B, S, H), and the decoder's first states of each sentence, ``start`` (B,
-    L, H). Without attention keys and values are the last state alone, (B, 1, 2H)."""
-
-    values: Tensor
-    keys: Tensor
-    start: States
-
-    def __getitem__(self, rows: Tensor) -> Memory:
-        """The memory of some sentences."""
-        return Memory(self.values[rows], self.keys[rows], tuple(s[rows] for s in self.start))
 
 
 class Additive(nn.Module):
@@ -163,12 +129,13 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def remember(self, states: Tensor, ends: States) -> Memory:
-        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H)."""
+        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H). Without attention keys and values
+        are the last state alone, (B, 1, 2H)."""
         first = [layer(end).tanh() for layer, end in zip(self.start, ends, strict=True)]
         start = tuple(s.reshape(-1, self.layers, self.hidden) for s in first)
         if self.scores is None:
             return Memory(ends[0][:, None], ends[0][:, None], start)
-        return Memory(states, self.scores.key(states), start)
+        return Memory(self.scores.key(states), states, start)
 
     def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor, States]:
         """Embeddings of the tokens before (B, T, D) -> states (B, T, D), weights (B, T, S), the last s (B, L, H)."""

@@ -14,22 +14,19 @@ from minigrad import Tensor
 from minigrad.backend.compiled import store
 from minigrad.utils.bar import bar
 
-from ..programs import updates
 from ..programs.models import check_device
-from ..programs.ranks import is_first
-from ..programs.start_training import take_weights, trainer_of
-from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair
+from ..programs.start_training import train_to_end, trainer_of
+from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, tokenizer_pair_from_dict
 from ..text.scores import bleu, check_installed
 from ..training import Trainer
 from . import translation_data as data
-from . import translator_run as run
 from .architectures import build
 from .encoder_decoder import TranslationModel, pad
 from .evaluation import likely, report, samples, write
 from .overview import examples_of, overview
 from .translation_data import Batch, PairBatches
-from .translation_settings import Settings, TrainingSettings, as_toml
-from .translator import Translator
+from .translation_settings import Settings, TrainingSettings
+from .translator import PROGRAM, Translator, configuration, extra
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
@@ -43,40 +40,38 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     check_installed(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
-    text = as_toml(settings, f"Settings of the run {folder.name}")
     pairs = data.read(settings.data)
-    updates.loop_settings(settings.training, "validation" in pairs, **settings.training.best)
-    tokenizers, configuration = (not fresh and run.started(folder, settings, pairs["train"])) or (None, None)
+    config = configuration(settings, pairs["train"])
+    kept = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
+    tokenizers, config = PROGRAM.started(folder, config, fresh, kept)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
-    configuration = configuration or run.configuration(settings, pairs["train"])
-    description = run.extra(model, tokenizers, settings, configuration, examples_of(pairs))
-    with run.prepared(folder, fresh and is_first()) as place:
-        encoded = data.encode(pairs["train"], tokenizers, settings, place)
-        trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
-        trainer.check()
-        if fresh and is_first():
-            run.set_aside(folder, place)
-    for line in overview(pairs, tokenizers) if settings.data.data else ():
-        print(line)
+    description = extra(model, tokenizers, settings, config, examples_of(pairs))
+    encoded = data.encode(pairs["train"], tokenizers, settings, folder)
+    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
+    about = [*(overview(pairs, tokenizers) if settings.data.data else ())]
     count = sum(p.numel() for p in model.parameters())
     entries = f"{len(tokenizers.target):,}"
     if not tokenizers.joint:
         entries = f"{len(tokenizers.source):,} and {entries}"
-    print(
+    about.append(
         f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters, "
-        f"on {settings.training.device}, in {folder}",
-        flush=True,
+        f"on {settings.training.device}, in {folder}"
     )
-    outcome = trainer.fit(lambda: run.write_settings(folder, text))
-    if not outcome.finished:
-        print(run.PROGRAM.stopped(folder))
-        return 130
-    if not is_first():
-        return 0
-    return finish(trainer, model, pairs, tokenizers, settings, folder)
+
+    def report_translations() -> None:
+        for split in ("validation", "test"):
+            if split in pairs:
+                print_report(Translator(model, tokenizers, settings), pairs[split], folder / f"{split}.json", settings)
+        example = pairs["train"].source[0] if settings.data.data else "I like cats"
+        again = ["--run", str(folder)] if settings.data.data else []
+        if len(example) > LONGEST_EXAMPLE:
+            example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
+        print("\ntranslate with it:  " + PROGRAM.typed("translate", *again, example))
+
+    return train_to_end(PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False)
 
 
 def make_trainer(
@@ -93,7 +88,8 @@ def make_trainer(
     if "validation" in pairs:
         evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
     batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
-    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **s.best)
+    best = {"metric": s.metric, "mode": "max" if s.metric == "bleu" else "min"}
+    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **best)
 
 
 class Evaluation:
@@ -142,30 +138,6 @@ def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Te
         return mean, float(batch.weight)
 
     return loss
-
-
-def finish(
-    trainer: Trainer,
-    model: TranslationModel,
-    pairs: dict[str, Pairs],
-    tokenizers: TokenizerPair,
-    settings: Settings,
-    folder: Path,
-) -> int:
-    """Write the trained model, and report its scores on held-out sentences. Returns the exit status."""
-    take_weights(trainer, model, settings.training, folder, best=False)
-    path = run.write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
-    print(f"saved to {path}", flush=True)
-    translator = Translator(model, tokenizers, settings)
-    for split in ("validation", "test"):
-        if split in pairs:
-            print_report(translator, pairs[split], folder / f"{split}.json", settings)
-    example = pairs["train"].source[0] if settings.data.data else "I like cats"
-    again = ["--run", str(folder)] if settings.data.data else []
-    if len(example) > LONGEST_EXAMPLE:
-        example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
-    print("\ntranslate with it:  " + run.PROGRAM.typed("translate", *again, example))
-    return 0
 
 
 def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:

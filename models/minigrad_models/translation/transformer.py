@@ -70,18 +70,6 @@ class Config(Configuration):
             raise ValueError(f"rotary positions need heads of an even width, not {self.d_model} / {self.heads}")
         self.check_dropouts()
 
-    def size(self) -> int:
-        """The number of weights, without biases and those of norms (a hundredth of all)."""
-        embeddings = (self.vocabulary + (self.source_vocabulary or 0)) * self.d_model
-        return embeddings + self.layers * self.d_model * (12 * self.d_model + 4 * self.d_ff)
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of some weights, which tell all sizes that take memory."""
-        return {
-            **self.embedding_shapes(),
-            f"encoder.{self.layers - 1}.feed_forward.inner.weight": (self.d_ff, self.d_model),
-        }
-
 
 class Transformer(TranslationModel):
     """Figure 1 as a whole: from source and target tokens to the next target token. One matrix is both embeddings and

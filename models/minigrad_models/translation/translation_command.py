@@ -7,30 +7,22 @@ from pathlib import Path
 
 from minigrad.backend.extras import how_to_install
 
-from ..programs.command_line import (
-    CLOSED,
-    Command,
-    add_run,
-    add_settings,
-    add_training,
-    check_output,
-    start_of,
-    values_of,
-)
+from ..programs import command_line as common
+from ..programs.command_line import Command
 from ..programs.models import check_device
 from ..programs.options import add_limits, whole
-from .translation_settings import BLEU_TOKENIZERS, Settings, as_toml, languages, preset
+from .translation_settings import BLEU_TOKENIZERS, Settings, languages, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
 
 
 def _train(p: argparse.ArgumentParser) -> None:
-    add_training(p, Settings, "preset's or the data's", DEFAULT)
+    common.add_training(p, Settings, "preset's or the data's", DEFAULT)
 
 
 def _config(p: argparse.ArgumentParser) -> None:
-    add_settings(p, Settings, DEFAULT)
+    common.add_settings(p, Settings, DEFAULT)
 
 
 def _search(p: argparse.ArgumentParser) -> None:
@@ -48,7 +40,7 @@ def _translate(p: argparse.ArgumentParser) -> None:
     p.add_argument("sentences", nargs="*", help="sentences to translate; without any, lines are read")
     p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one per line (default: stdin)")
     p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
-    add_run(p, DEFAULT_RUN)
+    common.add_run(p, DEFAULT_RUN)
     _search(p)
     n_best = "print the N best translations of the beam with their scores"
     p.add_argument("--n-best", type=whole(), default=1, metavar="N", help=n_best)
@@ -63,7 +55,7 @@ def _translate(p: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
-    add_run(p, DEFAULT_RUN)
+    common.add_run(p, DEFAULT_RUN)
     _search(p)
     p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
     p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
@@ -74,7 +66,7 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
 
 
 def _serve(p: argparse.ArgumentParser) -> None:
-    add_run(p, DEFAULT_RUN)
+    common.add_run(p, DEFAULT_RUN)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
     p.add_argument("--open", action="store_true", help="open the page in the browser")
@@ -82,25 +74,23 @@ def _serve(p: argparse.ArgumentParser) -> None:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from a preset or a file, and from options."""
-    values = values_of(options, Settings)
+    values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
     from .suited import suited  # here: it reads data, for which ``--help`` needs not wait
 
-    start = start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
+    start = common.start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
     return start.changed(values)
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and languages."""
-    if options.run is not None:
-        return Path(options.run)
-    if not settings.data.data:
+    data = settings.data.data
+    if options.run is None and not data:
         return DEFAULT_RUN
-    name = options.preset or (options.config.stem if options.config else "")
-    if not name and len(settings.data.data) == 1 and not Path(settings.data.data[0]).is_dir():
-        return Path("runs") / Path(settings.data.data[0]).name.partition(".")[0]
-    return Path("runs") / "-".join(filter(None, (name, settings.data.source, settings.data.target)))
+    if not (options.run or options.preset or options.config or len(data) > 1 or Path(data[0]).is_dir()):
+        return Path("runs") / Path(data[0]).name.partition(".")[0]
+    return common.folder_of(options, "", settings.data.source, settings.data.target)
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -114,8 +104,8 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_translate(options: argparse.Namespace) -> int:
-    check_output(options.output, "--output")
-    if "stdin" in CLOSED and options.input is None and not options.sentences:
+    common.check_output(options.output, "--output")
+    if "stdin" in common.CLOSED and options.input is None and not options.sentences:
         raise OSError("standard input is closed: give sentences, or --input FILE")
     from .translate_and_evaluate import translate
 
@@ -123,7 +113,7 @@ def _do_translate(options: argparse.Namespace) -> int:
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    check_output(options.json, "--json")
+    common.check_output(options.json, "--json")
     from .translate_and_evaluate import evaluate
 
     return evaluate(options)
@@ -142,11 +132,11 @@ def _do_serve(options: argparse.Namespace) -> int:
 
 
 def _do_config(options: argparse.Namespace) -> int:
-    check_output(None, "")
+    common.check_output(None, "")
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
     origin = options.config or (f"preset {options.preset}" if options.preset else "what suits the pairs of --data")
-    print(as_toml(settings_of(options), f"Settings of minigrad train: {origin}"), end="")
+    print(settings_of(options).as_toml(f"Settings of minigrad train: {origin}"), end="")
     return 0
 
 

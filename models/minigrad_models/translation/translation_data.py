@@ -14,17 +14,9 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
+from .. import text
 from ..programs.validation import moved
-from ..text import (
-    EncodedPairs,
-    Pairs,
-    SubwordSampler,
-    SubwordTokenizer,
-    TokenBatches,
-    TokenizerPair,
-    WordTokenizer,
-    read_pairs,
-)
+from ..text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
 from ..text.corpus import part
 from ..text.tokenizer import BOS, EOS, PAD, UNKNOWN
 from . import english_italian
@@ -49,7 +41,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
     """The sentence pairs by split: "train", and "validation" and "test" if they exist. Raises FileNotFoundError,
     ValueError: no data, or data that cannot be read."""
     if settings.data:
-        splits = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        splits = text.read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
         if len(splits) == 1 and settings.held_out:
             splits = hold_out(splits["train"], settings.held_out)
     elif settings.tokenizer != "words":
@@ -103,18 +95,11 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
         else:
             words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
+    same = ("vocabulary", "joint", "split_digits", "lowercase", "normalization")
+    options = {name: getattr(settings, name) for name in same}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        tokenizers = TokenizerPair.train(
-            train.source,
-            train.target,
-            vocabulary=settings.vocabulary,
-            joint=settings.joint,
-            model=settings.subword_model,
-            split_digits=settings.split_digits,
-            lowercase=settings.lowercase,
-            normalization=settings.normalization,
-        )
+        tokenizers = TokenizerPair.train(train.source, train.target, model=settings.subword_model, **options)
     for warning in caught:
         print(f"note: {warning.message}", file=sys.stderr)
     return tokenizers
@@ -138,14 +123,14 @@ class PairBatches:
     def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
         training = settings.training
         self.pairs, self.encoded, self.settings = pairs, encoded, training
-        self.order = TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
+        self.order = text.TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
         self.longest = min(settings.data.longest, settings.model.positions)
-        self.samplers: list[SubwordSampler] = []  # of source and target, which split them into random subwords
+        self.samplers: list[text.SubwordSampler] = []  # of source and target, which split them into random subwords
         for tokenizer in (tokenizers.source, tokenizers.target) if training.subword_dropout else ():
-            if not isinstance(tokenizer, SubwordTokenizer):
+            if not isinstance(tokenizer, text.SubwordTokenizer):
                 raise ValueError("subword_dropout needs tokenizer = 'subwords'")
             if not (self.samplers and tokenizers.joint):
-                sampler = SubwordSampler(tokenizer, training.subword_dropout, training.seed)
+                sampler = text.SubwordSampler(tokenizer, training.subword_dropout, training.seed)
             self.samplers.append(sampler)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:

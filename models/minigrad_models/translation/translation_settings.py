@@ -41,9 +41,7 @@ class DataSettings:
     lowercase: bool = setting(False, "make all text lower-case")
     normalization: str = setting("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
-    held_out: int = amount(
-        1000, "pairs for validation, and for testing, if the data has none; at most a twentieth of all"
-    )
+    held_out: int = amount(1000, "pairs to validate and to test, if the data has none; a twentieth of all at most")
 
 
 @dataclass(frozen=True)
@@ -60,16 +58,12 @@ class ModelSettings:
     norm_first: bool = setting(True, "normalise before each sub-layer (Xiong et al. 2020), not after it")
     positions: int = count(1024, "the longest sentence that the model reads or writes, in tokens")
     position_encoding: str = setting(
-        "sinusoidal",
-        "positions: sines added to embeddings, or attention by distance (Su et al. 2021)",
-        ("sinusoidal", "rotary"),
+        "sinusoidal", "sines added to embeddings, or attention by distance (Su et al. 2021)", ("sinusoidal", "rotary")
     )
     dropout: float = chance(0.3, "probability of dropout of the sub-layers' outputs")
     attention_dropout: float = chance(0.0, "probability of dropout of attention weights")
     activation_dropout: float = chance(0.0, "probability of dropout inside the feed-forward networks")
-    embedding_dropout: float = setting(
-        -1.0, "probability of dropout of embeddings; -1: as dropout", limits=(-1, ALMOST_ONE)
-    )
+    embedding_dropout: float = setting(-1.0, "probability for embeddings; -1: as dropout", limits=(-1, ALMOST_ONE))
 
 
 @dataclass(frozen=True)
@@ -86,27 +80,16 @@ class TrainingSettings(Updates):
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
     bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
 
-    @property
-    def best(self) -> dict[str, str]:
-        """The settings of the loop that say which evaluation is the best."""
-        return {"metric": self.metric, "mode": "max" if self.metric == "bleu" else "min"}
-
 
 @dataclass(frozen=True)
 class DecodingSettings:
     """The search for translations."""
 
     beam: int = setting(5, "the width of the beam search; 1: greedy", limits=(1, 1000))
-    length_penalty: float = setting(
-        1.0, "exponent of the length by which log-probabilities are divided", limits=(-10, 10)
-    )
+    length_penalty: float = setting(1.0, "exponent of the length that divides log-probabilities", limits=(-10, 10))
     coverage_penalty: float = amount(0.0, "weight of the penalty for source words without attention")
-    mbr: float = amount(
-        0.0, "choose from the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
-    )
-    early_stopping: bool = setting(
-        False, "end the search at as many translations as the beam is wide, though a likelier one may come"
-    )
+    mbr: float = amount(0.0, "choose by minimum Bayes risk, with weights exp(mbr · score); 0: the best score")
+    early_stopping: bool = setting(False, "end at as many texts as the beam is wide, though a likelier one may come")
 
 
 @dataclass(frozen=True)

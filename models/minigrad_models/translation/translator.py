@@ -1,11 +1,15 @@
-"""A trained model with its tokenizers: translations of sentences, and their attention."""
+"""A trained model with its tokenizers: its file, translations of sentences, and their attention.
+
+The folder of a run has what ``programs.folder`` says; a corpus too large for memory has its token ids in the folder
+``corpus``, which is written anew where it is missing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 
@@ -15,19 +19,60 @@ from minigrad.autograd.mode import at_end
 from ..generation.beam_search import Hypothesis as TokenHypothesis
 from ..generation.beam_search import beam_search, greedy, power, sample
 from ..generation.minimum_bayes_risk import minimum_bayes_risk
-from ..text import TokenizerPair
+from ..programs.folder import Program
+from ..programs.folder import write_model as write_model
+from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
+from ..text.lines import Texts
 from ..text.tokenizer import BOS, EOS, UNKNOWN
-from . import translator_run as run
+from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
-from .overview import Examples
+from .overview import Examples, examples_of, limited
+from .translation_data import read_shipped
 from .translation_settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
     from minigrad.viz.linked import Linked
 
+SHOWN = 2000  # pairs of the shipped corpus that are drawn for the words of an earlier version's model
 BATCH = 100  # sentences to translate together
 PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
+
+
+class Description(TypedDict):
+    """The schema of what a checkpoint says besides weights, see ``extra``."""
+
+    program: str
+    version: int
+    config: dict[str, bool | int | float | str | list[str]]
+    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
+    model: dict[str, Any]
+    tokenizers: dict[str, Any]
+    examples: NotRequired[Examples]
+
+
+def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
+    """The values that must not change when a training resumes: settings, and the sentences themselves."""
+    sides = (train.source, train.target)
+    digests = [side.digest for side in sides if isinstance(side, Texts)]
+    return {**settings.fixed(), "the text of the corpus": digests}
+
+
+REPORTS = ("validation.json", "test.json")
+EARLIER = ("minigrad.translate", "examples.translate")
+PROGRAM = Program("minigrad_models.translation", 2, Description, Settings, REPORTS, EARLIER)
+
+
+def extra(
+    model: TranslationModel,
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    config: dict[str, Any],
+    examples: Examples | None = None,
+) -> dict[str, Any]:
+    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
+    more = {} if examples is None else {"examples": examples}
+    return PROGRAM.described(settings, config, model=model.config.as_dict(), tokenizers=tokenizers.as_dict(), **more)
 
 
 class Hypothesis(NamedTuple):
@@ -88,9 +133,25 @@ class Translator:
 
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
-        """The model of a run's folder, or of a file. Raises FileNotFoundError: there is none; ValueError, RuntimeError:
-        the file is damaged, or not a model of this program."""
-        return cls(*run.load(Path(path), device))
+        """The model of a run's folder (if the run is not finished, the best so far), or of a file. Raises
+        FileNotFoundError: there is none; ValueError, RuntimeError: the file is damaged, or not a model of this
+        program."""
+        file, checkpoint, description = PROGRAM.read(Path(path))
+        try:
+            settings = Settings.from_dict(description["settings"], str(file))
+            model = restored(settings.model.model, description["model"], checkpoint["model"])
+            tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
+            lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
+            if any(getattr(model.config, name) not in (None, length) for name, length in lengths.items()):
+                raise ValueError("its tokenizers have other vocabularies than its model")
+        except ValueError as error:
+            raise ValueError(f"{file} cannot be used: {error}") from None
+        examples: Examples | None = None
+        if "examples" in description:
+            examples = limited(description["examples"])
+        elif not settings.data.data:  # a file of an earlier version; the shipped corpus is always there
+            examples = examples_of(read_shipped(SHOWN))
+        return cls(model.to(device).eval(), tokenizers, settings, examples)
 
     @property
     def languages(self) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from minigrad.viz.palette import rgb
 from minigrad.viz.vector import INK, LINE, MINUS, PLUS, QUIET, SERIES, Drawing
 from minigrad.viz.view import Picture
 
+from .lines import Axis, Field
 from .texts import checked_texts, label
 
 MOST = 2_000_000  # numbers in a page
@@ -26,7 +27,7 @@ NAMED = 48  # positions up to which the picture has a name at each
 CURVES = 4  # pairs of dimensions that the picture draws
 TALLEST = 1200.0  # of the heat map, in pixels
 NARROWEST = 4.0  # of a wave that can be seen, in pixels
-PIECE = math.pi / 4  # of a wave that one Bézier curve draws: off by less than a thousandth of its height
+SMOOTH = 24  # points of a wave that look like a curve
 
 
 @dataclass(frozen=True)
@@ -95,25 +96,19 @@ class PositionalEncoding(Picture):
     def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
         """The sines of some pairs of dimensions, with dots at the positions where these are few."""
         length = len(self.values)
-        scale = wide / max(length - 1, 1)
-        drawing.line([(left, top + high / 2), (left + wide, top + high / 2)], LINE, 1)
-        for text, y in (("1", top + 4), ("−1", top + high + 4)):
-            drawing.text(left - 8, y, text, "end", 11, QUIET)
-        for i, (colour, pair) in enumerate(zip(SERIES, self._chosen(scale), strict=False)):
-            wave, places = self.wavelength(2 * pair), np.arange(length if length <= NAMED else 0)
-            path = _sine(left, top + high / 2, scale * wave / (2 * math.pi), high / 2, left + wide)
-            drawing.add("path", d=path, fill="none", stroke=colour, stroke_width=1.2)
-            rises = top + (1 - self.values[places, 2 * pair]) * high / 2
-            dots = "".join(f"M{x:.2f} {y:.2f}h0" for x, y in zip(left + places * scale, rises, strict=True))
-            if dots:
-                drawing.add("path", d=dots, stroke=colour, stroke_width=5, stroke_linecap="round")
+        last = max(length - 1, 1)
+        field = Field(drawing, left, left + wide, top, top + high, Axis(0, last), Axis(-1, 1), 11)
+        field.axes("position →")
+        positions = np.arange(length if length <= NAMED else 0, dtype=np.float64)
+        for i, (colour, pair) in enumerate(zip(SERIES, self._chosen(wide / last), strict=False)):
+            wave = self.wavelength(2 * pair)
+            x = np.linspace(0, last, math.ceil(min(SMOOTH * last / wave, 2 * wide)) + 2)
+            field.line(x, np.sin(2 * math.pi * x / wave), colour, 1.2)
+            field.dots(positions, self.values[: len(positions), 2 * pair], colour, 2.5)
             y = top + 12 + 18 * i
             drawing.line([(left + wide + 20, y - 4), (left + wide + 38, y - 4)], colour, 2)
             wavelength = f"{wave:,.1f}".removesuffix(".0")
             drawing.text(left + wide + 44, y, f"{2 * pair}: wavelength {wavelength}", size=11)
-        for position in ticks(length):
-            drawing.text(left + position * scale, top + high + 18, str(position), "middle", 11, QUIET)
-        drawing.text(left + wide, top + high + 36, "position →", "end", 11, QUIET)
 
     def _chosen(self, scale: float) -> list[int]:
         """Pairs of dimensions whose waves are seen where a position is ``scale`` pixels wide: not too narrow,
@@ -180,16 +175,3 @@ def ticks(count: int) -> list[int]:
     """Round numbers from 0 to below ``count``, at most eleven."""
     step = next(s for e in range(12) for s in (10**e, 2 * 10**e, 5 * 10**e) if count <= 10 * s)
     return list(range(0, count, step))
-
-
-def _sine(x: float, y: float, wide: float, high: float, end: float) -> str:
-    """A path: y − high · sin((x' − x) / wide) from x to ``end``, in Bézier curves with its slopes."""
-    count = math.ceil((end - x) / wide / PIECE)
-    step = (end - x) / wide / count
-    phases = step * np.arange(count + 1)
-    rises, slopes = high * np.sin(phases), high * np.cos(phases)
-    ends = np.stack([x + wide * phases, y - rises], 1)
-    before = ends - np.stack([np.full(count + 1, wide), -slopes], 1) * step / 3
-    pieces = "S".join(f"{a:.2f} {b:.2f} {c:.2f} {d:.2f}" for (a, b), (c, d) in zip(before[1:], ends[1:], strict=True))
-    after, rise = 2 * ends[0] - before[0]  # what "S" leaves out: each end's other control point, mirrored
-    return f"M{x:.2f} {y:.2f}C{after:.2f} {rise:.2f} {pieces}"

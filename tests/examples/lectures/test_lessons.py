@@ -39,7 +39,7 @@ from examples.lesson.program import show
 from minigrad import nn
 from minigrad.viz.palette import LIGHT
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.translation import translator_run as run
+from minigrad_models.translation import translator as run
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from tests.support.browser import contrast, texts

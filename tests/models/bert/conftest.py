@@ -11,8 +11,7 @@ pytest.importorskip("tokenizers", reason="the tokenizers library reads word piec
 
 from minigrad_models.bert import questions
 from minigrad_models.bert.finetuning import Options, finetune
-from minigrad_models.bert.task import Recipe
-from minigrad_models.bert.tasks import TASKS
+from minigrad_models.bert.tasks import TASKS, Recipe
 from minigrad_models.bert.train_bert import SCRATCH, Size
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=300, dropout=0.0)

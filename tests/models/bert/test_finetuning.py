@@ -10,8 +10,7 @@ import pytest
 from minigrad_models.bert import finetuning
 from minigrad_models.bert.bert import BertForSequenceClassification
 from minigrad_models.bert.finetuning import Options, finetune, load
-from minigrad_models.bert.task import Recipe
-from minigrad_models.bert.tasks import TASKS
+from minigrad_models.bert.tasks import TASKS, Recipe
 from minigrad_models.bert.train_bert import Size
 from minigrad_models.training import Trainer
 from tests.support.cases import raises

@@ -8,10 +8,8 @@ import pytest
 from minigrad_models.bert.bert import IGNORED, BertForMaskedLM, BertForPreTraining
 from minigrad_models.bert.finetuning import Options as FineTuning
 from minigrad_models.bert.finetuning import finetune, load
-from minigrad_models.bert.masking import CLS, MASK, SEP, Examples, Place, Sentences, split
-from minigrad_models.bert.pretraining import Options, pretrain
-from minigrad_models.bert.task import Recipe
-from minigrad_models.bert.tasks import TASKS
+from minigrad_models.bert.pretraining import CLS, MASK, SEP, Examples, Options, Place, Sentences, pretrain, split
+from minigrad_models.bert.tasks import TASKS, Recipe
 from minigrad_models.bert.train_bert import Size
 from minigrad_models.training import read_log
 

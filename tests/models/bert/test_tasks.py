@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from minigrad_models.bert import bert_data as data
-from minigrad_models.bert import questions, spans
-from minigrad_models.bert.bert_data import Labelled, Question, Tagged
-from minigrad_models.bert.encoding import Feature, LikeLength
+from minigrad_models.bert import questions, tasks
+from minigrad_models.bert.bert_data import Feature, Labelled, LikeLength, Question, Tagged
 from minigrad_models.bert.tasks import TASKS
 from minigrad_models.text.word_pieces import train_word_pieces
 from tests.support.cases import raises
@@ -203,19 +202,19 @@ def test_the_pieces_of_an_answer() -> None:
     """Pieces at characters 0-2 and 2-5 of a window that ends there."""
     answers = {("cd", 2): (2, 2), ("ab cd", 0): (1, 2), ("b c", 1): (1, 2), ("xy", 40): (0, 0), ("cd ef", 3): (0, 0)}
     for (answer, start), expected in answers.items():
-        assert spans.span_of([None, (0, 2), (2, 5), None], answer, start) == expected, answer
+        assert tasks.span_of([None, (0, 2), (2, 5), None], answer, start) == expected, answer
 
 
 def test_the_best_span() -> None:
     logits = np.zeros((6, 2))
     logits[3, 0], logits[2, 1], logits[4, 1], logits[5] = 5, 6, 4, 100  # 3 to 2 is no span, 5 is not of the text
     allowed = np.array([False, True, True, True, True])
-    assert spans.best_span(logits, allowed) == ((3, 4), 9.0)
-    assert spans.best_span(logits, np.zeros(5, bool))[0] is None
+    assert tasks.best_span(logits, allowed) == ((3, 4), 9.0)
+    assert tasks.best_span(logits, np.zeros(5, bool))[0] is None
     far = np.zeros((100, 2))
     far[0, 0], far[99, 1] = 5, 5
-    (first, last), score = spans.best_span(far, np.ones(100, bool))
-    assert last - first < spans.LONGEST_ANSWER and score == 5
+    (first, last), score = tasks.best_span(far, np.ones(100, bool))
+    assert last - first < tasks.LONGEST_ANSWER and score == 5
 
 
 def test_the_best_window_answers() -> None:
@@ -230,5 +229,5 @@ def test_exact_match_and_f1_as_squad_counts_them() -> None:
     examples = [Question("?", "", (("the Red House", 0), ("Red", 0))), Question("?", "", (("in 1990", 0),))]
     metrics = SQUAD.metrics(examples, [("A red house!", 0.0), ("1990 or 1991", 0.0)])
     assert metrics == {"f1": pytest.approx((1 + 2 * 1 / (2 + 3)) / 2), "exact_match": 0.5}
-    assert spans.plain("The  U.S.A., an   island") == "usa island"
-    assert spans.overlap("a the", "an") == 1 and spans.overlap("the", "x") == 0
+    assert tasks.plain("The  U.S.A., an   island") == "usa island"
+    assert tasks.overlap("a the", "an") == 1 and tasks.overlap("the", "x") == 0

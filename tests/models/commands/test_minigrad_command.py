@@ -1,5 +1,6 @@
 """The command ``minigrad`` as a whole: its commands, its help, its versions."""
 
+import shutil
 import subprocess
 import sys
 
@@ -23,13 +24,14 @@ def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest
 
 
 def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_installed", {"cupy-cuda12x": "13.3.0"}.get)
+    monkeypatch.setattr(cli, "CUPY", ("numpy", "nonesuch"))  # by the version of what is there
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
     first, second = capsys.readouterr().out.splitlines()
     assert stop.value.code == 0 and first == f"minigrad {project}"
-    assert second == f"NumPy {numpy.__version__}, Python {sys.version.split()[0]}, CuPy 13.3.0"
-    assert cli._installed("nonesuch") is None
+    assert second == f"NumPy {numpy.__version__}, Python {sys.version.split()[0]}, CuPy {numpy.__version__}"
+    monkeypatch.setattr(cli, "CUPY", ("nonesuch",))
+    assert cli.versions().endswith(", CuPy none")
 
 
 def test_help_loads_neither_models_nor_pictures() -> None:
@@ -58,3 +60,24 @@ def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> No
     assert folder.command("minigrad_models.translation", "train") == "python -m minigrad train"
     monkeypatch.setenv(folder.TYPED, "python tasks.py translate")
     assert folder.command("minigrad_models.translation", "train") == "python tasks.py translate train"
+
+
+@pytest.mark.parametrize("shell", cli.SHELLS)
+def test_a_script_knows_commands_options_and_files(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    assert cli.main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(command.name in script for command in cli.COMMANDS) and "length-penalty" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+    if shell == "bash" and shutil.which("bash"):
+        ask = "COMP_WORDS=(minigrad comp); COMP_CWORD=1; _shtab_minigrad; echo ${COMPREPLY[@]}"
+        completed = subprocess.run(["bash", "-c", f"{script}\n{ask}\n"], check=True, capture_output=True, text=True)
+        assert set(completed.stdout.split()) == {"compat", "completion"}
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert cli.main(["completion", "bash"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: completion needs shtab: ") and "pip install shtab" in told

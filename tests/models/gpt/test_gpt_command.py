@@ -1,4 +1,4 @@
-"""Language models as a person has them: trained, resumed, begun with another, compared, writing; and wrong input."""
+"""Language models as a person has them: trained, resumed, begun with another, writing; and wrong input."""
 
 import copy
 import json
@@ -19,10 +19,8 @@ from minigrad.nn import functional as F
 from minigrad_models.generation import beam_search as generate
 from minigrad_models.gpt import gpt_command as cli
 from minigrad_models.gpt import gpt_run as run
-from minigrad_models.gpt.architectures import ARCHITECTURES, build
-from minigrad_models.gpt.compare import entries, parameters
 from minigrad_models.gpt.gpt2 import GPT2
-from minigrad_models.gpt.gpt_run import evaluate
+from minigrad_models.gpt.gpt_run import ARCHITECTURES, build, evaluate
 from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings
 from minigrad_models.gpt.text import ROWS, score_segments
 from minigrad_models.training import read_checkpoint
@@ -318,9 +316,9 @@ def test_every_setting_of_a_model_reaches_it() -> None:
         sizes = ModelSettings(name, layers=3, heads=2, d_model=24, d_ff=40, context=50, memory=20, dropout=0.25)
         model = build(sizes, 70)
         assert model.config.vocabulary == 70
-        settings = ARCHITECTURES[name].sizes(model.config)
-        assert settings == {key: getattr(sizes, key) for key in settings}
-        assert {"layers", "heads", "d_model", "d_ff", "context"} <= set(settings)
+        names = ARCHITECTURES[name].names
+        assert all(getattr(model.config, theirs) == getattr(sizes, key) for key, theirs in names.items())
+        assert {"layers", "heads", "d_model", "d_ff", "context"} <= set(names)
         dropouts = [m.p for m in model.modules() if isinstance(m, mg.nn.Dropout)]
         assert 0.25 in dropouts and model.config.attention_dropout == 0.25
 
@@ -385,9 +383,6 @@ def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
     recurrent = [*command, "--model", "transformer-xl"]
     refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "what one update hands to the next")
     refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text")
-    compare = ["compare", "--input", str(text), *SIZES, "--steps", "9", "--run", str(text.parent / "runs")]
-    refused([*compare, "--model", "transformer-xl"], "leave out --model")
-    refused([*compare, "--batch", "6"], "batch is 6, and must be a multiple of 4")
 
 
 @pytest.mark.parametrize(("window", "stride", "most"), [(8, 0, 0), (20, 5, 100)])
@@ -413,29 +408,3 @@ def test_each_token_counts_once_after_what_the_memory_holds(window: int, stride:
     assert len(expected) == count
     score = score_segments(model, ids, window, stride, most=most, progress=read.append)
     assert sum(read) == count and math.isclose(score, float(expected.mean()), rel_tol=1e-10)
-
-
-def test_the_models_compared_are_of_one_size() -> None:
-    settings = Settings.preset("shakespeare-cpu")
-    models = entries(settings, 65)
-    sizes = {name: parameters(settings.changed(entry.changes).model, 65) for name, entry in models.items()}
-    assert abs(sizes["transformer-xl"] - sizes["gpt2"]) < 0.001 * sizes["gpt2"]
-    changed = [settings.changed(entry.changes) for entry in models.values()]
-    assert {s.window * s.training.batch for s in changed} == {12 * 64}
-    assert max(window for entry in models.values() for window, _ in entry.windows) == 4 * 64
-
-
-@pytest.mark.nightly
-def test_a_comparison(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each training once: the command again only scores."""
-    command = ["compare", "--input", str(text), *SIZES, "--steps", "12", "--run", str(text.parent / "runs")]
-    assert cli.main([*command, "--json", str(text.parent / "numbers.json")]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    rows = json.loads((text.parent / "numbers.json").read_text(encoding="utf-8"))
-    assert len(rows) == len(lines) - 2 == 9 and all(f"{row['bits']:.3f}" in "".join(lines) for row in rows)
-    assert {row["window"] for row in rows} == {8, 16, 32}
-    written = {path: path.stat().st_mtime_ns for path in (text.parent / "runs").glob("*/last.safetensors")}
-    assert len(written) == 4
-    assert cli.main(command) == 0
-    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")] == lines
-    assert all(path.stat().st_mtime_ns == before for path, before in written.items())

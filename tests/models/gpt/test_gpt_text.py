@@ -14,7 +14,7 @@ from minigrad_models.gpt import text, tokens
 from minigrad_models.gpt.gpt2 import GPT2, Config
 from minigrad_models.gpt.gpt_settings import DataSettings
 from minigrad_models.gpt.text import Windows
-from minigrad_models.gpt.tokens import Bytes, Characters, Subwords, Tokens, Writer, decode
+from minigrad_models.gpt.tokens import Bytes, Characters, Subwords, Tokens, decode
 from minigrad_models.programs.validation import pieces, score_windows
 from tests.support.cases import raises
 
@@ -135,22 +135,6 @@ def test_text_and_back(kind: str) -> None:
     for again in (tokens.from_dict(vocabulary.as_dict()), tokens.from_library(there)):
         assert len(again) == len(vocabulary)
         np.testing.assert_array_equal(again.encode(TEXT), ids)
-    pieces: list[str] = []  # characters come whole
-    writer = Writer(vocabulary, pieces.append)
-    for token in vocabulary.encode("così 🌹!"):
-        writer.add(int(token))
-    writer.close()
-    assert "".join(pieces) == "così 🌹!" and all("\ufffd" not in piece for piece in pieces)
-
-
-def test_what_is_unfinished_is_told_at_the_end() -> None:
-    written: list[str] = []
-    writer = Writer(Bytes(), written.append)
-    for byte in "🌹".encode()[:3]:
-        writer.add(byte)
-    assert written == []
-    writer.close()
-    assert written == ["\ufffd"]
 
 
 def test_bytes_need_not_be_text() -> None:

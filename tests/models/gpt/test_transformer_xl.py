@@ -154,7 +154,7 @@ def test_the_cache_keeps_no_more_than_the_reach() -> None:
     model = small()
     decoder: Any = model.begin([[1, 2]], reach=4)
     generate.greedy(decoder, 20, eos=None)
-    assert [layer.kept[0].shape for layer in decoder.layers] == [(0, 2, 4, 4)] * 2  # the one row has ended
+    assert [keys.shape for keys, _ in decoder.kept] == [(0, 2, 4, 4)] * 2  # the one row has ended
 
 
 def trainer(folder: Path, steps: int, device: str = "cpu", **changes: Any) -> Trainer:

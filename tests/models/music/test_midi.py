@@ -183,13 +183,13 @@ def test_sixteenths_are_whole_ticks(tempo: float, tmp_path: Path) -> None:
     assert [song.quarters(note.start) * 4 for note in song.notes] == pytest.approx(range(1000), abs=1e-6)
 
 
-def test_names_and_programs(tmp_path: Path) -> None:
+def test_names_and_channels(tmp_path: Path) -> None:
     notes = [Note(60, 80, 0.0, 1.0, 1), Note(60, 80, 0.5, 1.5, 1), Note(50, 80, 0.0, 1.0, 0)]
-    write_midi(tmp_path / "x.mid", notes, programs={1: 40, 5: 3}, names={0: "Baß", 1: "♪"})
+    write_midi(tmp_path / "x.mid", notes, names={0: "Baß", 1: "♪"})
     file = mido.MidiFile(tmp_path / "x.mid", charset="utf-8")
     assert [track.name for track in file.tracks] == ["", "Baß", "♪"]
-    programs = [(m.channel, m.program) for track in file.tracks for m in track if m.type == "program_change"]
-    assert programs == [(1, 40), (3, 40)]  # two notes of a pitch at once, on two channels
+    channels = [{m.channel for m in track if m.type == "note_on"} for track in file.tracks]
+    assert channels == [set(), {0}, {1, 3}]  # two notes of a pitch at once, on two channels
 
 
 @pytest.mark.parametrize("count", [1, 40])
@@ -238,7 +238,6 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         ({"notes": [fine._replace(track=10**9)]}, "32,000 tracks"),
         ({"notes": [fine], "tempo": 0}, "tempo is 4 to 1000"),
         ({"notes": [fine], "tempo": float("nan")}, "tempo"),
-        ({"notes": [fine], "programs": {0: 128}}, "program .* not 128"),
         ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "nothing begins or ends"),
     ]
     for arguments, message in wrong:

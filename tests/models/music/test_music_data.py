@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad import viz
 from minigrad_models.music import music_data as data
 from minigrad_models.music.chorales import notes_of
 from minigrad_models.music.files import attention_of_notes
@@ -261,7 +262,7 @@ def model_of(kind: str, positions: int) -> MusicTransformer:
 def test_a_note_has_the_sums_of_the_position_that_chose_it(kind: str) -> None:
     ids = LANGUAGES[kind].encode(PIECES[kind])
     written, model = LANGUAGES[kind].decode(ids), model_of(kind, 256)
-    weights = model.weights(mg.from_numpy(ids)[None])[:, 0].numpy()  # (L, H, T, T)
+    weights = np.stack(viz.attention(model, mg.from_numpy(ids)[None]).weights())  # (L, H, T, T)
     notes = attention_of_notes(model, ids, written)
     assert notes is not None and notes.shape == (2, 2, len(written.notes), len(written.notes))
     for n, first in enumerate(written.first.tolist()):

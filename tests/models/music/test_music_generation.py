@@ -102,7 +102,7 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
 
 def test_what_cannot_be_written(run: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
-        (("--tempo", "5000"), "--tempo 5000: it is 4 to 1000"),
+        (("--tempo", "5000"), "--tempo is 4 to 1000 quarter notes a minute, not 5000"),
         (("--seed-seconds", "3"), "give one, --seed-file"),
         (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
         (("--wav", "a.mp3"), "--wav a.mp3: the name must end in .wav"),
@@ -158,33 +158,31 @@ class Table:
         return float(np.exp(sum(self.log_p[triple] for triple in zip(padded, padded[1:], padded[2:], strict=False))))
 
 
-def exact(melody: list[int]) -> tuple[dict[tuple[int, ...], float], float]:
-    """p(voice | melody) of each voice, and p(melody)."""
+def exact(melody: list[int]) -> dict[tuple[int, ...], float]:
+    """p(voice | melody) of each voice."""
     table = Table(1)
     joint = {}
     for voice in itertools.product(range(TOKENS), repeat=len(melody)):
         tokens = [token for pair in zip(melody, voice, strict=True) for token in pair]
         joint[voice] = table.probability([0, *tokens])
     total = sum(joint.values())
-    return {voice: p / total for voice, p in joint.items()}, total
+    return {voice: p / total for voice, p in joint.items()}
 
 
 def test_the_filter_finds_what_an_enumeration_finds() -> None:
-    """Weighted particles have the distribution of the voice given the whole melody, and their mean weight is the
-    melody's probability; resampling has happened on the way."""
+    """Weighted particles have the distribution of the voice given the melody; resampling has happened on the way."""
     melody = [1, 2, 0, 1]
-    posterior, evidence = exact(melody)
+    posterior = exact(melody)
     mg.manual_seed(0)
-    particles = particle_filter(Table(20_000), np.array(melody), VOICES)
-    weights = np.exp(particles.log_weights - particles.log_weights.max())
+    particles, log_weights = particle_filter(Table(20_000), np.array(melody), VOICES)
+    weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    tokens = particles.tokens.numpy()[:, 1:]
+    tokens = particles.numpy()[:, 1:]
     assert (tokens[:, ::2] == melody).all()
     estimate = dict.fromkeys(posterior, 0.0)
     for row, weight in zip(tokens[:, 1::2].tolist(), weights.tolist(), strict=True):
         estimate[tuple(row)] += weight
     assert max(abs(estimate[voice] - posterior[voice]) for voice in posterior) < 0.015
-    assert np.exp(particles.log_evidence) == pytest.approx(evidence, rel=0.03)
 
 
 def test_a_draw_follows_the_weights() -> None:

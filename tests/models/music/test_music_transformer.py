@@ -93,21 +93,6 @@ def test_the_sums_of_the_paper_one_by_one(kind: str, length: int, device: str) -
         assert_close(expected, by_loops(host, row), 1e-6 if "absolute" in kind else 1e-10)
 
 
-@each_kind
-def test_weights_are_those_of_the_forward_pass(kind: str) -> None:
-    """What comes out of attention is weights times values."""
-    model, tokens = small(kind, norm_first=True), text(1, 9)
-    weights = model.weights(tokens)
-    assert weights.shape == (2, 1, 2, 9, 9)
-    assert_close(weights.sum(-1), np.ones(weights.shape[:-1]), 1e-12)
-    states = model.hidden_states(tokens)
-    for layer, x, p in zip(model.layers, states[:-1], weights, strict=True):
-        y = layer.attention_residual.norm(x)
-        values = layer.attention.split(layer.attention.value(y))
-        heads = layer.attention.output((p @ values).transpose(1, 2).flatten(2))
-        assert_close(heads, layer.attention(y, y, None, True), 1e-10)
-
-
 def test_a_window_moves_by_whole_cycles() -> None:
     with pytest.raises(ValueError, match="stride must be a multiple of the cycle, 4, not 6"):
         small("of four voices").begin([[1]], stride=6)

@@ -1,4 +1,4 @@
-"""What a note may be, in other keys and at other speeds."""
+"""What a note may be, and at other speeds."""
 
 from functools import partial
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad_models.music import Note, stretched, transposed
+from minigrad_models.music import Note, stretched
 from minigrad_models.music.notes import checked, ordered
 from tests.support.cases import raises
 
@@ -39,13 +39,6 @@ def test_what_is_no_note() -> None:
 
 
 NOTES = [Note(60, 80, 0.5, 1.0, 2), Note(127, 1, 1.0, 4.0)]
-
-
-def test_transposed() -> None:
-    assert transposed(NOTES, -3) == [Note(57, 80, 0.5, 1.0, 2), Note(124, 1, 1.0, 4.0)]
-    assert transposed(NOTES, 0) == NOTES
-    raises(ValueError, "pitch 127 moved by 1 semitones is 128", lambda: transposed(NOTES, 1))
-    raises(ValueError, r"pitch 60 .* -1", lambda: transposed(NOTES, -61))
 
 
 def test_stretched() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.programs.validation import pieces, score_pieces, score_windows
+from minigrad_models.programs.validation import pieces, score_windows
 
 
 def test_windows_begin_on_a_grid() -> None:
@@ -23,5 +23,5 @@ def test_sequences_see_nothing_of_each_other() -> None:
     sequences = [np.random.default_rng(i).integers(0, 9, length) for i, length in enumerate((5, 21, 2, 9))]
     scored: list[int] = []
     total = sum(score_windows(model, ids, 8, 4) * (len(ids) - 1) for ids in sequences)
-    mean = score_pieces(model, sequences, 8, 4, batch=3, progress=scored.append)
+    mean = score_windows(model, sequences, 8, 4, batch=3, progress=scored.append)
     assert mean == pytest.approx(total / 33, rel=1e-5) and sum(scored) == 33

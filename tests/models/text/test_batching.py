@@ -1,12 +1,11 @@
-"""Batches by tokens: every pair once, none too large, little padding, a place that can be gone back to."""
+"""Batches by tokens: every pair once, none too large, little padding, an order that stays."""
 
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minigrad.utils.data import DataLoader
 from minigrad_models.text.batching import TokenBatches
 
 Batches = list[list[int]]
@@ -33,8 +32,7 @@ def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool, poo
         rows = list(batches.epoch(epoch))
         assert sorted(i for batch in rows for i in batch) == list(range(500))
         assert all(len(batch) * lengths[batch].max() <= 200 for batch in rows)
-        batches.set_epoch(epoch)
-        assert len(batches) == len(rows)
+        assert list(batches.epoch(epoch, 3)) == rows[3:]
 
 
 def test_sorted_batches_are_full(lengths: Any) -> None:
@@ -65,53 +63,12 @@ def test_the_order_of_a_seed_stays() -> None:
     assert list(TokenBatches(lengths, 12, seed=7).epoch(3)) != expected != list(TokenBatches(lengths, 12).epoch(2))
 
 
-def test_iteration_goes_on_from_where_it_stands(lengths: Any) -> None:
-    batches, plain = TokenBatches(lengths, 200), TokenBatches(lengths, 200)
-    first = list(islice(batches, 5))
-    assert first + list(batches) == list(plain.epoch(0))
-    assert list(islice(batches, 3)) == list(plain.epoch(1))[:3]  # the next epoch has begun by itself
-    batches.set_epoch(1)
-    assert list(batches) == list(plain.epoch(1))[3:]  # it was the present one already
-    batches.set_epoch(7)
-    assert list(batches) == list(plain.epoch(7))
-
-
-def test_a_place_is_saved_and_found_again(lengths: Any) -> None:
-    batches = TokenBatches(lengths, 200, seed=3)
-    batches.set_epoch(4)
-    list(islice(batches, 6))
-    state = batches.state_dict()
-    again = TokenBatches(lengths, 200, seed=3)
-    again.load_state_dict(state)
-    assert list(again) == list(batches) == list(TokenBatches(lengths, 200, seed=3).epoch(4, 6))
-    for other, message in (
-        (TokenBatches(lengths, 100, seed=3), "tokens was 200, it is 100"),
-        (TokenBatches(lengths, 200), "seed was 3, it is 0"),
-        (TokenBatches(lengths[1:], 200, seed=3), "pairs was 500, it is 499"),
-    ):
-        with pytest.raises(ValueError, match=rf"place in other batches: {message}"):
-            other.load_state_dict(state)
-
-
-def test_as_batch_sampler_of_a_data_loader(lengths: Any) -> None:
-    expected = list(TokenBatches(lengths, 200).epoch(0))
-    data = [int(number) for number in range(500)]
-    batches = TokenBatches(lengths, 200)
-    loader: DataLoader[Any] = DataLoader(data, batch_sampler=batches, collate_fn=list)
-    assert len(loader) == len(expected)
-    assert list(islice(loader, 4)) == expected[:4]
-    assert batches.state_dict()["position"] == 4
-    assert list(loader) == expected[4:]
-    options: Any = {"batch_sampler": TokenBatches(lengths, 200), "collate_fn": list, "num_workers": 2}
-    assert list(DataLoader(data, **options)) == expected
-
-
 def test_few_pairs_and_long_ones() -> None:
     for shuffle in (True, False):  # a pair that is too long goes alone
         rows = TokenBatches([(3, 3), (50, 2), (3, 3), (1, 11)], 10, shuffle=shuffle).epoch(0)
         assert sorted(map(sorted, rows)) == [[0, 2], [1], [3]]
-    assert list(TokenBatches(np.zeros((0, 2), int), 10)) == []
-    assert list(TokenBatches([(0, 0)], 10)) == [[0]]
+    assert list(TokenBatches(np.zeros((0, 2), int), 10).epoch(0)) == []
+    assert list(TokenBatches([(0, 0)], 10).epoch(0)) == [[0]]
 
 
 def test_bad_arguments() -> None:

@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad_models.text import Recurrence, Segments
-from minigrad_models.text.segments import Segment
+from minigrad_models.text.batching import Segment
 
 TEXT = np.arange(100, 205, dtype=np.uint16)  # each token tells its place
 

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from minigrad_models.text import SubwordSampler, SubwordTokenizer, subword_dropout
+from minigrad_models.text import SubwordSampler, SubwordTokenizer, subwords
 from minigrad_models.text.tokenizer import UNKNOWN
 from minigrad_models.translation import english_italian
 
@@ -36,8 +36,8 @@ def test_a_draw_is_a_function_of_seed_text_and_number(tokenizer: SubwordTokenize
 def test_pools_change_no_result(tokenizer: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = TEXTS[:50]
     expected = [SubwordSampler(tokenizer, 0.3).encode(text, 0) for text in texts]
-    monkeypatch.setattr(subword_dropout, "WORDS", 3)
-    monkeypatch.setattr(subword_dropout, "LONGEST", 7)
+    monkeypatch.setattr(subwords, "MOST_WORDS", 3)
+    monkeypatch.setattr(subwords, "LONGEST_WORD", 7)
     small = SubwordSampler(tokenizer, 0.3)
     assert [small.encode(text, 0) for text in texts] == expected
     assert len(small.pools) <= 3

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 from minigrad_models.training import read_checkpoint
-from minigrad_models.training.ranks import Ranks
+from minigrad_models.training.update import Ranks
 from tests.models.training.shared_updates import Model, loss, trainer, weights
 from tests.support.ranks import Ran, begun, finished, launcher
 

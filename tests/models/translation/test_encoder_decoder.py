@@ -9,6 +9,7 @@ import pytest
 import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad_models.generation import beam_search as generate
+from minigrad_models.programs.models import size
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
 from minigrad_models.translation.encoder_decoder import TranslationModel, pad
@@ -159,4 +160,4 @@ def test_configurations_that_make_no_sense() -> None:
 def test_the_size_is_that_of_the_weights(name: str) -> None:
     for source_vocabulary in (None, 13):
         model = small(name, "cpu", layers=3, source_vocabulary=source_vocabulary)
-        assert model.config.size() == sum(p.numel() for p in model.parameters() if p.ndim > 1)
+        assert size(type(model), model.config) == sum(p.numel() for p in model.parameters() if p.ndim > 1)

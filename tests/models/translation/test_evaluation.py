@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 from typing import NamedTuple
 
 import pytest
@@ -33,7 +34,7 @@ def test_counts_scores_and_the_worst() -> None:
     assert told.bleu.interval and told.moses is None and told.notes == []
     assert [s.source for s in told.worst] == ["x y z", "two one"]
     assert told.worst[0].chrf == 0 < told.worst[1].chrf < 100
-    back = json.loads(json.dumps(told.as_dict()))
+    back = json.loads(json.dumps(asdict(told)))
     assert back["bleu"]["signature"] == told.bleu.signature and back["worst"][0]["source"] == "x y z"
     translations = [Translation(a, b) for a, b in zip(SOURCES, FOUND, strict=True)]
     assert report(translations, REFERENCES, worst=2) == told

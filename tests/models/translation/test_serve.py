@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.translation.serve import Server, serve, site
+from minigrad_models.translation.serve import Server, serve
 from minigrad_models.translation.serve import server as server_module
 from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM
-from minigrad_models.translation.serve.site import LONGEST_BODY
+from minigrad_models.translation.serve.server import LONGEST_BODY
 from minigrad_models.translation.serve.words import sentences, units
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
@@ -115,14 +115,14 @@ def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
 
 
 def test_what_model_it_is_and_how_it_chooses(server: Server) -> None:
-    server.site.translator = Reversing(sentences=("one two.",), words="one two")
+    server.translator = Reversing(sentences=("one two.",), words="one two")
     about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5, "mbr": False}
     about |= {"sentences": ["one two."], "words": ["one", "two"]}
     assert ask(server, "GET", "/about").json == about
-    server.site.translator = Reversing(mbr=8.0)
+    server.translator = Reversing(mbr=8.0)
     assert ask(server, "GET", "/about").json["mbr"] is True
     for beam, expected in ((1, 5), (4, 4), (50, WIDEST_BEAM)):  # the model's own, or five
-        server.site.translator = Reversing(beam=beam)
+        server.translator = Reversing(beam=beam)
         assert ask(server, "GET", "/about").json["beam"] == expected
         (sentence,) = post(server, "/translate", text="one").json["sentences"]
         assert len(sentence["beam"]) == expected
@@ -174,9 +174,9 @@ def test_the_page_of_attention_and_graph(server: Server) -> None:
 
 
 def test_pages_that_cannot_be_drawn(server: Server) -> None:
-    assert isinstance(server.site.translator, Reversing)
+    assert isinstance(server.translator, Reversing)
     answer = ask(server, "GET", "/linked?text=one", headers={"Sec-Fetch-Site": "cross-site"})
-    assert answer.status == 403 and server.site.translator.asked == []
+    assert answer.status == 403 and server.translator.asked == []
     rows = [
         ("", 400, '"text" must be'),
         ("?text=one&beam=x", 400, '"beam" must be'),
@@ -269,7 +269,7 @@ def test_a_bug_is_told_on_the_terminal_and_not_to_the_page(server: Server, capsy
 
 
 def test_who_has_gone_while_waiting_is_not_translated_for(server: Server) -> None:
-    translator = server.site.translator = Reversing()
+    translator = server.translator = Reversing()
     waiting = {}
     with translator.busy:  # a translation is under way, and others wait
         for text in ("first", "gone", "stays", "gone too"):
@@ -314,7 +314,7 @@ def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypat
 
 def test_who_does_not_read_the_answer_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PATIENCE", 0.3)
-    server.site.translator.linked = lambda translation: Drawn("x" * (1 << 26))
+    server.translator.linked = lambda translation: Drawn("x" * (1 << 26))
     with connected(server) as connection:
         connection.sendall(b"GET /linked?text=one HTTP/1.1\r\nHost: localhost\r\n\r\n")
         connection.recv(1)
@@ -351,14 +351,14 @@ def test_slow_clients_hold_nobody_up(server: Server, capsys: pytest.CaptureFixtu
 
 
 def test_many_wait_for_the_model_and_more_are_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site, "MOST_WAITING", 40)
-    translator = server.site.translator = Reversing(seconds=0.001)
+    monkeypatch.setattr(server_module, "MOST_WAITING", 40)
+    translator = server.translator = Reversing(seconds=0.001)
     waiting = [http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60) for _ in range(41)]
     with translator.busy:
         for connection in waiting:  # one at the model, 40 in the queue
             connection.request("POST", "/translate", '{"text": "one"}', {"Content-Type": "application/json"})
             until(lambda: bool(translator.asked), "the first request, at the model")
-        until(lambda: server.site.waiting == 40, "all requests, read")
+        until(lambda: server.waiting == 40, "all requests, read")
         assert post(server, "/translate", text="one").status == 503
         assert ask(server, "GET", "/about").status == 200
     assert [Answer(connection.getresponse()).status for connection in waiting] == [200] * len(waiting)
@@ -453,7 +453,7 @@ def test_tokens_find_their_words() -> None:
 def test_with_a_model(server: Server) -> None:
     words = WordTokenizer(["A", "cat", "sat", "sat.", "sat!", "it"])
     model = Transformer(Config(len(words), 8, 2, 2, 16, 0.0, 32)).eval()  # untrained
-    translator = server.site.translator = Translator(model, TokenizerPair(words, words), preset("toy"))
+    translator = server.translator = Translator(model, TokenizerPair(words, words), preset("toy"))
     answer = post(server, "/translate", text="A cat sat. A zebra sat!", beam=3)
     assert answer.status == 200
     (first, second) = answer.json["sentences"]

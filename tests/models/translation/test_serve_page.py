@@ -144,7 +144,7 @@ SAMPLES = (SOURCE, "one <b>two</b>")
 
 @pytest.fixture
 def trained(server: Server) -> Server:
-    server.site.translator = Reversing(sentences=SAMPLES, words="the are tomatoes two tomato three <b>bold</b>")
+    server.translator = Reversing(sentences=SAMPLES, words="the are tomatoes two tomato three <b>bold</b>")
     return server
 
 
@@ -269,7 +269,7 @@ def test_html_is_text(open_page: Callable[..., Any]) -> None:
 def test_while_it_translates_and_when_the_server_fails(open_page: Callable[..., Any], server: Server) -> None:
     page = open_page()
     translate(page, "one two")
-    with server.site.translator.busy:  # as if another translation was under way
+    with server.translator.busy:  # as if another translation was under way
         page.fill("#text", "three four")
         page.press("#text", "Enter")
         page.wait_for_selector("[data-state=loading]")

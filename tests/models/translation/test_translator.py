@@ -7,7 +7,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS
-from minigrad_models.translation import translator_run as run
+from minigrad_models.translation import translator as run
 from minigrad_models.translation.overview import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from minigrad.viz.palette import LIGHT
-from minigrad_models.viz.axes import Axis
-from minigrad_models.viz.lines import Curve, apart, draw
+from minigrad_models.viz.lines import Axis, Curve, apart, draw
 from tests.support.cases import raises
 
 

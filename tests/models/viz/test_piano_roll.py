@@ -15,9 +15,8 @@ from minigrad.viz.palette import DARK, LIGHT, rgb
 from minigrad_models.music.midi import Song, write_midi
 from minigrad_models.music.notes import Note
 from minigrad_models.viz.piano_roll import PianoRoll, piano_roll
-from minigrad_models.viz.piano_roll import arcs as arcs_module
-from minigrad_models.viz.piano_roll.arcs import KEPT
-from minigrad_models.viz.piano_roll.score import bar_lines, clock, pitch_name, time_ticks
+from minigrad_models.viz.piano_roll import score as score_module
+from minigrad_models.viz.piano_roll.score import KEPT, bar_lines, clock, pitch_name, time_ticks
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 
@@ -76,19 +75,12 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
 
 
 def test_notes_that_cannot_be() -> None:
-    for note, rule in [
-        *[((pitch, 64, 0.0, 1.0), "pitch from 0 to 127") for pitch in (128, -1, 60.5)],
-        (Note(60, 0, 0.0, 1.0), "velocity from 1 to 127"),
-        (Note(60, 64, -0.1, 1.0), "begin at 0 s"),
-        (Note(60, 64, 2.0, 1.0), "no earlier than it begins"),
-        *[(Note(60, 64, *times), "finite") for times in ((0.0, np.inf), (np.nan, 1.0))],
-        (Note(60, 64, 0.0, 1.0, -1), "track of 0"),
-    ]:
-        raises(ValueError, rf"note 1 \(pitch, velocity.*{rule}", partial(piano_roll, [TUNE[0], note]))
+    for note, rule in [((128, 64, 0.0, 1.0), "pitches are"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
+        raises(ValueError, f"note 1 of 2: {rule}", partial(piano_roll, [TUNE[0], note]))
 
 
 def test_what_is_no_music_is_refused() -> None:
-    for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [("a", "b", "c", "d")], [object()]):
+    for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [object()]):
         with pytest.raises(TypeError, match="music is the path of a MIDI file, a Song or a list of Notes, not"):
             piano_roll(music)  # type: ignore[arg-type]
     for empty in ([], (), Song(())):
@@ -99,10 +91,10 @@ def test_what_is_no_music_is_refused() -> None:
 
 def test_bars_follow_every_change_of_tempo() -> None:
     song = Song((Note(60, 64, 0.0, 30.0),), ((0.0, 120.0), (3.0, 60.0), (8.0, 240.0)))
-    lines = bar_lines(song.tempos, 30.0)
+    lines = bar_lines(song, 30.0)
     np.testing.assert_allclose([song.quarters(t) for t in lines.tolist()], 4.0 * np.arange(len(lines)), atol=1e-9)
     assert len(lines) == int(song.quarters(30.0) / 4) + 1
-    assert bar_lines(((0.0, 1e9),), 1e6).size == 0 and bar_lines((), 1.0).size == 0
+    assert bar_lines(Song((), ((0.0, 1e9),)), 1e6).size == 0
 
 
 def test_names_and_times() -> None:
@@ -117,7 +109,7 @@ def test_names_and_times() -> None:
 
 def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     w = weights(50)
-    monkeypatch.setattr(arcs_module, "_CELLS", 50 * 3 * 7)  # several parts
+    monkeypatch.setattr(score_module, "_CELLS", 50 * 3 * 7)  # several parts
     view = piano_roll(many(50), attention=w)
     both = np.concatenate([w, w.mean(1, keepdims=True)], 1)
     for layer in range(2):

@@ -20,11 +20,11 @@ from minigrad import nn, viz
 from minigrad.viz.attention import attention
 from minigrad.viz.palette import LIGHT
 from minigrad_models.training.checkpoints import RunFolder
-from minigrad_models.viz.axes import bounds, log_ticks, on_axis, ticks
+from minigrad_models.viz.lines import bounds, log_ticks, on_axis, ticks
 from minigrad_models.viz.training import training
-from minigrad_models.viz.training.curves import smooth, thin
 from minigrad_models.viz.training.runs import read_runs
 from minigrad_models.viz.training.snapshots import checkpoints, read_weights
+from minigrad_models.viz.training.svg import smooth, thin
 from tests.support.browser import texts
 from tests.support.cases import raises
 

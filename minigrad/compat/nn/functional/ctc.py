@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from ....autograd.tape import wrap
-from ....backend import holds, of, xp
+from ....backend import check_indices, holds, of, xp
 from ....functions import pointwise
 from ....functions.arguments import raw, rounded_once
 from ....nn.functional._checks import reduced, reduction_of
-from ....ops.indexing import check_indices
 from ....tensor import Tensor
 
 __all__ = ["ctc_loss"]
@@ -62,13 +61,14 @@ def ctc_loss(
     used = _lengths("input_lengths", input_lengths, batch, frames.array)
     lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
     if batch and int(used.max()) > count:
-        expected = f"Expected input_lengths to have value at most {count}"
-        raise RuntimeError(f"ctc_loss: {expected}, but got value {int(used.max())}")
+        raise RuntimeError(f"ctc_loss: Expected input_lengths of at most {count}, but got value {int(used.max())}")
     padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
-    losses = -_log_likelihood(_as_log_softmax(frames), labels, used, lengths, blank)
+    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 if they are logarithms of probabilities
+    as_log_softmax = frames - (total - total.detach())  # the same numbers, whose gradient is g - exp(x) Σ g
+    losses = -_log_likelihood(as_log_softmax, labels, used, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     elif holds(impossible := losses.array == float("inf")):
@@ -77,12 +77,6 @@ def ctc_loss(
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
     return reduced(losses if batched else losses.squeeze(0), reduction)
-
-
-def _as_log_softmax(frames: Tensor) -> Tensor:
-    """The same numbers with the gradient of a log-softmax of them, g - exp(x) Σ g."""
-    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 if they are logarithms of probabilities
-    return frames - (total - total.detach())
 
 
 def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 from ....autograd.tape import wrap
-from ....backend import xp
+from ....backend import check_indices, xp
 from ....functions import pointwise
 from ....functions.arguments import rounded_once
 from ....nn.functional._checks import Flag, integers, reduced, same_dtype
 from ....nn.functional.activation import logsigmoid
 from ....nn.functional.linear import pairwise_distance
-from ....ops.indexing import check_indices
 from ....tensor import Tensor
 
 __all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
@@ -120,8 +119,7 @@ def multi_margin_loss(
     rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
     chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
     if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
-        expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
-        raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
+        raise RuntimeError(f"multi_margin_loss: target tensor should be ({len(rows)},), but got {list(target.shape)}")
     _check_classes("multi_margin_loss", target, target.array, shape[-1])
     over = (rows - rows.gather(1, chosen) + margin).relu()
     if p == 2:
@@ -129,8 +127,7 @@ def multi_margin_loss(
     if weight is not None:
         same_dtype("multi_margin_loss", input, weight=weight)
         if weight.array.shape != shape[-1:]:
-            expected, actual = shape[-1], list(weight.shape)
-            raise RuntimeError(f"multi_margin_loss: inconsistent weight size, expected {expected} but got {actual}")
+            raise RuntimeError(f"multi_margin_loss: inconsistent weight size: {list(weight.shape)}, not {shape[-1]}")
         over = over * weight[chosen]
     losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
     return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
@@ -232,8 +229,7 @@ def _triplet(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     axes = tuple(x.array.ndim for x in (anchor, positive, negative))
     if len(set(axes)) > 1:
-        expected = "The anchor, positive, and negative tensors are expected to have the same number of dimensions"
-        raise RuntimeError(f"{expected}, but got {axes}")
+        raise RuntimeError(f"anchor, positive and negative are expected to have the same number of dimensions: {axes}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = pointwise.minimum(far, distance(positive, negative))

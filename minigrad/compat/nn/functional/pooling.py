@@ -45,8 +45,7 @@ def _max_unpool(
     cells = indices if indices.array.ndim == axes.n + 2 else indices.unsqueeze(0)
     lead, shape = input.array.shape[:2], input.array.shape
     if cells.array.shape != shape:
-        expected = f"expected indices of the input's shape {list(shape)}"
-        raise RuntimeError(f"{axes.name}: {expected}, but got {list(cells.array.shape)}")
+        raise RuntimeError(f"{axes.name}: expected indices of the shape {list(shape)}, but got {list(cells.shape)}")
     zeros = input.new_zeros((*lead, prod(lengths)))
     return zeros.scatter(2, cells.reshape(*lead, -1), input.reshape(*lead, -1)).reshape(*lead, *lengths)
 
@@ -86,8 +85,7 @@ def _fractional_max_pool(
         _random_samples = rand(*input.array.shape[:2], n, dtype=input.dtype, device=input.device)
     drawn: Any = _random_samples.array[: input.array.shape[0]]
     if drawn.shape != (*input.array.shape[:2], n):
-        expected = f"expected _random_samples of shape {(*input.array.shape[:2], n)}"
-        raise RuntimeError(f"{axes.name}: {expected}, but got {tuple(_random_samples.shape)}")
+        raise RuntimeError(f"{axes.name}: expected _random_samples of shape (N, C, {n}), but got {drawn.shape}")
     samples = drawn[..., ::-1] if n == 2 else drawn  # in a plane the last is first
     cells = ops.largest_cells_at(input.detach(), wrap(samples), kernel, places)
     return _picked(input, cells, return_indices)

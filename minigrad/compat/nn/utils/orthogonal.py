@@ -67,9 +67,7 @@ class _Orthogonal(Module):
     def right_inverse(self, Q: Tensor) -> Tensor:
         """The free numbers for a matrix; with a ``base`` that is the matrix, and the numbers are minus the identity."""
         if Q.shape != self.shape:
-            raise ValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
-            )
+            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
         high = Q.mT if is_wide else Q
         if not hasattr(self, "base"):
@@ -89,17 +87,13 @@ class _Orthogonal(Module):
             others = randn((*high.shape[:-2], n, n - k), dtype=Q.dtype, device=Q.device)
             high = _nearest(cat([high, others], dim=-1))
         else:
-            high = high.clone() if _is_orthogonal(high) else _nearest(high)
+            one = eye(k, dtype=Q.dtype, device=Q.device).expand((*Q.shape[:-2], k, k))
+            is_orthogonal = bool(allclose(high.mH @ high, one, atol=10.0 * n * finfo(Q.dtype).eps))
+            high = high.clone() if is_orthogonal else _nearest(high)
         self.base = high
         free = zeros_like(Q)
         free.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return free
-
-
-def _is_orthogonal(Q: Tensor) -> bool:
-    n, k = Q.size(-2), Q.size(-1)
-    one = eye(k, dtype=Q.dtype, device=Q.device)
-    return bool(allclose(Q.mH @ Q, one.expand((*Q.shape[:-2], k, k)), atol=10.0 * n * finfo(Q.dtype).eps))
 
 
 def _nearest(A: Tensor) -> Tensor:
@@ -127,7 +121,5 @@ def orthogonal(
     usual = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
     orthogonal_map = usual if orthogonal_map is None else orthogonal_map
     if orthogonal_map not in MAPS:
-        raise ValueError(
-            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
-        )
+        raise ValueError(f"orthogonal_map has to be one of {MAPS}. Got: {orthogonal_map}")
     return register_parametrization(module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), unsafe=True)

@@ -44,10 +44,7 @@ class WeightHook:
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         if is_lazy(module._parameters[self.name]):
-            raise ValueError(
-                f"The module passed to `{type(self).__name__}` can't have uninitialized parameters. Call it with an "
-                f"input first"
-            )
+            raise ValueError(f"{type(self).__name__} can't have uninitialized parameters: call the module first")
         weight = module._parameters.pop(self.name)
         if weight is None:
             raise ValueError(f"{module._get_name()}: the parameter {self.name!r} is None")
@@ -71,9 +68,6 @@ class WeightHook:
         """The key of the hook for a weight, if it has one."""
         hooks = module._forward_pre_hooks.items()
         return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
-
-
-# Weight normalisation -------------------------------------------------------------------------------------
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
@@ -119,9 +113,6 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make one parameter of the two again. Raises ValueError if there are no two."""
     WeightNorm.detach(module, name)
     return module
-
-
-# Spectral normalisation -----------------------------------------------------------------------------------
 
 
 @no_grad()

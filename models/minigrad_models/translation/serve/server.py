@@ -1,28 +1,73 @@
-"""The server of the page: uvicorn, with a limit of time for each request."""
+"""The server of the page: uvicorn, with a limit of time for each request, and the addresses that it answers.
+
+A foreign page in the same browser may send requests to localhost. Three things keep it out: the Host header
+must name this machine (which a foreign name that points to 127.0.0.1 does not: DNS rebinding), the Origin of a
+POST must be the page itself, and its body must be declared as JSON, which no foreign form can do.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import ipaddress
+import json
+import re
 import socket
 import sys
+import traceback
 import webbrowser
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvicorn
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .site import Site
+from minigrad.viz.page import asset
+
+from . import api
+from .api import Refused
 
 if TYPE_CHECKING:
     from ..translator import Translator
 
 PATIENCE = 20.0  # seconds for a request to come as a whole, and again for its answer to be read
+LONGEST_WAIT = 120.0  # seconds that a request waits for those before it
+LONGEST_BODY = 64 * 1024  # bytes
+MOST_WAITING = 100  # requests for the model
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+# The page of a translation has a policy of its own, which names its scripts. Here: it may not act for this server.
+ALONE = "sandbox allow-scripts allow-downloads allow-modals; frame-ancestors 'none'"
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Connection": "close",
+}
+FOREIGN = "Another site's page may not ask this server."
+# Those of the page; the styles are those of all pages of the library.
+FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "known.js", "text.js", "icon.svg")
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+Answer = TypeVar("Answer")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Protocol(H11Protocol):
-    """HTTP on one connection, which ends if the client is too slow: it has one request, see ``site.HEADERS``."""
+    """HTTP on one connection, which ends if the client is too slow: it has one request, see ``HEADERS``."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock."""
@@ -47,8 +92,9 @@ class Protocol(H11Protocol):
 
 class Server:
     """Listens from the start; ``serve_forever`` answers. Port 0 takes a free one; the host is a name or address of this
-    machine, of which others cannot reach 127.0.0.1. Raises OSError: the port is taken or may not be used, or the host
-    is unknown; ValueError: no such port."""
+    machine, of which others cannot reach 127.0.0.1. Every answer but the page's files is JSON; an error is ``{"error":
+    message}``. One request at a time asks the translator; ``waiting`` counts the others. Raises OSError: the port is
+    taken or may not be used, or the host is unknown; ValueError: no such port."""
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
@@ -59,10 +105,24 @@ class Server:
         except OSError as error:
             raise OSError(_reason(error, port, host)) from error
         self.host, self.server_port = host, self._socket.getsockname()[1]
-        self.site = Site(translator, host)
+        self.translator, self._lock, self.waiting = translator, asyncio.Lock(), 0
+        self._known = {"localhost", host.lower(), socket.gethostname().lower()}
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
         options |= {"access_log": False, "server_header": False, "timeout_graceful_shutdown": 1}
-        self._server = uvicorn.Server(uvicorn.Config(self.site.app, http=Protocol, **options))
+        self._server = uvicorn.Server(uvicorn.Config(self._app(), http=Protocol, **options))
+
+    def _app(self) -> Starlette:
+        paths = ["/", *(f"/{name}" for name in FILES[1:])]
+        routes = [self._route(path, partial(_constant, *_file(name))) for path, name in zip(paths, FILES, strict=True)]
+        routes += [
+            self._route("/about", self._about),
+            self._route("/linked", self._linked),
+            self._route("/translate", partial(self._call, api.translate), "POST"),
+            self._route("/attention", partial(self._call, api.attention), "POST"),
+        ]
+        app = Starlette(routes=routes, exception_handlers={Refused: _refusal, HTTPException: _no_such_address})
+        app.router.redirect_slashes = False
+        return app
 
     def serve_forever(self) -> None:
         """Answer until ``shutdown``, or Ctrl-C, which raises KeyboardInterrupt."""
@@ -85,6 +145,119 @@ class Server:
         name = "localhost" if anywhere else f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{name}:{self.server_port}/"
 
+    def _route(self, path: str, answer: Callable[[Request, bytes], Awaitable[Response]], method: str = "GET") -> Route:
+        async def endpoint(request: Request) -> Response:
+            body = await _body(request)  # first: a connection that is closed with unread bytes may lose the answer
+            self._check_host(request)
+            return await answer(request, body)
+
+        return Route(path, endpoint, methods=[method])
+
+    async def _about(self, request: Request, body: bytes) -> Response:
+        return _json(api.about(self.translator))
+
+    async def _linked(self, request: Request, body: bytes) -> Response:
+        """The page of attention and graph of ``/linked?text=…&beam=…``, made on the spot."""
+        _check_site(request)
+        query: dict[str, Any] = dict(request.query_params)
+        if "beam" in query:
+            query["beam"] = int(query["beam"]) if re.fullmatch(r"\d{1,4}", query["beam"], re.ASCII) else None
+        page = await self._alone(request, lambda: api.linked(self.translator, query))
+        return Response(page, 200, {**HEADERS, "Content-Security-Policy": ALONE}, "text/html")
+
+    async def _call(
+        self, function: Callable[[Translator, dict[str, Any]], dict[str, Any]], request: Request, body: bytes
+    ) -> Response:
+        origin = request.headers.get("Origin")
+        if origin is not None and origin != f"http://{request.headers.get('Host')}":
+            raise Refused(403, FOREIGN)
+        _check_site(request)
+        if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "The request must be JSON (Content-Type: application/json).")
+        try:
+            call = json.loads(body)
+        except (ValueError, RecursionError):
+            raise Refused(400, "The request is not valid JSON.") from None
+        if not isinstance(call, dict):
+            raise Refused(400, "The request must be a JSON object.")
+        return _json(await self._alone(request, lambda: function(self.translator, call)))
+
+    async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
+        """An answer of the translator, while no other request asks it. Raises Refused: it is busy for too long."""
+        if self.waiting >= MOST_WAITING:
+            raise Refused(503, "Too many clients at once. Try again in a while.")
+        self.waiting += 1
+        try:
+            await asyncio.wait_for(self._lock.acquire(), LONGEST_WAIT)
+        except TimeoutError:
+            raise Refused(503, "The model is busy with other texts. Try again in a while.") from None
+        finally:
+            self.waiting -= 1
+        try:
+            if await request.is_disconnected():
+                raise ClientDisconnect
+            return await run_sync(answer, abandon_on_cancel=True)  # the program may end during a translation
+        except (Refused, ClientDisconnect):
+            raise
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            raise Refused(500, "The translation failed inside the program; its terminal shows where.") from None
+        finally:
+            self._lock.release()
+
+    def _check_host(self, request: Request) -> None:
+        """The host must be a numeric address or a name of this machine, which nobody can redirect."""
+        match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
+        name = match[1].strip("[]") if match else ""
+        with suppress(ValueError):
+            if not name or name not in self._known:
+                ipaddress.ip_address(name)
+            return
+        raise Refused(403, "This server answers only under the address that it printed when it started.")
+
+
+def _file(name: str) -> tuple[bytes, str]:
+    path = Path(__file__).parent / "page" / name
+    return path.read_bytes() if path.exists() else asset(name).encode(), f"{KINDS[path.suffix]}; charset=utf-8"
+
+
+async def _constant(content: bytes, kind: str, request: Request, body: bytes) -> Response:
+    return Response(content, 200, HEADERS, kind)
+
+
+async def _body(request: Request) -> bytes:
+    """Up to the longest body. What is longer is read for a while: else the client could miss the answer."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > 16 * LONGEST_BODY:
+            break
+    if len(body) > LONGEST_BODY:
+        raise Refused(413, f"The request is too long; at most {LONGEST_BODY:,} bytes are read.")
+    return bytes(body)
+
+
+def _check_site(request: Request) -> None:
+    if request.headers.get("Sec-Fetch-Site") not in (None, "same-origin", "none"):
+        raise Refused(403, FOREIGN)
+
+
+def _refusal(request: Request, refused: Exception) -> Response:
+    assert isinstance(refused, Refused)
+    return _json({"error": refused.message}, refused.status)
+
+
+def _no_such_address(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
+        return _json({"error": f"{request.method} is not for this address; {allowed} is."}, 405, {"Allow": allowed})
+    return _json({"error": "There is nothing at this address."}, error.status_code)
+
+
+def _json(value: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse(value, status, {**HEADERS, **(headers or {})})
+
 
 def _reason(error: OSError, port: int, host: str) -> str:
     if error.errno == errno.EADDRINUSE:
@@ -101,10 +274,9 @@ def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", ope
     0. Arguments and errors are those of ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
-        try:
+        only_here = host == "localhost"
+        with suppress(ValueError):
             only_here = ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            only_here = host == "localhost"
         if not only_here:
             print("note: others on the network can reach it, too", file=sys.stderr)
         if open_browser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,8 @@ from minigrad.viz.page import Page
 from minigrad.viz.vector import clean
 from minigrad.viz.view import Picture as View
 
-from .arcs import Arcs, arcs_of
 from .picture import Picture, sentence
-from .score import Score, score_of, title_of
+from .score import Arcs, Score, arcs_of, score_of
 
 if TYPE_CHECKING:
     from ...music.midi import Song
@@ -147,7 +147,9 @@ def piano_roll(
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))
-    return PianoRoll(score, clean(title_of(music) if title is None else title), arcs, tempo is not None)
+    if title is None:
+        title = Path(music).stem if isinstance(music, str | os.PathLike) else "Piano roll"
+    return PianoRoll(score, clean(title), arcs, tempo is not None)
 
 
 def _attention(arcs: Arcs) -> dict[str, Any]:

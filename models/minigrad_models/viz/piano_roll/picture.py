@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 from minigrad.viz.palette import LIGHT
@@ -25,39 +23,27 @@ SMALL = 11.0
 Weights = Sequence[tuple[int, float]]
 
 
-@dataclass(frozen=True)
 class Picture:
-    """The notes of a score from ``start`` to ``stop`` (s)."""
+    """The notes of a score from ``start`` to ``stop`` (s). ``scale`` is pixels a second, ``row`` the height of a pitch;
+    the field ends at ``right``, and lies between ``top`` and ``bottom``."""
 
-    score: Score
-    title: str
-    start: float
-    stop: float
+    def __init__(self, score: Score, title: str, start: float, stop: float) -> None:
+        self.score, self.title, self.start, self.stop = score, title, start, stop
+        seconds = max(stop - start, 1e-9)
+        self.scale = min(max(SECOND * seconds, NARROWEST), WIDEST) / seconds
+        self.right = LEFT + self.scale * (stop - start)
+        self.low, self.high = score.span
+        count = self.high - self.low + 1
+        self.row = min(max(TALLEST / count, FLATTEST), TALLEST_ROW)
+        self.legend = self._lines(score.names[:NAMED] if len(score.names) > 1 else ())
+        self.top = TOP + LINE_HEIGHT * len(self.legend)
+        self.bottom = self.top + self.row * count
 
-    @cached_property
-    def scale(self) -> float:
-        """Pixels a second."""
-        seconds = max(self.stop - self.start, 1e-9)
-        return min(max(SECOND * seconds, NARROWEST), WIDEST) / seconds
-
-    @cached_property
-    def span(self) -> tuple[int, int]:
-        """The lowest and the highest pitch that has a row."""
-        return self.score.span
-
-    @cached_property
-    def row(self) -> float:
-        """The height of a pitch."""
-        low, high = self.span
-        return min(max(TALLEST / (high - low + 1), FLATTEST), TALLEST_ROW)
-
-    @cached_property
-    def legend(self) -> list[list[tuple[float, int]]]:
-        """Lines of tracks and where each begins; none where there is one track."""
-        names = self.score.names
+    def _lines(self, names: Sequence[str]) -> list[list[tuple[float, int]]]:
+        """The lines of the legend: where in them each track stands."""
         lines: list[list[tuple[float, int]]] = []
         x = self.right
-        for place, name in enumerate(names[:NAMED] if len(names) > 1 else ()):
+        for place, name in enumerate(names):
             wide = 30 + width(cut(name, LONGEST), SMALL)
             if x + wide > self.right:
                 lines.append([])
@@ -66,29 +52,13 @@ class Picture:
             x += wide
         return lines
 
-    @cached_property
-    def right(self) -> float:
-        """Where the field ends."""
-        return LEFT + self.scale * (self.stop - self.start)
-
-    @cached_property
-    def top(self) -> float:
-        """Where it begins."""
-        return TOP + LINE_HEIGHT * len(self.legend)
-
-    @cached_property
-    def bottom(self) -> float:
-        """Below its lowest row."""
-        low, high = self.span
-        return self.top + self.row * (high - low + 1)
-
     def x(self, seconds: float) -> float:
         """The place of a time."""
         return LEFT + self.scale * (seconds - self.start)
 
     def y(self, pitch: int) -> float:
         """The upper edge of a pitch."""
-        return self.top + self.row * (self.span[1] - pitch)
+        return self.top + self.row * (self.high - pitch)
 
     def svg(self, bars: bool, note: int | None, looked: Weights, told: str) -> str:
         """The text of the file; ``note`` and what it ``looked`` at, with a line below that tells it."""
@@ -115,9 +85,8 @@ class Picture:
 
     def _rows(self, drawing: Drawing) -> None:
         """A key for each pitch, with a band where it is black, and the names of the Cs."""
-        low, high = self.span
         field: dict[str, Any] = {"x": LEFT, "width": self.right - LEFT, "height": self.row}
-        for pitch in range(low, high + 1):
+        for pitch in range(self.low, self.high + 1):
             y, black = self.y(pitch), pitch % 12 in BLACK
             if black:
                 drawing.add("rect", y=y, **field, fill=INK, fill_opacity=0.05)
@@ -136,15 +105,15 @@ class Picture:
             drawing.text(x, self.bottom + 17, text, "middle", SMALL, QUIET)
         drawing.line([(LEFT, self.bottom), (self.right, self.bottom)], QUIET, 0.7)
 
-    def _seconds(self, about: float) -> Iterable[tuple[float, str]]:
+    def _seconds(self, about: float) -> list[tuple[float, str]]:
         marks = time_ticks(self.start, self.stop, int(about))
         digits = int(len(marks) > 1 and marks[1] - marks[0] < 1)
         return [(mark, clock(mark, digits)) for mark in marks]
 
-    def _bars(self, about: float) -> Iterable[tuple[float, str]]:
-        seen = [(t, i + 1) for i, t in enumerate(self.score.bars.tolist()) if self.start <= t <= self.stop]
-        step = next(s for e in range(9) for s in (10**e, 2 * 10**e, 4 * 10**e) if len(seen) <= s * about or e == 8)
-        return [(t, str(number)) for t, number in seen if (number - 1) % step == 0]
+    def _bars(self, about: float) -> list[tuple[float, str]]:
+        there = [(t, i) for i, t in enumerate(self.score.bars.tolist(), 1) if self.start <= t <= self.stop]
+        step = next(s for e in range(9) for s in (10**e, 2 * 10**e, 4 * 10**e) if len(there) <= s * about or e == 8)
+        return [(t, str(number)) for t, number in there if (number - 1) % step == 0]
 
     def _notes(self, drawing: Drawing) -> None:
         score = self.score
@@ -153,12 +122,10 @@ class Picture:
             if end < self.start or start > self.stop:
                 continue
             wide = max(self.scale * (end - start), 1.5)
-            look: dict[str, Any] = {
-                "fill": LIGHT.nth(int(score.tracks[i])),
-                "fill_opacity": 0.3 + 0.7 * int(score.velocities[i]) / 127,
-            }
-            y = self.y(int(score.pitches[i]))
-            drawing.add("rect", x=self.x(start), y=y + 0.3, width=wide, height=self.row - 0.6, class_="note", **look)
+            box: dict[str, Any] = {"x": self.x(start), "y": self.y(int(score.pitches[i])) + 0.3}
+            box |= {"width": wide, "height": self.row - 0.6}
+            opacity = 0.3 + 0.7 * int(score.velocities[i]) / 127
+            drawing.add("rect", **box, class_="note", fill=LIGHT.nth(int(score.tracks[i])), fill_opacity=opacity)
 
     def _arcs(self, drawing: Drawing, note: int, looked: Weights) -> None:
         """Arcs from a note to earlier ones, the thicker and darker the larger the weight."""
@@ -167,17 +134,17 @@ class Picture:
         drawing.add("rect", x=LEFT - 2, y=0, width=self.right - LEFT + 4, height=self.bottom)
         drawing.close("clipPath")
         drawing.open("g", clip_path="url(#field)")
-        (x, y), room = self._onset(note), {"class_": "arc", "fill": "none", "stroke": INK, "stroke_linecap": "round"}
+        (x, y), look = self._onset(note), {"class_": "arc", "fill": "none", "stroke": INK, "stroke_linecap": "round"}
         for other, weight in reversed(looked):
             part, (left, level) = weight / most, self._onset(other)
             rise = min(max(0.3 * abs(x - left), 14.0), 90.0)
             peak = max(min(y, level) - rise, 2 * self.top - (y + level) / 2)  # the arc stays below the legend
             path = f"M{x:.2f} {y:.2f}Q{(x + left) / 2:.2f} {peak:.2f} {left:.2f} {level:.2f}"
-            drawing.add("path", d=path, **room, stroke_width=0.6 + 4 * part, stroke_opacity=0.1 + 0.8 * part**0.5)
+            drawing.add("path", d=path, **look, stroke_width=0.6 + 4 * part, stroke_opacity=0.1 + 0.8 * part**0.5)
         score, pitch = self.score, int(self.score.pitches[note])
         wide = max(self.scale * (min(float(score.ends[note]), self.stop) - float(score.starts[note])), 1.5)
-        look: dict[str, Any] = {"fill": "none", "stroke": INK, "stroke_width": 1.5}
-        drawing.add("rect", x=x, y=self.y(pitch), width=wide, height=self.row, **look)
+        box: dict[str, Any] = {"x": x, "y": self.y(pitch), "width": wide, "height": self.row}
+        drawing.add("rect", **box, fill="none", stroke=INK, stroke_width=1.5)
         drawing.close("g")
 
     def _onset(self, note: int) -> tuple[float, float]:

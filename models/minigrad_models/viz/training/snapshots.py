@@ -25,7 +25,6 @@ BINS = 40  # of a histogram
 _MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # a side of a heat map; in all heat maps together
 _ROW_CELLS = 64  # of a vector's heat map; and a side of one of an array that is shown
 _MOST_PANELS = 64  # heat maps of one step
-_CHUNK = 1 << 20  # elements that are made float64 at a time
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
@@ -104,8 +103,8 @@ def _arrays(state: Mapping[str, Any]) -> dict[str, Array]:
 
 def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
     rows = [statistics(array) for array in arrays]
-    for row, pair in zip(rows[1:], pairwise(arrays), strict=True):
-        row["change"] = _change(*pair)
+    for (before, row), (old, new) in zip(pairwise(rows), pairwise(arrays), strict=True):
+        row["change"] = statistics(new - old)["norm"] / before["norm"] if before["norm"] > 0 else math.nan
     names = ("norm", "change", "mean", "std", "min", "max")
     columns = {name: [row.get(name, math.nan) for row in rows] for name in names}
     if any(row["nan"] for row in rows):
@@ -114,27 +113,8 @@ def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
     low, high = min(columns["min"]), max(columns["max"])
     if math.isfinite(low) and math.isfinite(high):
         parameter.range = low, high
-        parameter.histogram = np.stack([_counts(array, low, high) for array in arrays])
+        parameter.histogram = np.stack([np.histogram(array, BINS, (low, high))[0] for array in arrays])
     return parameter
-
-
-def _change(old: Array, new: Array) -> float:
-    moved = sum(float(((b - a) ** 2).sum()) for a, b in zip(_parts(old), _parts(new), strict=True))
-    before = sum(float(a @ a) for a in _parts(old))
-    return math.sqrt(moved / before) if before > 0 else math.nan
-
-
-def _parts(array: Array) -> Iterator[Floats]:
-    flat = array.reshape(-1)
-    for begin in range(0, flat.size, _CHUNK):
-        yield flat[begin : begin + _CHUNK].astype(np.float64)
-
-
-def _counts(array: Array, low: float, high: float) -> NDArray[np.int64]:
-    counts = np.zeros(BINS, np.int64)
-    for part in _parts(array):
-        counts += np.histogram(part[np.isfinite(part)], BINS, (low, high))[0]
-    return counts
 
 
 def heat_map(array: Array, most: int, row: int = _ROW_CELLS) -> Floats:

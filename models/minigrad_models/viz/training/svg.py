@@ -1,4 +1,5 @@
-"""The curves as a vector picture for a paper: no library, every colour written out."""
+"""The curves as a vector picture for a paper: no library, every colour written out. And the arithmetic of curves:
+smoothing, and fewer points with the same shape."""
 
 from __future__ import annotations
 
@@ -7,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minigrad.viz.numbers import Floats
 from minigrad.viz.palette import LIGHT
 from minigrad.viz.vector import QUIET, SERIES, Drawing, cut
 
-from ..axes import Axis
-from ..lines import SERIF, Field
-from .curves import smooth, thin
+from ..lines import SERIF, Axis, Field
 from .runs import AXES, Run, Series
 
 UNSMOOTHED = ("learning rate",)  # it has no noise, and its corners are meant
@@ -48,11 +48,11 @@ def draw(
     drawing = Drawing(width, 0, title or "Training")
     y = _heading(drawing, runs, title)
     tall = _TOP + _BOTTOM + (wide - _LEFT - _RIGHT) * 0.5
-    x_axis = _x_axis([s.places[over] for run in runs for s in run.series if over in s.places])
+    x_axis = Axis.of([s.places[over] for run in runs for s in run.series if over in s.places])
     for i, name in enumerate(charts):
         left, top = _EDGE + (wide + _GAP) * (i % columns), y + (tall + _GAP) * (i // columns)
         curves = list(_curves(name, runs, over, smoothing))
-        y_axis = Axis.of([curve.front for curve in curves], name in log)
+        y_axis = Axis.of([curve.y for curve in curves], name in log)
         inner = (left + _LEFT, left + wide - _RIGHT, top + _TOP, top + tall - _BOTTOM)
         _Chart(drawing, *inner, x_axis, y_axis).draw(name, curves, over)
     if not charts:
@@ -87,33 +87,23 @@ def _dash(run: int) -> str | None:
     return f"{2 + 3 * (run // len(SERIES))} 2" if run >= len(SERIES) else None
 
 
-def _x_axis(values: Sequence[Floats]) -> Axis:
-    together = np.concatenate([*values, np.empty(0)])
-    if not together.size:
-        return Axis(0.0, 1.0)
-    low, high = float(together.min()), float(together.max())
-    low = 0.0 if 0 <= low < 0.1 * high else low
-    return Axis(low, high) if high > low else Axis(low - 1, high + 1)
-
-
 class _Curve(NamedTuple):
-    """A series in a chart."""
+    """A series in a chart: its run's number, x over which it is drawn, and y in front, its values or their means."""
 
     run: int
     series: Series
-    x: Floats  # over what it is drawn
-    raw: Floats  # its values,
-    front: Floats  # and these or their means, which stand in front
+    x: Floats
+    y: Floats
 
 
 def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> Iterator[_Curve]:
     for i, run in enumerate(runs):
         for series in run.series:
             if series.name == name and over in series.places:
-                raw = front = series.values
+                y = series.values
                 if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
-                    front = smooth(series.places["step"], raw, smoothing)
-                yield _Curve(i, series, series.places[over], raw, front)
+                    y = smooth(series.places["step"], y, smoothing)
+                yield _Curve(i, series, series.places[over], y)
 
 
 class _Chart(Field):
@@ -131,13 +121,14 @@ class _Chart(Field):
         self.axes(word, unit)
         with self.clipped():
             for curve in curves:
+                values = curve.series.values
                 if curve.series.evaluated:
-                    self.draw_line(curve, curve.raw, 1.0, 0.5)
+                    self.draw_line(curve, values, 1.0, 0.5)
                     self.draw_dots(curve)
                 else:
-                    if curve.front is not curve.raw:
-                        self.draw_line(curve, curve.raw, 0.8, 0.3)
-                    self.draw_line(curve, curve.front, 1.4)
+                    if curve.y is not values:
+                        self.draw_line(curve, values, 0.8, 0.3)
+                    self.draw_line(curve, curve.y, 1.4)
                 self.draw_crosses(curve)
 
     def draw_line(self, curve: _Curve, values: Floats, width: float, opacity: float | None = None) -> None:
@@ -148,17 +139,17 @@ class _Chart(Field):
         self.drawing.close("g")
 
     def draw_dots(self, curve: _Curve) -> None:
-        """Evaluations: a dot each, and a ring for the best."""
-        best = curve.series.best[-1] if curve.series.best else -1
-        kept = thin(curve.x, curve.raw, int(self.right - self.left))
-        for i in [*kept[kept != best].tolist(), *[best] * (best >= 0)]:
-            x, y = float(self.x(curve.x[i])), float(self.y(curve.raw[i]))
+        """Evaluations: a dot each, and a ring for the best, on top."""
+        best = curve.series.best[-1:]
+        kept = thin(curve.x, curve.y, int(self.right - self.left))
+        for i in [*kept[~np.isin(kept, best)].tolist(), *best]:
+            x, y = float(self.x(curve.x[i])), float(self.y(curve.y[i]))
             if math.isfinite(y):
-                self.dot(x, y, LIGHT.nth(curve.run), 3.2 if i == best else 2.2, ring=i == best)
+                self.dot(x, y, LIGHT.nth(curve.run), 3.2 if i in best else 2.2, ring=i in best)
 
     def draw_crosses(self, curve: _Curve) -> None:
         """At the foot, where values are not finite numbers: a cross, and a line as far as they go on."""
-        bad = np.flatnonzero(~np.isfinite(curve.raw))
+        bad = np.flatnonzero(~np.isfinite(curve.series.values))
         y = self.bottom - 4
         for part in np.split(bad, np.flatnonzero(np.diff(bad) > 1) + 1) if bad.size else []:
             first, last = self.x(curve.x[part[[0, -1]]]).tolist()
@@ -166,3 +157,48 @@ class _Chart(Field):
                 self.drawing.line([(first - 2.5, y - rise), (first + 2.5, y + rise)], LIGHT.wrong, 1)
             if last > first:
                 self.drawing.line([(first, y), (last, y)], LIGHT.wrong, 1)
+
+
+def smooth(x: Floats, y: Floats, width: float) -> Floats:
+    """Means of ``y`` weighed by exp(−|distance in x| / width), by a recursion to each side: no lag, and right where
+    points are uneven. Values that are not finite have no weight, and stay as they are. ``x`` ascends."""
+    if width <= 0 or len(y) < 3:
+        return y
+    known = np.isfinite(y)
+    decay = np.exp(-np.diff(x) / width)
+    sums = np.stack([np.where(known, y, 0.0), known.astype(np.float64)])
+    total = _running(sums, decay) + _running(sums[:, ::-1], decay[::-1])[:, ::-1] - sums
+    smoothed: Floats = np.where(known, total[0] / np.where(known, total[1], 1.0), y)
+    return smoothed
+
+
+def _running(rows: Floats, decay: Floats) -> Floats:
+    """s[i] = rows[i] + decay[i−1] · s[i−1], of two rows at once."""
+    values, weights = rows.tolist()
+    a, b = values[0], weights[0]
+    sums = [(a, b)]
+    for value, weight, d in zip(values[1:], weights[1:], decay.tolist(), strict=True):
+        a, b = value + d * a, weight + d * b
+        sums.append((a, b))
+    return np.array(sums).T
+
+
+def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
+    """Which points draw the same curve: in each of ``cells`` equal parts of x's range the first, the last,
+    the smallest, the largest, and one that is not finite. Ascending; ``x`` ascends."""
+    count = len(y)
+    if count <= 4 * cells:
+        return np.arange(count)
+    kept = set[int]()
+    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1])
+    for part in np.split(np.arange(count), cuts):
+        if not part.size:
+            continue
+        finite = np.isfinite(y[part])
+        known = part[finite]
+        kept.update((int(part[0]), int(part[-1])))
+        if known.size:
+            kept.update((int(known[y[known].argmin()]), int(known[y[known].argmax()])))
+        if known.size < part.size:
+            kept.add(int(part[finite.argmin()]))
+    return np.array(sorted(kept), np.int64)

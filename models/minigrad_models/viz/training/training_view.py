@@ -11,10 +11,9 @@ from minigrad.viz.numbers import Floats
 from minigrad.viz.page import Page
 from minigrad.viz.view import Picture
 
-from .curves import thin
 from .runs import Run, Series, read_runs
 from .snapshots import Track, tracks_of, weights_of
-from .svg import draw
+from .svg import draw, thin
 
 MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count

@@ -1,0 +1,140 @@
+"""Layers of other models than those of the training steps, forward and backward.
+
+One source for both libraries. Results and all gradients, in float64 and of the same numbers, must be equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .process import Answer, Differ, compared, library_module, middle
+from .steps import BOTH, EXACT, repeat
+from .table import Table, ratio
+
+IMAGES, SENTENCES, SEQUENCES = (32, 64, 28, 28), (32, 64, 384), (64, 32, 256)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A module or a function of a tensor.
+
+    Attributes:
+        make: is given the library, and returns what is called.
+        shape: of the input, which gets a gradient, as a module's weights do.
+        goal: the ratio of times that it should have.
+        trains: whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``.
+    """
+
+    name: str
+    make: Callable[[Any], Callable[..., Any]]
+    shape: tuple[int, ...]
+    goal: float = 1.0
+    trains: bool = True
+
+
+def interpolate(mode: str) -> Callable[[Any], Callable[..., Any]]:
+    return lambda torch: lambda x: torch.nn.functional.interpolate(x, scale_factor=2, mode=mode)
+
+
+def encoder(torch: Any, layers: int = 6) -> Any:
+    """As large as all-MiniLM-L6-v2's."""
+    width = SENTENCES[-1]
+    layer = torch.nn.TransformerEncoderLayer(width, 12, 4 * width, activation="gelu", batch_first=True)
+    return torch.nn.TransformerEncoder(layer, layers)
+
+
+LAYERS = [
+    Layer("LSTM, 2 layers of 256", lambda torch: torch.nn.LSTM(256, 256, num_layers=2), SEQUENCES),
+    Layer("GRU, 2 layers of 256", lambda torch: torch.nn.GRU(256, 256, num_layers=2), SEQUENCES),
+    Layer("GroupNorm, 8 groups", lambda torch: torch.nn.GroupNorm(8, IMAGES[1]), IMAGES),
+    Layer("interpolate, bilinear, to double size", interpolate("bilinear"), IMAGES),
+    Layer("interpolate, nearest, to double size", interpolate("nearest"), IMAGES),
+    Layer("conv 3 × 3", lambda torch: torch.nn.Conv2d(IMAGES[1], IMAGES[1], 3, padding=1), IMAGES, goal=1.5),
+    Layer("encoder 6 × 384, forward only", encoder, SENTENCES, trains=False),
+]
+
+
+def prepared(torch: Any, layer: Layer, dtype: str) -> tuple[Callable[[], Any], list[Any]]:
+    """A function that runs the layer once, with its gradients along one direction, and returns its result; and the
+    tensors that have gradients then. Weights and inputs are drawn by NumPy: the same for all libraries."""
+    draw, kind = np.random.default_rng(0), getattr(torch, dtype)
+    called = layer.make(torch)
+    leaves: list[Any] = []
+    if isinstance(called, torch.nn.Module):
+        called = called.to(kind).train(layer.trains)
+        leaves = list(called.parameters())
+        with torch.no_grad():
+            for weight in leaves:
+                weight.copy_(torch.tensor(0.1 * draw.standard_normal(tuple(weight.shape))))
+    x = torch.tensor(draw.standard_normal(layer.shape), dtype=kind, requires_grad=layer.trains)
+
+    def forward() -> Any:
+        out = called(x)
+        return out[0] if isinstance(out, tuple) else out
+
+    if not layer.trains:
+        return torch.no_grad()(forward), []
+    slopes = torch.tensor(np.random.default_rng(1).standard_normal(tuple(forward().shape)), dtype=kind)
+    leaves.append(x)
+
+    def both() -> Any:
+        for leaf in leaves:
+            leaf.grad = None
+        out = forward()
+        out.backward(slopes)
+        return out
+
+    return both, leaves
+
+
+def check(library: str) -> Answer:
+    """For each layer some numbers of its result and of each gradient, in float64."""
+    torch = library_module(library)
+    numbers = []
+    for layer in LAYERS:
+        run, leaves = prepared(torch, layer, "float64")
+        arrays = [run().detach().numpy(), *(leaf.grad.numpy() for leaf in leaves)]
+        numbers.append([number for array in arrays for number in fingerprint(array)])
+    return {"numbers": numbers}
+
+
+def fingerprint(values: Any) -> tuple[float, float, float]:
+    """An array's norm, and two sums over it with weights that differ from place to place."""
+    flat = np.asarray(values, np.float64).reshape(-1)
+    place = np.arange(flat.size)
+    return float(np.sqrt(flat @ flat)), float(flat @ np.cos(place)), float(flat @ np.sin(0.1 * place))
+
+
+def agree(answers: dict[str, Answer]) -> None:
+    """See to it that fingerprints are equal, up to EXACT of the norm. Raises Differ: they are not."""
+    first, *others = (answer["numbers"] for answer in answers.values())
+    for other in others:
+        for layer, ours, theirs in zip(LAYERS, first, other, strict=True):
+            norms = [max(1.0, norm) for norm in theirs[::3] for _ in range(3)]
+            pairs = zip(ours, theirs, norms, strict=True)
+            if not all(math.isclose(a, b, rel_tol=0, abs_tol=EXACT * norm) for a, b, norm in pairs):
+                raise Differ(f"{layer.name}: results or gradients differ: {ours} on minigrad and {theirs} on PyTorch")
+
+
+def measure(library: str, seconds: float) -> Answer:
+    """The median time of each layer in ms."""
+    torch = library_module(library)
+    return {"times": [median(repeat(prepared(torch, layer, "float32")[0], seconds)) for layer in LAYERS]}
+
+
+def table(rounds: int, seconds: float) -> Table:
+    """The table, a row for each layer."""
+    answers = compared("layers", BOTH, rounds, seconds, agree)
+    columns = ("layer", "input", "minigrad ms", "PyTorch ms", "ratio", "goal")
+    result = Table("Layers, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"))
+    for i, layer in enumerate(LAYERS):
+        times = [middle(answers[name], "times", i) for name in BOTH]
+        result.add(layer.name, " × ".join(map(str, layer.shape)), *times, ratio(*times), layer.goal)
+    result.notes.append("in training, forward and backward, except the encoder")
+    return result

@@ -1,0 +1,107 @@
+"""Anomaly mode: every recorded op remembers its line of the program, and the first NaN or Inf is named.
+
+In the forward the first op is named whose result holds NaN though its inputs do not, or Inf though none of its inputs
+and arguments is infinite; in the backward, the first gradient rule that gives NaN or Inf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.graph import shown
+from ..autograd.observer import Observer, register, restore
+from ..autograd.tape import Node, Variable
+from ..autograd.tracebacks import caller, line_of, spelled
+from ..backend import dtype as dt
+from ..backend import xp
+from ..ops.op import Op, Watch, bare, watch
+
+
+class Anomalies(Observer):
+    """Notes the line that called each op, and, with ``check_nan``, stops at the first result and the first gradient
+    that is not finite."""
+
+    def __init__(self, check_nan: bool) -> None:
+        self.check_nan = check_nan
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        if node is None:
+            return
+        node.place = line_of(caller())
+        for r in (result if type(result) is tuple else (result,)) if self.check_nan else ():
+            flaw = _flaw(r.array)
+            if flaw and not any(_brings(flaw, a) for a in args):
+                raise RuntimeError(
+                    f"{op.name} at {spelled(node.place)} made the first {flaw}, in a result of shape "
+                    f"{tuple(r.array.shape)}"
+                )
+
+    def passed(self, node: Node, gradients: Sequence[Any]) -> None:
+        for i, gradient in zip(node.plan.inputs, gradients, strict=True) if self.check_nan else ():
+            flaw = "" if gradient is None else _flaw(bare(gradient))
+            if flaw:
+                name, at = node.op.param(i), node.plan.inputs.index(i) if node.op.backward is None else i
+                raise RuntimeError(
+                    f"Function {shown(node).name()!r} returned {flaw.lower()} values in its {at}th output: the "
+                    f"gradient of {node.op.name} for {name} holds {flaw} (rule at "
+                    f"{spelled(node.op.rule_place(name))}; the op was called at {spelled(node.place or '')})"
+                )
+
+
+def _flaw(array: dt.Array) -> str:
+    """ "NaN", "Inf", or "" for finite numbers."""
+    if dt.kind_of(array) not in "fc" or bool(xp(array).isfinite(array).all()):
+        return ""
+    return "NaN" if bool((array != array).any()) else "Inf"
+
+
+def _brings(flaw: str, value: Any) -> bool:
+    """Whether an input has the NaN or Inf already. (Of Inf - Inf, the subtraction makes the NaN.)"""
+    if isinstance(value, Variable):
+        return _flaw(value.array) == flaw
+    if isinstance(value, float):
+        return math.isnan(value) if flaw == "NaN" else math.isinf(value)
+    return False
+
+
+class set_detect_anomaly:
+    """Anomaly mode on or off, at once or within ``with``.
+
+    Args:
+        mode: whether it is on.
+        check_nan: whether values are looked at; without that, nodes remember their lines alone.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before, self._everywhere = watch.observers, Watch.observers
+        others = tuple(o for o in watch.observers if not isinstance(o, Anomalies))
+        register((*others, Anomalies(check_nan)) if mode else others)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: object) -> None:
+        restore(self._before, self._everywhere)
+
+
+class detect_anomaly(set_detect_anomaly):
+    """Within it, each op remembers the line of the program that called it; the op whose result is the first to hold
+    NaN or Inf is reported with that line, and so is a gradient rule that makes one. It costs time."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+
+    def __enter__(self) -> None:
+        super().__init__(True, self.check_nan)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return any(isinstance(o, Anomalies) for o in watch.observers)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode is on and looks at values."""
+    return any(isinstance(o, Anomalies) and o.check_nan for o in watch.observers)

@@ -1,0 +1,304 @@
+"""Function: a user's op, with a ``forward`` and a ``backward``, by PyTorch's protocol."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NoReturn
+
+from ..autograd.inplace import check_no_leaf, rebase
+from ..autograd.mode import enable_grad, kept, no_grad, state
+from ..autograd.tape import Node, Variable, node_of, record, report, wrap
+from ..autograd.tracebacks import border, warn
+from ..autograd.walk import intact
+from ..backend.dtype import has_gradient
+from ..ops.op import Op, op, watch
+
+
+class FunctionCtx:
+    """What ``forward`` hands to ``backward``. A program may set any attribute on it.
+
+    Attributes:
+        needs_input_grad: for each argument of ``forward``, whether its gradient is wanted.
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    _to_save: tuple[Any, ...] = ()
+    _dirty: tuple[Any, ...] = ()
+    _constant: tuple[Any, ...] = ()
+    _are_tensors: list[bool] = []  # of the results
+    _materialize = True
+    _node: weakref.ref[Node] | None = None
+
+    def save_for_backward(self, *tensors: Variable | None) -> None:
+        """Keep inputs, results or other tensors for ``backward``, which finds them in ``saved_tensors``.
+
+        Raises:
+            TypeError: something else than a tensor or None. Keep it as an attribute: ``ctx.axis = axis``.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Variable):
+                raise TypeError(
+                    f"save_for_backward can only save tensors, not {type(tensor).__name__}: keep other "
+                    f"values as attributes (ctx.name = value)"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Variable | None) -> None:
+        """Taken for PyTorch's protocol; there is no forward mode that would use them."""
+
+    def mark_dirty(self, *tensors: Variable) -> None:
+        """Tell which inputs ``forward`` changed in place. They must be among its results."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Variable) -> None:
+        """Tell which results have no gradient."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether the gradient of a result that nothing used comes as zeros (the default) or as None."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors of ``save_for_backward``.
+
+        Raises:
+            RuntimeError: a first backward() has freed them, or one of them was changed in place since.
+        """
+        if self._node is None:
+            return self._to_save
+        node = self._node()
+        assert node is not None, "the graph is gone"
+        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in intact(node))
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """``saved_tensors``, by the name that it had first."""
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
+
+
+class _Result:
+    """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
+
+    def __init__(self, tensor: Variable) -> None:
+        self.array, self.version, self.slot = tensor.array, tensor._changes, tensor._slot
+
+
+def _result_of(node: Node, kept: _Result) -> Variable:
+    result: Variable = wrap(kept.array)
+    result._changes, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
+    return result
+
+
+class _UserOp(Op):
+    """A Function as the tape sees it: an op with a ``backward`` in place of rules."""
+
+    def __init__(self, cls: type[Function]) -> None:
+        self.function = cls
+        self.name = self.__name__ = cls.__name__
+        self.params: tuple[str, ...] = ()
+        self.arity, self.variadic, self.kernel, self.promote, self.view = 0, "", "", "", False
+        self.rules, self.formulas, self.plans, self.differentiable = {}, {}, {}, -1
+        self.backward: Any = _run_backward
+
+    def param(self, i: int) -> str:
+        return f"argument {i}"
+
+    def rule_place(self, name: str) -> str:
+        code = getattr(self.function.backward, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.name}.backward"
+
+
+class Function:
+    """Derive from it, write ``forward`` and ``backward`` as static methods, call ``apply``.
+
+        class Cube(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x ** 3
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return 3 * x * x * grad
+
+        y = Cube.apply(x)
+
+    ``forward`` runs without being recorded. ``backward`` gets the gradient of each result and returns one for
+    each argument of ``forward``, None where there is none; written in differentiable operations, it can be
+    differentiated itself. Where a class has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
+    """
+
+    _op: _UserOp
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._op = _UserOp(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"a Function is not instantiated: make forward and backward static methods, and call "
+            f"{type(self).__name__}.apply(...)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The results, from ctx and the arguments. Write it in the derived class."""
+        raise NotImplementedError(
+            "You must implement the forward function of a custom autograd.Function: a static method forward(ctx, *args)"
+        )
+
+    setup_context: Any = None
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments, from ctx and of the results. Write it in the derived class."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method of a custom autograd.Function: a static method "
+            "backward(ctx, *grads)"
+        )
+
+    vjp = backward
+
+    @classmethod
+    @border
+    def apply(cls, *args: Any) -> Any:
+        """Run ``forward``, and record it where an argument wants a gradient."""
+        if cls.setup_context is not None:  # which gets the defaults of ``forward``, too
+            count, defaults = cls.forward.__code__.co_argcount, cls.forward.__defaults__ or ()
+            args = (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
+        watch.notify("applying", cls._op, args)
+        needs = tuple(isinstance(a, Variable) and a._wanted() for a in args)
+        ctx: Any = FunctionCtx()
+        ctx.needs_input_grad = needs
+        try:
+            with kept() as end, end, no_grad():
+                if cls.setup_context is None:
+                    output = cls.forward(ctx, *args)
+                else:
+                    output = cls.forward(*args)
+                    cls.setup_context(ctx, args, output)
+        except BaseException:
+            watch.notify("failed", cls._op)
+            raise
+        mask = sum(1 << i for i, need in enumerate(needs) if need) if state.grad else 0
+        results = _recorded(cls._op, ctx, args, mask, output if isinstance(output, tuple) else (output,))
+        tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
+        if watch.observers:
+            one = len(tensors) == 1
+            new = report(cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None)
+            by_id = dict(zip(map(id, tensors), (new,) if one else new, strict=True))
+            results = tuple(by_id.get(id(r), r) for r in results)
+        return results if isinstance(output, tuple) else results[0]
+
+
+def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
+    tensors = [r for r in results if isinstance(r, Variable)]
+    if not mask or not any(has_gradient(t.array.dtype) for t in tensors):
+        return results
+    ctx._are_tensors = [isinstance(r, Variable) for r in results]
+    recorded = record(op, args, mask, tuple(t.array for t in tensors), None, ctx)
+    node: Node = node_of(recorded)  # type: ignore[assignment]
+    for original, new in zip(tensors, recorded, strict=True):
+        new._changes = original._changes
+        if any(original is c for c in ctx._constant):
+            new._node, new._slot, new._needs = None, 0, False
+    by_id = {id(original): new for original, new in zip(tensors, recorded, strict=True)}
+    _keep(ctx, node, by_id)
+    for tensor in ctx._dirty:
+        if id(tensor) not in by_id:
+            raise RuntimeError(f"{op.name}: a tensor that mark_dirty() names must be a result of forward")
+        check_no_leaf(tensor, op.name)
+        rebase(tensor, by_id[id(tensor)])
+        by_id[id(tensor)] = tensor
+    return tuple(by_id[id(r)] if isinstance(r, Variable) else r for r in results)
+
+
+def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
+    """Let the node keep what ``save_for_backward`` named."""
+    ctx._node, node.saved = weakref.ref(node), []
+    for tensor in ctx._to_save:
+        result = None if tensor is None else results.get(id(tensor))
+        node.saved.append(tensor if result is None or result._node is not node else _Result(result))
+        if tensor is not None:
+            node.versions.append((tensor._changes, tensor._changes[0]))
+    ctx._to_save = ()
+
+
+def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[Any]:
+    """A Function's gradients for the inputs that want one, from what has arrived at its results."""
+    ctx, function = node.residual, node.op.function  # type: ignore[attr-defined]
+    ctx._node = weakref.ref(node)
+    slots = count()
+    arriving = [
+        _arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None for is_tensor in ctx._are_tensors
+    ]
+    with enable_grad() if create else no_grad():
+        returned = function.backward(ctx, *arriving)
+    gradients = returned if isinstance(returned, tuple) else (returned,)
+    arguments = len(ctx.needs_input_grad)
+    if len(gradients) < arguments or any(g is not None for g in gradients[arguments:]):
+        raise RuntimeError(
+            f"function {node} returned an incorrect number of gradients (expected {arguments}, got {len(gradients)})"
+        )
+    return [_checked(node, i, gradients[i], create) for i in node.plan.inputs]
+
+
+def _arrived(node: Node, slot: int, sums: dict[int, list[Any]], materialize: bool) -> Any:
+    if slot in sums:
+        value = sums[slot][0]
+        return value if isinstance(value, Variable) else wrap(value)
+    shape, dtype, module = (node.results or ())[slot]
+    return wrap(module.zeros(shape, dtype)) if materialize else None
+
+
+def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
+    """A returned gradient, after a look at its type and shape, in the form that the walk goes on with."""
+    if gradient is None:
+        return None
+    if not isinstance(gradient, Variable):
+        raise TypeError(
+            f"function {node} returned a {type(gradient).__name__} as the gradient of argument {i}: "
+            f"it must be a Tensor or None"
+        )
+    expected = next(e[2] for e, n in zip(node.edges, node.plan.inputs, strict=True) if n == i)
+    shape = gradient.array.shape
+    padded = (1,) * (len(shape) - len(expected)) + expected
+    if len(padded) > len(shape) or any(old not in (1, new) for new, old in zip(shape, padded, strict=True)):
+        raise RuntimeError(  # else the walk sums over the axes that were added
+            f"function {node} returned an invalid gradient for argument {i}: got {list(shape)}, but expected shape "
+            f"compatible with {list(expected)}"
+        )
+    return gradient if create else gradient.array
+
+
+def _refuse(g: Any) -> NoReturn:
+    raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+@op(x=_refuse)
+def _once(x: Any) -> Any:
+    """The identity, of gradients that cannot be differentiated."""
+    return x
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a Function's ``backward`` as one that cannot be differentiated, for instance as it uses NumPy."""
+
+    @functools.wraps(backward)
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            returned = backward(ctx, *grads)
+        if not state.grad or not any(isinstance(g, Variable) and g._wanted() for g in grads):
+            return returned
+        listed = returned if isinstance(returned, tuple) else (returned,)
+        marked = tuple(_once(wrap(g.array).requires_grad_()) if isinstance(g, Variable) else g for g in listed)
+        return marked if isinstance(returned, tuple) else marked[0]
+
+    return wrapped

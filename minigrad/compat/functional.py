@@ -1,0 +1,263 @@
+"""Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
+
+All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
+``minigrad.func`` rests on the same parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.calls import apply
+from ..autograd.gradients import filled, pull, push, rows
+from ..autograd.mode import enable_grad
+from ..autograd.tape import Variable, wrap
+from ..autograd.tracebacks import border_functions
+from ..backend import xp
+from ..ops.elementwise import clone
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Function = Callable[..., Any]
+Variables = tuple[Any, ...]
+_LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+    "input {} is independent of the input. This is not allowed in strict mode; a linear function is."
+)
+_CONSTANT = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
+)
+_UNUSED = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+_UNUSED_TWICE = (
+    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode"
+)
+
+
+def vjp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """A vector times the Jacobian: vᵀ J.
+
+    Args:
+        func: takes Tensors, returns a Tensor or a tuple of them.
+        inputs: where, a Tensor or a tuple of them.
+        v: of the outputs' form and shapes; None stands for 1 where the output is a single number.
+        create_graph: keep the results differentiable.
+        strict: refuse outputs that do not depend on an input (else their derivative is 0).
+
+    Returns:
+        The outputs, and the product, of the inputs' form.
+
+    Raises:
+        TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
+    """
+    with enable_grad():
+        call = _Call("vjp", func, inputs, create_graph, strict)
+        vectors = _vectors("vjp", v, call.outputs, call.many, "user-provided function returns")
+        product = call.filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
+    return call.result(call.outputs, call.many), call.result(product, call.several)
+
+
+def jvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The Jacobian times a vector: J v, the derivative in a direction. See ``vjp``; v and the product are of the
+    inputs' and the outputs' form."""
+    with enable_grad():
+        call = _Call("jvp", func, inputs, create_graph, strict)
+        vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
+        product = call.filled(push(call.outputs, call.inputs, vectors, create_graph, call.filled), call.outputs, "")
+    return call.result(call.outputs, call.many), call.result(product, call.many)
+
+
+def vhp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """A vector times the Hessian of a function with a single number as result: vᵀ H. See ``vjp``; v and the product
+    are of the inputs' form, and ``strict`` refuses a derivative that does not depend on an input."""
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The Hessian of a function with a single number as result, times a vector: H v. H is symmetric: see ``vhp``."""
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """All derivatives of the outputs for the inputs, one walk back for each number of the outputs.
+
+    Args:
+        func, inputs, create_graph, strict: see ``vjp``.
+        vectorize: taken for PyTorch's signature, without effect.
+        strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
+
+    Returns:
+        A Tensor of the output's shape and then the input's; for a tuple of inputs a tuple of them; for a
+        tuple of outputs a tuple of these.
+
+    Raises:
+        TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with
+            ``vectorize``. NotImplementedError: "forward-mode" without ``vectorize``.
+    """
+    _check_strategy(strategy, vectorize)
+    return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize)
+
+
+def _jacobian(name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    if strict and vectorize:
+        raise RuntimeError(
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            "`strict=False` or `vectorize=False`."
+        )
+    with enable_grad():
+        call = _Call(name, func, inputs, create_graph, strict)
+        blocks = tuple(call.result(call.rows(number), call.several) for number in range(len(call.outputs)))
+    return blocks if call.many else blocks[0]
+
+
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """All second derivatives of a function with a single number as result. See ``jacobian``.
+
+    Returns:
+        A Tensor of the input's shape twice; for a tuple of inputs a tuple of tuples of them.
+    """
+    _check_strategy(outer_jacobian_strategy, vectorize)
+
+    def slope(*points: Any) -> Any:
+        slopes = _Call("hessian", func, points, True, strict).slopes()
+        return slopes if isinstance(inputs, tuple) else slopes[0]
+
+    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize)
+
+
+def _hessian_product(
+    name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    with enable_grad():
+        call = _Call(name, func, inputs, create_graph, strict)
+        vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
+        product = pull(call.slopes(), call.inputs, vectors, create_graph)
+        product = call.filled(product, call.inputs, f"{_UNUSED_TWICE}.")
+    return call.result(call.outputs, False), call.result(product, call.several)
+
+
+class _Call:
+    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs.
+
+    Attributes:
+        several, many: whether inputs and outputs are tuples.
+    """
+
+    def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
+        self.name, self.create, self.strict = name, create, strict
+        points, self.several = _as_tuple(inputs, "inputs", name)
+        self.inputs = tuple(
+            apply(clone, (p,)) if create and p.requires_grad else p.detach().requires_grad_() for p in points
+        )
+        self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
+        self.refuse_constant(self.outputs, _CONSTANT)
+
+    def refuse_constant(self, values: Variables, text: str) -> None:
+        """If ``strict``, raise an error with ``text`` for a value that depends on nothing."""
+        for i, value in enumerate(values):
+            if self.strict and (value is None or not value.requires_grad):
+                raise RuntimeError(text.format(i))
+
+    def filled(self, gradients: Variables, like: Variables, unused: str = _UNUSED, again: bool = True) -> Variables:
+        """Gradients with zeros for None. ``strict`` refuses None with the text ``unused``, if it is not empty, and
+        what cannot be differentiated ``again``."""
+        for i, gradient in enumerate(gradients):
+            if self.strict and unused and gradient is None:
+                raise RuntimeError(unused.format(i))
+        if self.create and again:
+            self.refuse_constant(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
+        return filled(gradients, like)
+
+    def slopes(self) -> Variables:
+        """The differentiable gradients of the output, which must be a single number."""
+        if self.many:
+            raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
+        if self.outputs[0].array.size != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
+            )
+        slopes = self.filled(pull(self.outputs, self.inputs, None, True), self.inputs, again=False)
+        self.refuse_constant(slopes, _LINEAR)
+        return slopes
+
+    def rows(self, number: int) -> Variables:
+        """All derivatives of one of the outputs."""
+        output, unused = self.outputs[number], _UNUSED.replace("The output", f"Output {number}")
+
+        def pull_one(vector: Any) -> Variables:
+            return self.filled(pull((output,), self.inputs, (vector,), self.create), self.inputs, unused)
+
+        return rows(output, self.inputs, pull_one)
+
+    def result(self, values: Variables, several: bool) -> Any:
+        """Values, without their history unless it is wanted; one or a tuple."""
+        results = values if self.create else tuple(v.detach() for v in values)
+        return results if several else results[0]
+
+
+def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
+    """A tuple of Tensors, and whether it was one."""
+    several = isinstance(value, tuple)
+    for i, each in enumerate(value if several else (value,)):
+        if not isinstance(each, Variable):
+            which = f"value at index {i}" if several else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} "
+                f"has type {type(each)}."
+            )
+    return value if several else (value,), several
+
+
+_INPUT = "input to the user-provided function is"
+
+
+def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
+    """v as a tuple, checked; 1 for None."""
+    if v is None:
+        if len(like) != 1 or like[0].array.size != 1:
+            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
+        return (wrap(xp(like[0].array).ones_like(like[0].array)),)
+    vectors = _as_tuple(v, "v", name)[0]
+    if len(vectors) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
+            if several
+            else "The given v should contain a single Tensor."
+        )
+    for vector, value in zip(vectors, like, strict=True):
+        if vector.array.shape != value.array.shape:
+            raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")
+    return vectors
+
+
+def _check_strategy(strategy: str, vectorize: bool) -> None:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
+
+
+border_functions(globals())

@@ -1,0 +1,136 @@
+"""``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names.
+
+Nothing is split, copied or sent. Functions with an argument for devices raise NotImplementedError for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..backend import Device
+from ..nn.layer import FunctionLayer
+from ..nn.module import Module
+
+__all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+
+Devices = Sequence[Any]
+
+
+def _check_one(devices: Devices, what: str) -> None:
+    if len(devices) != 1:
+        problem = f"there is no {what} for {len(devices)}. Name one device, or none"
+        raise NotImplementedError(f"minigrad computes on one device: {problem}")
+
+
+class Wrapper(FunctionLayer, fields=True):
+    """A module that calls another one."""
+
+    _shown = ()
+
+    module: Module
+    device_ids: Devices | None = None
+    output_device: Any = None
+    dim: int = 0
+
+    def __post_init__(self) -> None:
+        self.device_ids = [_index(device) for device in self.device_ids or ()]
+        _check_one(self.device_ids or [0], type(self).__name__)
+        self.output_device = None if self.output_device is None else _index(self.output_device)
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+class DataParallel(Wrapper):
+    """Calls ``module`` with the whole batch.
+
+    Args:
+        device_ids: one GPU, or none. output_device, dim: kept as attributes.
+
+    Raises NotImplementedError: there are several devices.
+    """
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Devices | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """``module(*inputs, **module_kwargs)``."""
+    _check_one(device_ids or [0], "data_parallel")
+    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+
+
+def parallel_apply(
+    modules: Sequence[Module], inputs: Devices, kwargs_tup: Any = None, devices: Any = None
+) -> list[Any]:
+    """Call each module with its own inputs, one after the other."""
+    if len(modules) != len(inputs):
+        raise AssertionError(f"{len(modules)} modules, but {len(inputs)} inputs")
+    calls = zip(modules, inputs, kwargs_tup or [None] * len(modules), strict=True)
+    return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(named or {})) for call, x, named in calls]
+
+
+def replicate(network: Module, devices: Devices, detach: bool = False) -> list[Module]:
+    """The network, for the one device."""
+    _check_one(devices, "replicate")
+    return [network]
+
+
+def scatter(inputs: Any, target_gpus: Devices, dim: int = 0) -> list[Any]:
+    """The inputs, for the one device; an empty list for no inputs."""
+    _check_one(target_gpus, "scatter")
+    return [inputs] if inputs or not isinstance(inputs, (tuple, list, dict)) else []
+
+
+def scatter_kwargs(inputs: Any, kwargs: Any, target_gpus: Devices, dim: int = 0) -> tuple[Any, ...]:
+    """``scatter`` of positional and keyword arguments."""
+    _check_one(target_gpus, "scatter_kwargs")
+    return (tuple(inputs),), (kwargs or {},)
+
+
+def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
+    """The one device's output."""
+    _check_one(outputs, "gather")
+    return outputs[0]
+
+
+def _index(device: Any) -> int | None:
+    return device if isinstance(device, int) else Device(device).index
+
+
+class Broadcast:
+    """``Broadcast.apply(target_gpus, *tensors)`` of ``nn.parallel._functions``: the tensors of the one device."""
+
+    _options = 0  # arguments between the devices and the tensors
+
+    @classmethod
+    def apply(cls, devices: Any, *args: Any) -> Any:
+        """The tensors among the arguments."""
+        _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{cls.__name__}.apply")
+        return args[cls._options :]
+
+
+class ReduceAddCoalesced(Broadcast):
+    """``ReduceAddCoalesced.apply(destination, num_inputs, *grads)``: the gradients."""
+
+    _options = 1
+
+
+class Scatter(Broadcast):
+    """``Scatter.apply(target_gpus, chunk_sizes, dim, tensor)``: the tensor, in a tuple."""
+
+    _options = 2
+
+
+class Gather(Broadcast):
+    """``Gather.apply(target_device, dim, tensor)``: the tensor."""
+
+    @classmethod
+    def apply(cls, devices: Any, *args: Any) -> Any:
+        """The one tensor."""
+        return gather(args[1:], devices)

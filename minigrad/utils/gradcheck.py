@@ -1,0 +1,341 @@
+"""Gradient rules against finite differences, by the names of ``torch.autograd``: gradcheck and gradgradcheck.
+
+Central differences in float64 are good to about ten digits; a rule that agrees with them to six is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.gradients import grad, rows
+from ..autograd.mode import at_end
+from ..autograd.tape import Node, Variable, wrap
+from ..autograd.tracebacks import border_functions, spelled, warn
+from ..autograd.walk import paths
+from ..backend import dtype as dt
+from ..backend import of, xp
+from ..ops.complex import as_complex, view_as_real
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+Function = Callable[..., Any]
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+_MOST_RULES = 12  # that a report names
+_DIRECTIONS = 2  # random ones, before each element is looked at
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that finite differences do not confirm."""
+
+
+def gradcheck(
+    func: Function,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
+
+    Random directions come first, in which all elements change at once. Where the two do not agree there to a hundredth
+    of ``atol``, each element is compared for itself.
+
+    Args:
+        func: a function of tensors that returns a tensor or several.
+        inputs: a tensor or a sequence; those that require a gradient are checked. They should be float64 (others get a
+            warning) or complex128, whose real and imaginary parts are then inputs of their own.
+        eps: the step.
+        atol, rtol: |analytical - numerical| may be atol + rtol |numerical|.
+        raise_exception: raise where they differ; otherwise return False.
+        nondet_tol: how far two backward passes over the same graph may differ.
+        fast_mode: one direction is enough, and the tolerances are those of its elements together.
+        check_undefined_grad, ...: PyTorch's other switches are taken and change nothing.
+
+    Raises:
+        GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
+        ValueError: no input requires a gradient.
+    """
+    points = _listed(inputs)
+    return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
+
+
+def gradgradcheck(
+    func: Function,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """``gradcheck`` of the gradient: second order, for the inputs and for the gradient that arrives.
+
+    Args:
+        grad_outputs: what arrives at the outputs; random numbers if None. See ``gradcheck`` for the rest.
+    """
+    tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
+    func, points = _of_reals(func, tensors), _reals(tensors)
+    if grad_outputs is None:
+        outputs = _differentiable(_listed(func(*points)))
+        arriving = tuple(_random_like(o, n) for n, o in enumerate(outputs))
+
+    def gradient(*args: Any) -> tuple[Any, ...]:
+        xs, g = args[: len(points)], args[len(points) :]
+        results = _differentiable(_listed(func(*xs)))
+        return grad(results, _differentiable(xs), g, create_graph=True, materialize_grads=True)
+
+    return _agrees(gradient, (*points, *arriving), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    return tuple(values) if isinstance(values, Sequence) else (values,)
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Variable) and value.array.dtype.kind == "c"
+
+
+def _reals(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs with complex tensors as leaves of real numbers, (...) -> (..., 2), in the same memory."""
+    return tuple(_leaf(view_as_real(x.array), x._wanted()) if _is_complex(x) else x for x in inputs)
+
+
+def _leaf(array: Any, needs: bool) -> Any:
+    tensor = wrap(array)
+    tensor._needs = needs
+    return tensor
+
+
+def _of_reals(func: Function, inputs: tuple[Any, ...]) -> Function:
+    """A function of ``_reals(inputs)``, whose complex results are pairs of real numbers, too."""
+    which = [_is_complex(x) for x in inputs]
+
+    def of_reals(*xs: Any) -> list[Any]:
+        results = _listed(func(*(as_complex(x) if c else x for x, c in zip(xs, which, strict=True))))
+        return [view_as_real(r) if _is_complex(r) else r for r in results]
+
+    return of_reals
+
+
+def _differentiable(values: Sequence[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, Variable) and value._wanted()]
+
+
+def _random_like(output: Variable, seed: int) -> Any:
+    """Normal numbers in an output's shape, as a leaf that requires a gradient."""
+    backend = of(output.array)
+    draw = np.random.default_rng(seed).standard_normal(output.array.shape).astype(output.array.dtype)
+    return _leaf(backend.asarray(np.asarray(draw), backend.device_of(output.array)), True)
+
+
+# The comparison --------------------------------------------------------------------------------------------
+
+
+@np.errstate(all="ignore")  # of infinite results
+def _agrees(
+    func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, tolerances: tuple[float, ...], fast: bool
+) -> bool:
+    """Check every pair of an output and an input that requires a gradient. See ``gradcheck``."""
+    atol, rtol, nondet_tol = tolerances
+    points = {i: x for i, x in enumerate(inputs) if _differentiable([x])}
+    if not points:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them does")
+    for i, x in points.items():
+        if dt.of(x.array) is not dt.float64:
+            warn(
+                f"gradcheck: input {i} requires gradient and is not a double precision floating point or complex "
+                f"tensor but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this "
+                f"check will likely fail. Convert it with .double()"
+            )
+    outputs = _float_outputs(func, inputs)
+    if _agrees_along(func, inputs, list(points.values()), outputs, eps, tolerances, fast):
+        return True
+    try:
+        numerical = {i: _numerical(func, inputs, x.array, eps) for i, x in points.items()}
+        for j, output in enumerate(outputs):
+            analytical = _analytical(output, list(points.values()), nondet_tol)
+            for (i, x), matrix in zip(points.items(), analytical, strict=True):
+                expected = np.array([row[j] for row in numerical[i]]).reshape(matrix.shape)
+                wrong = ~(np.abs(matrix - expected) <= atol + rtol * np.abs(expected))
+                if wrong.any():
+                    raise GradcheckError(_report(output, x, (i, j), matrix, expected, wrong))
+    except GradcheckError:
+        if strict:
+            raise
+        return False
+    return True
+
+
+def _agrees_along(
+    func: Function,
+    inputs: tuple[Any, ...],
+    points: list[Any],
+    outputs: list[Any],
+    eps: float,
+    tolerances: Any,
+    fast: bool,
+) -> bool:
+    """Whether vᵀ J u is the same by the rules and by differences, for random u and v: if not, the elements decide.
+
+    No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; for several to cancel out twice, the odds are
+    about 1 in 600 where their errors are near ``atol``, and vanish where they are greater.
+    """
+    (atol, rtol, nondet_tol), arrays = tolerances, [x.array for x in points]
+    if any(0 in a.strides for a in arrays) or (not fast and sum(a.size for a in arrays) <= _DIRECTIONS):
+        return False
+    draw, kept, roots = np.random.default_rng(0), [a.copy() for a in arrays], _differentiable(outputs)
+    for number in range(1 if fast else _DIRECTIONS):
+        us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (points, outputs))
+        sides = []
+        with at_end(_write, arrays, kept) as end, end:
+            for step in (eps, -eps):
+                _write(arrays, [k + step * u.array for k, u in zip(kept, us, strict=True)])
+                sides.append([_host(o) for o in _float_outputs(func, inputs)])
+        numerical = _dot([(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)], map(_host, vs))
+        arriving = [v for v, o in zip(vs, outputs, strict=True) if o._wanted()]
+        passes: list[Any] = []
+        for _ in range(1 if number else 2):
+            pull = grad(roots, points, arriving, retain_graph=True, materialize_grads=True) if roots else ()
+            if [(g.array.shape, g.array.dtype) for g in pull] != [(a.shape, a.dtype) for a in arrays if roots]:
+                return False
+            passes.append([_host(g) for g in pull] or [np.zeros(a.size) for a in arrays])
+        if any(np.abs(a - b).max(initial=0.0) > nondet_tol for a, b in zip(passes[0], passes[-1], strict=True)):
+            return False
+        sizes = [sum(np.abs(t.array).sum() for t in ts) for ts in (us, vs)]
+        allowed = atol * float(sizes[0] * sizes[1]) + rtol * abs(numerical) if fast else 0.01 * atol
+        if not abs(_dot(passes[0], map(_host, us)) - numerical) <= allowed:
+            return False
+    return True
+
+
+def _dot(xs: Iterable[Matrix], ys: Iterable[Matrix]) -> float:
+    return sum(float(x @ y) for x, y in zip(xs, ys, strict=True))
+
+
+def _weights(array: Any, draw: np.random.Generator) -> Any:
+    """Random numbers of both signs, between 1/2 and 3/2 in size, for the elements of an array."""
+    numbers = draw.uniform(0.5, 1.5, array.shape) * draw.choice((-1.0, 1.0), array.shape)
+    return wrap(of(array).asarray(np.asarray(numbers, array.dtype), of(array).device_of(array)))
+
+
+def _write(arrays: list[Any], values: list[Any]) -> None:
+    for array, value in zip(arrays, values, strict=True):
+        array[...] = value
+
+
+def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
+    outputs = [o for o in _listed(func(*inputs)) if isinstance(o, Variable) and o.array.dtype.kind == "f"]
+    if not outputs:
+        raise ValueError("gradcheck: the function returned no floating-point tensor")
+    return outputs
+
+
+def _numerical(func: Function, inputs: tuple[Any, ...], array: Any, eps: float) -> list[list[Matrix]]:
+    """Central differences: for each element of an input's array, those of each output, as a vector."""
+    rows = []
+    for place in np.ndindex(array.shape):
+        kept = float(array[place])
+        sides = []
+        with at_end(array.__setitem__, place, kept) as end, end:
+            for step in (eps, -eps):
+                array[place] = kept + step
+                sides.append([_host(output) for output in _float_outputs(func, inputs)])
+        rows.append([(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)])
+    return rows
+
+
+def _analytical(output: Variable, inputs: list[Variable], tolerance: float) -> list[Matrix]:
+    """d output / d input for each input: a row for each element of the input, a column for each of the output."""
+    size = output.array.size
+    if not output._wanted():
+        return [np.zeros((x.array.size, size)) for x in inputs]
+
+    def pull(vector: Variable) -> tuple[Any, ...]:
+        gradients = grad(output, inputs, vector, retain_graph=True, materialize_grads=True)
+        for i, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
+            if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
+                raise GradcheckError(
+                    f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
+                    f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
+                )
+        return gradients
+
+    ones = wrap(xp(output.array).ones_like(output.array))
+    for i, twice in enumerate(zip(pull(ones), pull(ones), strict=True)):
+        difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
+        if difference > tolerance:
+            raise GradcheckError(
+                f"Backward is not reentrant: gradcheck finds it not repeatable: two passes over the same graph gave "
+                f"gradients for checked input {i} that differ by {difference}"
+            )
+    return [
+        _host(block).reshape(size, x.array.size).T for block, x in zip(rows(output, inputs, pull), inputs, strict=True)
+    ]
+
+
+def _host(tensor: Variable) -> Matrix:
+    """The elements as a vector in NumPy's memory, a copy."""
+    return np.array(of(tensor.array).to_numpy(tensor.array), np.float64).reshape(-1)
+
+
+# The report ------------------------------------------------------------------------------------------------
+
+
+def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matrix, expected: Matrix, wrong: Any) -> str:
+    """The worst element, and the rules that made it."""
+    i, j = which
+    distance = np.where(wrong, np.where(np.isnan(matrix - expected), np.inf, np.abs(matrix - expected)), -1.0)
+    row, column = np.unravel_index(int(np.argmax(distance)), matrix.shape)
+    a, n = float(matrix[row, column]), float(expected[row, column])
+    source = [int(k) for k in np.unravel_index(int(row), x.array.shape)] if x.array.ndim else "()"
+    target = [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
+    relative = abs(a - n) / max(abs(n), 1e-300)
+    rules = _rules_between(output, x)
+    more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
+    lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
+    return (
+        f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
+        f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"
+        f"  analytical {a!r}, numerical {n!r}, absolute difference {abs(a - n):.3g}, relative "
+        f"{relative:.3g}\n  gradient rules from the output to this input:\n"
+        + "\n".join(f"    {line}" for line in lines)
+    )
+
+
+def _rules_between(output: Variable, x: Variable) -> list[str]:
+    """ "op for input (file:line)" of each gradient rule from ``output`` back to ``x``, each once."""
+    useful = paths((output,), (x,))[1]
+    rules = []
+    for node in sorted((n for n in useful if isinstance(n, Node)), key=lambda n: -n.order):
+        for position, edge in zip(node.plan.inputs, node.edges, strict=True):
+            if edge[0] in useful:
+                name = node.op.param(position)
+                rules.append(f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})")
+    return list(dict.fromkeys(rules))
+
+
+border_functions(globals(), "minigrad.autograd")
