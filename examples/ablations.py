@@ -96,9 +96,6 @@ def settings_of(options: list[str]) -> Settings:
     return cli.settings_of(namespace)
 
 
-# Variants ---------------------------------------------------------------------------------------------------
-
-
 def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
     """The variants of a TOML file.
 
@@ -140,9 +137,6 @@ def chosen(
         folders[slug(name)] = name
         selected[name] = settings
     return selected
-
-
-# The table --------------------------------------------------------------------------------------------------
 
 
 def result(name: str, where: Path) -> Result:

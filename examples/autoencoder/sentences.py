@@ -127,9 +127,6 @@ def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> li
     return written
 
 
-# The lesson -------------------------------------------------------------------------------------------------
-
-
 def sections(computed: Copied) -> list[Section]:
     """What came of it."""
     lengths, quarter = computed.lengths, computed.longest_quarter()

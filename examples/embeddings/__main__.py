@@ -82,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
             return 2
         return program.show(lambda: _make(options, settings), options.save)
 
-    return program.guarded(run)
+    return program.run(run)
 
 
 def _check_place(p: argparse.ArgumentParser, path: Path) -> None:

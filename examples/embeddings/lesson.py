@@ -82,9 +82,6 @@ def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
     return Path(shown.save(folder / MAP))
 
 
-# Sections ------------------------------------------------------------------------------------------------------
-
-
 def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Fields:
     """What is learned, of what text, how fast, and how the loss falls."""
     guess = (1 + settings.negatives) * math.log(2)

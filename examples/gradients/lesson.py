@@ -45,9 +45,6 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
     )
 
 
-# Products ----------------------------------------------------------------------------------------------------
-
-
 def _chain(measured: Measurements) -> Chart:
     series = [
         Series(f"y = {factor:g}", SHOWN, norms[list(SHOWN)].tolist(), joined=False)
@@ -58,9 +55,6 @@ def _chain(measured: Measurements) -> Chart:
     ]
     title, up = "|∂g/∂z|, k products before the end", "size of the gradient"
     return Chart(title, "distance k", up, (*series, *theory), log_y=True, digits=None)
-
-
-# Networks ----------------------------------------------------------------------------------------------------
 
 
 def _lines(several: Sequence[Measured]) -> tuple[Series, ...]:
@@ -137,9 +131,6 @@ def _overview(measured: Measurements) -> Chart:
     return _norms("How much of a gradient arrives, by distance", _lines(several))
 
 
-# Clipping ----------------------------------------------------------------------------------------------------
-
-
 def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Fields:
     at = free.cliff
     before = free.places[at]
@@ -180,9 +171,6 @@ def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
     return Steps(head, rows, numbers=(1, 2, 3, 4, 5, 6))
 
 
-# Tasks -------------------------------------------------------------------------------------------------------
-
-
 def _tasks(trained: Sequence[Trained]) -> list[Block]:
     lengths = sorted({one.length for one in trained})
     tasks = sequences.TASKS
@@ -208,9 +196,6 @@ def _result(task: type[sequences.Task], name: str, trained: Sequence[Trained]) -
     failed = [one.length for one in of_it if not one.solved]
     cells = [f"{one.updates} updates" if one.solved else f"not done: {number(one.score, 3)}" for one in of_it]
     return (task.name, name, *cells, str(failed[0]) if failed else "none of these")
-
-
-# Claims ------------------------------------------------------------------------------------------------------
 
 
 def _checks(measured: Measurements, free: cliff.Descent, clipped: cliff.Descent) -> Fields:

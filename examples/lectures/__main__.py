@@ -61,6 +61,10 @@ def main(argv: list[str] | None = None) -> int:
     The lesson that needs a run is skipped where none is trained and nobody asked for it.
     """
     options = parser().parse_args(argv)
+    return program.run(lambda: _shown(options))
+
+
+def _shown(options: program.Options) -> int:
     if options.list:
         size = max(map(len, LESSONS))
         print("\n".join(f"{name:{size}}  {about}" for name, (_, about) in LESSONS.items()))
@@ -73,11 +77,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     asked = bool(options.names) or options.run is not None
     names, run = options.names or list(LESSONS), options.run or DEFAULT_RUN
-
-    def all_of_them() -> int:
-        return max([program.show(partial(make, name, run), options.save, "" if asked else name) for name in names])
-
-    return program.guarded(all_of_them)
+    return max([program.show(partial(make, name, run), options.save, "" if asked else name) for name in names])
 
 
 if __name__ == "__main__":

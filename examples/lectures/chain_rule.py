@@ -190,10 +190,6 @@ def _checks() -> Fields:
             np.allclose(c.gradients[:-1], np.cumprod(c.slopes[::-1])[::-1], rtol=1e-12, atol=0) for c in chains
         ),
         "power": all(math.isclose(times(f).gradients[0], f**STEPS, rel_tol=1e-12) for f in FACTORS),
-        "bounds": _at_most("σ(h)", 0.25) and _at_most("tanh(h)", 1),
+        "bounds": bent("σ(h)").slopes.max() <= 0.25 and bent("tanh(h)").slopes.max() <= 1,
         "never_below": with_shortcut().slopes.min() >= 1,
     }
-
-
-def _at_most(name: str, bound: float) -> bool:
-    return bool(bent(name).slopes.max() <= bound)

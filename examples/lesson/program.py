@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from minigrad.viz.page import written
+from minigrad_models.programs.command_line import run_program
 from minigrad_models.programs.options import whole
 
 from .blocks import Lesson
 from .plain import plain
 
 Options = argparse.Namespace
+run = partial(run_program, less_memory="training")
 
 
 def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParser:
@@ -34,18 +36,7 @@ def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParse
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:
     """Run the command line of one lesson; returns the exit status: 1 as well where a claim of it does not hold."""
     options = p.parse_args(argv)
-    return guarded(lambda: 2 if bad_folder(options.save) else show(lambda: lesson(options), options.save))
-
-
-def guarded(program: Callable[[], int]) -> int:
-    """The exit status of a program that a person may interrupt, and whose reader may have had enough."""
-    try:
-        return program()
-    except BrokenPipeError:  # nothing is to be flushed there on the way out
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return run(lambda: 2 if bad_folder(options.save) else show(lambda: lesson(options), options.save))
 
 
 def bad_folder(path: Path | None) -> bool:

@@ -190,7 +190,7 @@ def test_fields_and_text_that_do_not_belong_together(tmp_path: Path) -> None:
     program, fields = {"__file__": f"{tmp_path}/a_b.py", "A": 1.5}, {"x": -0.25, "none": [], "left_out": None}
     lesson = told(program, **fields)
     assert lesson.name == "a-b" and lesson.title == "1.5" and lesson.sections == [Section("One", [Text("−0.2")])]
-    raises(KeyError, "x", lambda: told(program))
+    raises(KeyError, "x", lambda: told(program, none=[], left_out=None))
     raises(ValueError, "has no other", lambda: told(program, **fields, other=1))
 
 
