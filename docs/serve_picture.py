@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from minigrad_models.translation.serve import Server  # noqa: E402
+from minigrad_models.translation.serve.server import Server  # noqa: E402
 from minigrad_models.translation.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..workloads import TINY, WORK, build
 from .place import Place
-from .texts import plays
+from .programs import plays
 
 BARS = (2.0, 1.8, 1.6, 1.5)  # nats per character: each is reached later
 WARM_UP, RATE = 100, 1e-3

@@ -17,7 +17,7 @@ for (const name of ["numpy", "minigrad"]) {
   const bytes = new Uint8Array(readFileSync(join(packs, `${name}.tar`)));
   pyodide.unpackArchive(bytes, "tar", { extractDir: "/lib/python3.11/site-packages" });
 }
-for (const [place, root] of [["/checkout", resolve(here, "..")], ["/packs", resolve(packs)]]) {
+for (const [place, root] of [["/checkout", resolve(here, "../..")], ["/packs", resolve(packs)]]) {
   pyodide.FS.mkdir(place);
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root }, place);
 }

@@ -27,7 +27,7 @@ OF_NUMPY = ("tests", "f2py", "distutils", "_pyinstaller", "include", "_examples"
 OF_MINIGRAD = ("commands",)
 LIBRARY = "python_stdlib.zip"
 PYODIDE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "pyodide-lock.json")
-KINDS = (".py", ".so", ".json", ".txt", ".toml", ".css", ".js", ".html", ".svg")
+KINDS = (".py", ".so", ".json", ".txt", ".toml", ".css", ".js", ".html", ".svg", ".gz")
 
 
 def write(path: Path, files: Iterable[tuple[str, bytes]]) -> None:

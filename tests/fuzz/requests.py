@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from minigrad_models.translation.serve import Server
+from minigrad_models.translation.serve.server import Server
 from minigrad_models.translation.translator import Translator
 
 from . import seeds

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minigrad import nn
-from minigrad_models.translation.serve import Server
+from minigrad_models.translation.serve.server import Server
 from minigrad_models.translation.translation_settings import Settings
 
 

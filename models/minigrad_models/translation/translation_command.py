@@ -123,7 +123,7 @@ def _do_serve(options: argparse.Namespace) -> int:
     from .translator import Translator
 
     try:
-        from .serve import serve
+        from .serve.server import serve
     except ModuleNotFoundError as error:
         install = how_to_install("translate", "starlette", "uvicorn")
         raise ImportError(f"the page needs {error.name}: {install}") from None

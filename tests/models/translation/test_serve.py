@@ -17,10 +17,9 @@ import numpy as np
 import pytest
 
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.translation.serve import Server, serve
 from minigrad_models.translation.serve import server as server_module
 from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM
-from minigrad_models.translation.serve.server import LONGEST_BODY
+from minigrad_models.translation.serve.server import LONGEST_BODY, Server, serve
 from minigrad_models.translation.serve.words import sentences, units
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
@@ -378,7 +377,7 @@ def test_addresses_that_cannot_be_served(server: Server) -> None:
 
 def test_it_says_where_it_is_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     program = (
-        "from minigrad_models.translation.serve import serve\n"
+        "from minigrad_models.translation.serve.server import serve\n"
         "from tests.support.translator import Reversing\n"
         "raise SystemExit(serve(Reversing(), port=0))"
     )

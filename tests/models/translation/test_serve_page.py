@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad_models.translation.serve import Server
+from minigrad_models.translation.serve.server import Server
 from tests.support.browser import browser as browser
 from tests.support.browser import texts
 from tests.support.translator import Reversing, served

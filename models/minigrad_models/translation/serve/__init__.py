@@ -1,4 +1,1 @@
 """A page on localhost: a sentence, its translation, the beam, and the attention over the source words."""
-
-from .server import Server as Server
-from .server import serve as serve

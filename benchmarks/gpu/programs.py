@@ -1,7 +1,14 @@
-"""Updates of the programs, in the loop that trains: batches, loss, clipping, optimiser, schedule."""
+"""The programs: updates of their presets, in the loop that trains (batches, loss, clipping, optimiser, schedule), and
+the toy translator, trained and scored by the command that a person types.
+
+Texts are those in ``MINIGRAD_DATA``, or else the corpus that ships with minigrad.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +22,7 @@ from minigrad_models.gpt.gpt_run import ARCHITECTURES
 from minigrad_models.gpt.gpt_run import build as build_language_model
 from minigrad_models.gpt.tokens import learn
 from minigrad_models.programs.start_training import trainer_of
+from minigrad_models.text import Pairs
 from minigrad_models.training import Trainer
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation import translator as run
@@ -24,8 +32,10 @@ from minigrad_models.translation.train_translator import make_trainer
 from minigrad_models.translation.translation_settings import preset
 
 from .place import Place
-from .texts import plays, translations
 
+DATA = Path(os.environ.get("MINIGRAD_DATA", "data"))
+PAIRS = 100  # of a rehearsal: the fewest of which some are held out
+_TINY = "--preset toy --held-out 1 --steps 3 --warm-up 1 --layers 1 --d-model 8 --heads 2 --d-ff 8 --batch-tokens 32"
 TINY_MODEL = {"layers": 1, "d_model": 16, "heads": 2}
 
 
@@ -47,7 +57,9 @@ class Timed:
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The presets that are trained on a GPU."""
+    """The presets that are trained on a GPU; of the stage ``toy`` one whole training."""
+    if place.stage == "toy":
+        return {"minigrad train": partial(trained, place)}
     kinds = {"toy": translator, "multi30k": translator, "shakespeare": language_model}
     return {name: partial(timed, place, name, kind) for name, kind in kinds.items()}
 
@@ -90,3 +102,40 @@ def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any
     model = build_language_model(settings.model, len(tokens), s.device)
     batches = kind.batches(tokens.encode(text), settings.window, s.batch, s.seed, s.device)
     return trainer_of(model, batches, kind.loss(), lambda model: {"loss": 0.0}, s, folder, {}), of
+
+
+def plays(place: Place) -> tuple[str, str]:
+    """Shakespeare's plays, or the English of the shipped corpus, and which of them it is."""
+    file = DATA / "tinyshakespeare" / "input.txt"
+    if file.exists() and not place.rehearsal:
+        return file.read_text(encoding="utf-8"), "Shakespeare"
+    return "\n".join(translations(place, "toy")[0].source), "the shipped corpus"
+
+
+def translations(place: Place, name: str) -> tuple[Pairs, str]:
+    """The pairs of a preset, and their name; without Multi30k, those of the shipped corpus."""
+    folder = DATA / "multi30k"
+    if name == "multi30k" and folder.is_dir() and not place.rehearsal:
+        return data.read(preset(name).changed({"data": (str(folder),)}).data)["train"], "Multi30k"
+    return data.read_shipped(place.choose(None, 200))["train"], "the shipped corpus"
+
+
+def trained(place: Place) -> dict[str, Any]:
+    """Seconds and scores of a training. Raises RuntimeError: the command failed; its output is in the log."""
+    folder, tiny = place.work / "toy", []
+    if place.rehearsal:
+        pairs, table = translations(place, "toy")[0], place.work / "pairs.tsv"
+        rows = [f"{a}\t{b}\n" for a, b in zip(pairs.source, pairs.target, strict=True)]
+        table.write_text("".join(rows[:PAIRS]), encoding="utf-8")
+        tiny = [*_TINY.split(), "--positions", "16", "--data", str(table)]
+    command = place.command("minigrad", "train", "--device", place.device, "--run", str(folder), *tiny)
+    start = time.perf_counter()
+    done = subprocess.run(command, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(f"minigrad train ended with code {done.returncode}")
+    scores = json.loads((folder / "test.json").read_text(encoding="utf-8"))
+    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    exact = scores["exact"] / scores["sentences"]
+    row = {"training": "toy", "seconds in all": seconds, "BLEU": scores["bleu"]["value"], "exact": exact}
+    return {**row, "log": [json.loads(line) for line in lines[-2:]]}
