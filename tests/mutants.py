@@ -24,18 +24,21 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
-        for entry in tomllib.loads(LIST.read_text(encoding="utf-8"))["file"]:
-            path = copy / entry["path"]
-            whole = path.read_text(encoding="utf-8")
-            for old, new in entry["breaks"]:
-                assert whole.count(old) == 1, f"{entry['path']} has {whole.count(old)} times {old!r}"
-                path.write_text(whole.replace(old, new), encoding="utf-8")
-                failed = first_failure(copy, [*entry["tests"], *arguments])
-                survivors += not failed
-                print(f"{entry['path']}: {old.strip()!r}: {failed or 'SURVIVED'}", flush=True)
-            path.write_text(whole, encoding="utf-8")
+        for path, tests, old, new in breaks():
+            whole = (copy / path).read_text(encoding="utf-8")
+            (copy / path).write_text(whole.replace(old, new), encoding="utf-8")
+            failed = first_failure(copy, [*tests, *arguments])
+            (copy / path).write_text(whole, encoding="utf-8")
+            survivors += not failed
+            print(f"{path}: {old.strip()!r}: {failed or 'SURVIVED'}", flush=True)
     print(f"{survivors} survived")
     return survivors
+
+
+def breaks() -> list[tuple[str, list[str], str, str]]:
+    """The file of each break, the tests that have to notice it, the text, and what takes its place."""
+    entries = tomllib.loads(LIST.read_text(encoding="utf-8"))["file"]
+    return [(entry["path"], entry["tests"], old, new) for entry in entries for old, new in entry["breaks"]]
 
 
 def first_failure(checkout: Path, arguments: list[str]) -> str:
