@@ -13,7 +13,8 @@ from docs.web import core_tests
 ROOT = Path(core_tests.__file__).parents[2]
 MISSING = [program for program in ("node", "npm") if shutil.which(program) is None]
 SAMPLE = (
-    *(f"tests/autograd/test_{name}.py" for name in ("function", "mode", "observer", "tape", "views")),
+    *(f"tests/autograd/test_{name}.py" for name in ("mode", "observer", "tape", "views")),
+    "tests/compat/test_function.py",
     *(f"tests/nn/test_{name}.py" for name in ("init", "layers", "losses", "module", "pooling", "state_dict")),
     *(f"tests/serialization/test_{name}.py" for name in ("checkpoint", "plain_safetensors", "serialization")),
     *("tests/ops/test_joining.py", "tests/ops/test_slopes.py", "tests/functions", "tests/optim"),
