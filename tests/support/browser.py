@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minigrad.viz.page import Page, written
+
 __all__ = ["browser", "contrast", "open_file", "opened", "texts", "wait_for"]
 
 NEEDED = "playwright drives the browser: pip install playwright"
@@ -80,9 +82,11 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def opened(request: pytest.FixtureRequest, open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    """Opens a file, or what can be saved as one, and waits until the module's ``READY``, a selector, is there."""
+    """Opens a file, a page or a picture, and waits until the module's ``READY``, a selector, is there."""
 
     def open_page(shown: Any, **options: Any) -> Any:
+        if isinstance(shown, Page):
+            shown = written(tmp_path / "opened.html", shown.html())
         page = open_file(shown if isinstance(shown, Path) else shown.save(tmp_path / "opened.html"), **options)
         page.wait_for_selector(request.module.READY)
         return page
