@@ -1,6 +1,6 @@
 """What one op costs on tiny tensors, where only Python and the walk back count: 8 float32 elements.
 
-The lines of a program are run by timeit, alone and in a chain.
+timeit runs each op once, and several ops in a chain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Names = dict[str, Any]
 
 @dataclass(frozen=True)
 class Op:
-    """An op on x, alone and in a chain.
+    """An op on x, and a chain of such ops.
 
     Attributes:
         once: an expression of x, of ``shape``, and c, of ``other``; both get gradients.

@@ -58,4 +58,4 @@ def _claims(results: Mapping[str, Result]) -> list[Block]:
             )
             is_better = with_it.by_length[-1] > without.by_length[-1]
             blocks.append(Checked(text, is_better) if cell == "gru" else Text(text))
-    return blocks or [Text("One model alone: nothing to compare.")]
+    return blocks or [Text("There is only one model, so there is nothing to compare.")]
