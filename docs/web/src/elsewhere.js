@@ -3,7 +3,7 @@
 const BLOCKS = [
   // [page, numbers of blocks from 1 on (null: all), why]
   ["docs/huggingface.html", null, "the package transformers"],
-  ["docs/viz.html", [3, 4, 5], "Graphviz"],
+  ["docs/viz.html", [3, 4, 5, 8], "Graphviz"],
   ["docs/viz.html", [17], "the package vl-convert-python"],
   ["docs/your_pairs.html", [2], "the package tokenizers"],
   ["examples/notebooks/3_gpt_from_an_empty_file.html", null, "the package tqdm"],
