@@ -125,7 +125,7 @@ for (const code of document.querySelectorAll(".md-content .language-python code,
   const block = code.closest(".highlight") ?? code.closest("pre");
   if (block.dataset.block) continue;
   block.dataset.block = ++number;
-  const lacking = needed(number);
+  const lacking = needed(code.textContent);
   if (!lacking) {
     cells.push(new Cell(block, code, number));
     continue;
