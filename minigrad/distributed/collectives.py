@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
@@ -20,12 +18,11 @@ from ..backend import xp
 from ..tensor import Tensor
 from .group import Group, ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan
-from .work import Done, Work, wait_for
+from .work import Done, Work
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
-__all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
+__all__ += ["broadcast", "gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
-BARRIER_TAG = 2**20 + 1  # above those of messages
 Rank = int | None
 Tensors = Sequence[Tensor]
 
@@ -331,30 +328,3 @@ def barrier(
         return g.keep(work)
     work.wait(timeout)
     return None
-
-
-def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """``barrier``, in which rank 0 of the group names who is missing. ``wait_all_ranks`` has no effect: it names all.
-
-    Raises:
-        RuntimeError: ranks have not come in time.
-    """
-    if (g := inside(group)) is None or g.comm is None:
-        return
-    seconds, one = g.seconds if timeout is None else timeout.total_seconds(), np.zeros(1, np.uint8)
-    numbers = range(1, g.size()) if g.number == 0 else ()
-    coming = {g.ranks[number]: g.comm.Irecv(one.copy(), number, BARRIER_TAG) for number in numbers}
-    if g.number > 0:
-        g.comm.Isend(one, 0, BARRIER_TAG)
-    missing: list[int] = []
-
-    def all_are_here() -> bool:
-        missing[:] = [rank for rank, request in coming.items() if not request.Test()]
-        return not missing
-
-    try:
-        wait_for(all_are_here, seconds, "monitored_barrier")
-    except RuntimeError as error:
-        who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
-        raise RuntimeError(f"{str(error).partition(':')[0]}: {who} did not call it") from None
-    wait_for(g.comm.Ibarrier().Test, seconds, "monitored_barrier")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent import futures
-from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -58,30 +57,3 @@ class Future(futures.Future[T]):
 
         self.add_done_callback(call)
         return following
-
-
-def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of these futures, which is complete when each of them has a value or an error."""
-
-    def move(wait: bool) -> None:
-        for each in futures:
-            with suppress(Exception):  # a future keeps its error
-                each.wait() if wait else each.done()
-
-    together: Future[list[Future[Any]]] = Future(move=move)
-    left = iter(range(len(futures))[::-1])  # whose steps no two threads share
-
-    def count(_: object) -> None:
-        if next(left) == 0:
-            together.set_result(list(futures))
-
-    for each in futures:
-        each.add_done_callback(count)
-    if not futures:
-        together.set_result([])
-    return together
-
-
-def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
-    """Wait for all these futures; returns their values. Raises the first error, after all are complete."""
-    return [each.wait() for each in collect_all(futures).wait()]
