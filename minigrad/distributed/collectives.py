@@ -120,8 +120,7 @@ def all_to_all_single(
     Args:
         output_split_sizes, input_split_sizes: rows from and for each rank; None for equal parts.
 
-    Raises:
-        ValueError: the sizes do not add up to the rows.
+    Raises ValueError: the sizes do not add up to the rows.
     """
     if (g := inside(group)) is None:
         return None
@@ -262,11 +261,8 @@ def _rows(
     root: Rank = None,
 ) -> Any:
     """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
-    ``root``, which must not have a list.
-
-    Raises:
-        TypeError: no tensors. ValueError: not one for each rank, or others than ``like``.
-    """
+    ``root``, which must not have a list. Raises TypeError: no tensors; ValueError: not one for each rank, or others
+    than ``like``."""
     check_tensors(call, like)
     if root is not None and g.number != root:
         if tensors:

@@ -36,11 +36,8 @@ def _through(tensor: Any, function: Linear, adjoint: Linear) -> Any:
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tensor:
-    """The sum, or the mean, of all ranks' tensors, on each. Its gradient is that of all ranks' results, reduced.
-
-    Raises:
-        RuntimeError: another ``op``.
-    """
+    """The sum, or the mean, of all ranks' tensors, on each. Its gradient is that of all ranks' results, reduced. Raises
+    RuntimeError: another ``op``."""
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
         raise RuntimeError(f"there is no gradient of all_reduce with {op.name}: use SUM or AVG")
     g = the_group(group)

@@ -12,42 +12,24 @@ S = TypeVar("S")
 
 class Future(futures.Future[T]):
     """Python's future under PyTorch's names. Its value is set later, by ``set_result`` or ``set_exception``, from this
-    thread or another one.
+    thread or another one. ``devices``: of no effect."""
 
-    Args:
-        devices: of no effect.
-        move: ``move(wait)`` brings the value about, waiting for it or not: MPI moves nothing by itself.
-    """
-
-    def __init__(self, *, devices: Any = None, move: Callable[[bool], Any] | None = None) -> None:
+    def __init__(self, *, devices: Any = None) -> None:
         super().__init__()
-        self._move = move
-
-    def done(self) -> bool:
-        """Whether there is a value, or an error."""
-        if self._move is not None and not super().done():
-            self._move(False)
-        return super().done()
 
     def wait(self) -> T:
         """Wait for the value, and return it. Raises the error, if there is one instead."""
-        if self._move is not None and not super().done():
-            try:
-                self._move(True)
-            except Exception:
-                if not super().done():  # else the error is this future's, too
-                    raise
         return self.result()
 
     def value(self) -> T:
         """The value. Raises the error, if there is one instead; RuntimeError: there is neither yet."""
-        if not super().done():
+        if not self.done():
             raise RuntimeError("the future is not complete: call wait()")
         return self.result()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
         """A future of what ``callback`` returns, which is called with this one when it is complete."""
-        following: Future[S] = Future(move=lambda wait: self.wait() if wait else self.done())
+        following: Future[S] = Future()
 
         def call(_: object) -> None:
             try:

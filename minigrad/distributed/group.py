@@ -49,11 +49,8 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):
-    """The name of a way to send tensors, in lower case: "mpi", "gloo" (which is MPI here), or "nccl".
-
-    Raises:
-        ValueError: there is no such backend.
-    """
+    """The name of a way to send tensors, in lower case: "mpi", "gloo" (which is MPI here), or "nccl". Raises
+    ValueError: there is no such backend."""
 
     def __new__(cls, name: str) -> Backend:
         """The name, checked."""
@@ -201,10 +198,8 @@ def init_process_group(
         store, pg_options: must not be passed.
         group_name, device_id: of no effect.
 
-    Raises:
-        ImportError: mpi4py or an MPI is missing, in a world of several ranks.
-        ValueError: called twice; arguments contradict the launcher.
-        RuntimeError: MPI has not started so many ranks.
+    Raises ImportError: mpi4py or an MPI is missing, in a world of several ranks; ValueError: called twice; arguments
+    contradict the launcher; RuntimeError: MPI has not started so many ranks.
     """
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -273,11 +268,7 @@ def report(error: BaseException) -> None:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """End what ``init_process_group`` began, or one group of ``new_group``.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """End what ``init_process_group`` began, or one group of ``new_group``. Raises AssertionError: there is none."""
     if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
     ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
@@ -294,11 +285,8 @@ def is_initialized() -> bool:
 
 
 def the_group(given: Any = None) -> ProcessGroup:
-    """A group, by default that of all ranks.
-
-    Raises:
-        ValueError: ``init_process_group`` was not called. TypeError: no group, or one of other ranks.
-    """
+    """A group, by default that of all ranks. Raises ValueError: ``init_process_group`` was not called; TypeError: no
+    group, or one of other ranks."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     if given is None:
@@ -333,8 +321,7 @@ def new_group(
     Returns:
         The group; ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it.
 
-    Raises:
-        ValueError: no such ranks, or one twice.
+    Raises ValueError: no such ranks, or one twice.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)
@@ -362,11 +349,8 @@ Group = ProcessGroup | int | None
 
 
 def get_rank(group: Group = None) -> int:
-    """The number of this process in a group; -1 if it is not in it.
-
-    Raises:
-        ValueError: ``init_process_group`` was not called.
-    """
+    """The number of this process in a group; -1 if it is not in it. Raises ValueError: ``init_process_group`` was not
+    called."""
     return -1 if is_outside(group) else the_group(group).number
 
 
@@ -381,11 +365,8 @@ def get_backend(group: Group = None) -> Backend:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The number of this process among those of its machine.
-
-    Raises:
-        RuntimeError: the launcher has not said it, and there is no ``fallback_rank``.
-    """
+    """The number of this process among those of its machine. Raises RuntimeError: the launcher has not said it, and
+    there is no ``fallback_rank``."""
     said = os.environ.get("LOCAL_RANK") or place.find().local_rank
     if said is None and fallback_rank is None:
         raise RuntimeError("the launcher has not said which rank of its machine this is: set LOCAL_RANK")

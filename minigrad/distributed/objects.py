@@ -36,8 +36,7 @@ def broadcast_object_list(
     Args:
         object_list: as long on all ranks. device: of no effect.
 
-    Raises:
-        RuntimeError: lists of different lengths.
+    Raises RuntimeError: lists of different lengths.
     """
     if (g := inside(group)) is None:
         return
@@ -49,11 +48,8 @@ def broadcast_object_list(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Put the object of rank r into the r-th place of the list, on all ranks.
-
-    Raises:
-        ValueError: the list has another length than the group.
-    """
+    """Put the object of rank r into the r-th place of the list, on all ranks. Raises ValueError: the list has another
+    length than the group."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")
         object_list[:] = _together(g).allgather(obj)
@@ -62,11 +58,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """The same on rank ``dst`` alone; the others give no list.
-
-    Raises:
-        ValueError: the list has another length than the group.
-    """
+    """The same on rank ``dst`` alone; the others give no list. Raises ValueError: the list has another length than the
+    group."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, dst, group_dst, "dst")
@@ -78,11 +71,8 @@ def gather_object(
 
 
 def of_first(make: Callable[[], T], group: Group = None) -> T:
-    """What a function returns on rank 0, which alone calls it. All ranks get it, or its exception.
-
-    Raises:
-        Whatever ``make`` raises.
-    """
+    """What a function returns on rank 0, which alone calls it. All ranks get it, or its exception. Raises Whatever
+    ``make`` raises."""
     g = the_group(group)
     if g.number != 0:
         value, error = pickle.loads(_together(g).bcast(None, 0))

@@ -76,7 +76,6 @@ class Work:
         self.name, self.request, self.results, self._finish, self._seconds = name, request, results, finish, seconds
         self._error: BaseException | None = None
         self._over = False
-        self._then: list[Callable[[], Any]] = []
 
     def _move(self, how: Callable[[], object]) -> bool:
         """Ask whether, or wait until, the arrays are there. Returns whether all is over."""
@@ -88,9 +87,7 @@ class Work:
                     self._finish(self.name)
             except RuntimeError as error:
                 self._error = error
-            self._over, self._finish, functions = True, None, self._then
-            for function in functions:
-                function()
+            self._over, self._finish = True, None
         return True
 
     def is_completed(self) -> bool:
@@ -111,8 +108,7 @@ class Work:
         Args:
             timeout: at most so long; None for that of the group.
 
-        Raises:
-            RuntimeError: MPI or NCCL has failed, or the time is over.
+        Raises RuntimeError: MPI or NCCL has failed, or the time is over.
         """
         seconds = self._seconds if timeout is None else timeout.total_seconds()
         self._move(lambda: end(self.request, seconds, self.name))
@@ -126,20 +122,13 @@ class Work:
 
     synchronize = wait
 
-    def then(self, function: Callable[[], Any]) -> None:
-        """Call a function when it is complete, or has ended with an error."""
-        function() if self._over else self._then.append(function)
-
     def get_future(self) -> Future[list[Tensor]]:
-        """A future of ``results``, or of the error that the call ends with."""
-        move = lambda wait: self.wait() if wait else self.is_completed()
-        future: Future[list[Tensor]] = Future(move=move)
-
-        def end() -> None:
-            if self._error is None:
-                future.set_result(list(self.results))
-            else:
-                future.set_exception(self._error)
-
-        self.then(end)
+        """Wait, and return a future of ``results``, or of the error that the call has ended with."""
+        future: Future[list[Tensor]] = Future()
+        try:
+            self.wait()
+        except RuntimeError as error:
+            future.set_exception(error)
+        else:
+            future.set_result(list(self.results))
         return future

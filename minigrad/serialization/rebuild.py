@@ -13,12 +13,11 @@ from ..backend.device import Device
 from ..backend.dtype import DType
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
-from ..tensor import _rebuilt as rebuilt
 from .bounds import dict_of
 from .errors import short
 from .memory import Placing, Storage, moved, view
 from .source import Ndarray, Source, aligned, from_halves
-from .tree import check_attributes, check_flag, set_attributes
+from .tree import check_flag, set_attributes
 
 Name = tuple[str, str]
 
@@ -68,7 +67,6 @@ class Rebuilder:
             ("torch._utils", "_rebuild_parameter"): self.parameter,
             ("torch._utils", "_rebuild_parameter_with_state"): self.parameter,
             ("torch._tensor", "_rebuild_from_type_v2"): self.of_type,
-            ("minigrad.tensor", "_rebuilt"): self.pickled,
         }
 
     # Storages -----------------------------------------------------------------------------------------------
@@ -161,26 +159,6 @@ class Rebuilder:
         tensor: Tensor = function(*args)
         set_attributes(tensor, dict_of(state))
         return tensor
-
-    def pickled(
-        self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None, dtype: Any = None
-    ) -> Tensor:
-        """A tensor that minigrad pickled (``Tensor.__reduce__``)."""
-        if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
-            raise TypeError(f"a tensor of class {short(cls)}")
-        if not isinstance(device, str):
-            raise TypeError(f"a tensor on {short(device)}")
-        if dtype is not None:
-            extra = next((d for d in dt.STORED if d.name == dtype and isinstance(d, dt.ExtraDType)), None)
-            if extra is None or array.dtype != f"u{extra.itemsize}":
-                raise TypeError(f"a tensor of dtype {short(dtype)} in an array of {array.dtype}")
-            array = from_halves(array) if extra is dt.bfloat16 else array.view(extra.numpy)
-        check_flag(wrap(array), requires_grad)
-        attributes = dict_of(attributes or {})
-        if cls in (Tensor, Parameter):
-            check_attributes(cls, attributes)
-        tensor = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
-        return self._moved(tensor, self._place(Storage(array, device)))
 
     def _moved(self, tensor: Tensor, device: Device) -> Tensor:
         """A tensor that ``finish`` moves to a device."""

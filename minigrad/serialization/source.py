@@ -24,7 +24,6 @@ from .errors import reason
 Ndarray = np.ndarray[Any, Any]
 _LONGEST_PATH = 200  # characters in a message
 _MOST_AXES = 64  # of NumPy's arrays
-_MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
 
 
@@ -39,9 +38,8 @@ class Source:
     Attributes:
         name: the file in messages. file: it, to be read in memory. data: its bytes, (size,) uint8.
 
-    Raises:
-        FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
-        TypeError: it gives text. ValueError: ``mmap`` of a file object. EmptyFileError: the file is empty.
+    Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file object;
+    TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty.
     """
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
@@ -130,19 +128,16 @@ def is_endless(path: str | os.PathLike[str]) -> bool:
 
 
 def _mapped(path: str) -> io.BytesIO | mmap.mmap:
-    """A file in memory, mapped if it has a size."""
+    """A file in memory: mapped, unless it is empty."""
     if is_endless(path):
         raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: give a file, or a file object.")
     with opened(path) as file:
         try:
-            if os.fstat(file.fileno()).st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            data = file.read(_MOST_UNSIZED)
-        except OSError as error:  # of /proc and /sys, or larger than all memory
+            if not os.fstat(file.fileno()).st_size:  # such as those in /proc, too, which have none
+                return io.BytesIO()
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except OSError as error:  # larger than all memory
             raise OSError(error.errno, error.strerror, path) from None
-    if len(data) == _MOST_UNSIZED:
-        raise RuntimeError(f"cannot load {path}: it has no size, and may have no end. What to do: copy it to a file.")
-    return io.BytesIO(data)
 
 
 def _read_whole(f: Any) -> io.BytesIO:
