@@ -168,7 +168,8 @@ def _run(
                 start += each.array.size
 
     changes = call not in ("reduce", "broadcast") or (g.number == root) == (call == "reduce")
-    return g.begin(call, request, finish if changes else None, async_op, listed or ([] if into is None else [into]))
+    results = listed or ([] if into is None else [into])
+    return g.begin(Work(call, request, finish if changes else None, g.seconds, results), async_op)
 
 
 # Of lists of tensors -------------------------------------------------------------------------------------------
@@ -319,8 +320,5 @@ def barrier(
         return None
     if g.compares:
         g.compare("barrier()")
-    work = Work("barrier", Done() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
-    if async_op:
-        return g.keep(work)
-    work.wait(timeout)
-    return None
+    request = Done() if g.comm is None else g.comm.Ibarrier()
+    return g.begin(Work("barrier", request, None, g.seconds, ()), async_op, timeout)

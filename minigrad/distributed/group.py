@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 
 from ..backend import xp
 from ..backend.parallel import set_num_threads, threads_of_environment
-from ..tensor import Tensor
 from . import mpi, place
-from .work import Request, Work, end, wait_for
+from .work import Work, wait_for
 
 __all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group"]
 __all__ += ["get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks"]
@@ -105,27 +104,14 @@ class ProcessGroup:
             self._gpu = Nccl(xp(array), self.comm)
         return self._gpu
 
-    def begin(
-        self,
-        name: str,
-        request: Request,
-        finish: Callable[[str], Any] | None,
-        async_op: bool,
-        results: Sequence[Tensor] = (),
-    ) -> Work | None:
-        """A call whose arrays are under way: its handle with ``async_op``, else wait. See ``Work``."""
+    def begin(self, work: Work, async_op: bool, timeout: timedelta | None = None) -> Work | None:
+        """Wait for a call that is under way; with ``async_op`` return its handle, and keep it until it is over."""
         if async_op:
-            return self.keep(Work(name, request, finish, self.seconds, results))
-        end(request, self.seconds, name)
-        if finish is not None:
-            finish(name)
+            self._pending = [other for other in self._pending if not other.is_completed()]
+            self._pending.append(work)
+            return work
+        work.wait(timeout)
         return None
-
-    def keep(self, work: Work) -> Work:
-        """Keep what a call needs until it is over."""
-        self._pending = [other for other in self._pending if not other.is_completed()]
-        self._pending.append(work)
-        return work
 
     def compare(self, call: str) -> None:
         """Raise RuntimeError on all ranks if they do not make the same call."""

@@ -25,7 +25,7 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
     to = peer_of(g, dst, group_dst, "dst")
     _check(tensor, tag, "isend")
     request = g.carrier(tensor.array).send(Loan(tensor, g).array, to, tag)
-    return g.begin("send", request, None, True, [tensor])
+    return g.begin(Work("send", request, None, g.seconds, [tensor]), True)
 
 
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
@@ -38,7 +38,8 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
     if g.comm is None:
         raise ValueError("there is no other rank to receive from")
     loan = Loan(tensor, g)
-    return g.begin("recv", g.carrier(tensor.array).receive(loan.array, source, tag), loan.back, True, [tensor])
+    request = g.carrier(tensor.array).receive(loan.array, source, tag)
+    return g.begin(Work("recv", request, loan.back, g.seconds, [tensor]), True)
 
 
 def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:

@@ -47,16 +47,6 @@ def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
         time.sleep(NAP) if passed > EAGER else give_way()
 
 
-def end(request: Request, seconds: float, name: str) -> None:
-    """Wait for a transfer; on a GPU, only what the program begins next waits. Raises RuntimeError, as ``wait_for``."""
-    try:
-        join = getattr(request, "join", None)
-        wait_for(request.Test, seconds, name) if join is None else join()
-    except RuntimeError:
-        ABANDONED.append(request)
-        raise
-
-
 class Work:
     """A call of a group. ``wait()`` ends it.
 
@@ -111,10 +101,18 @@ class Work:
         Raises RuntimeError: MPI or NCCL has failed, or the time is over.
         """
         seconds = self._seconds if timeout is None else timeout.total_seconds()
-        self._move(lambda: end(self.request, seconds, self.name))
+        self._move(lambda: self._join(seconds))
         if self._error is not None:
             raise self._error
         return True
+
+    def _join(self, seconds: float) -> None:
+        join = getattr(self.request, "join", None)  # of NCCL's
+        try:
+            wait_for(self.request.Test, seconds, self.name) if join is None else join()
+        except RuntimeError:
+            ABANDONED.append(self.request)
+            raise
 
     def result(self) -> Any:
         """Wait, and return None: results are in the tensors of the call."""

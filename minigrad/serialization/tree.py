@@ -27,7 +27,7 @@ from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import FACTORIES, device_of, size_of
-from .bounds import DEEPEST, Bounds, add, dismantle, levels, put
+from .bounds import Bounds, add, dismantle, put
 from .errors import short
 from .memory import Part, Placing, Storage, blocks, on_device, view
 from .safetensors_file import holds
@@ -232,7 +232,6 @@ class Reader:
         self._left = _COPIES * sum(array.nbytes for array in arrays.values())  # bytes that may be copied
         self._tensors: dict[tuple[str, str], Tensor] = {}  # by name and location
         self._containers: list[Any] = []  # by number
-        self._levels: dict[int, int] = {}  # of defaultdicts within each other, by id
 
     def everything(self) -> dict[str, Tensor]:
         """All tensors by name: the content of a file without a description."""
@@ -304,11 +303,6 @@ class Reader:
             add(container, map(self.decode, items))
         else:
             put(vars(container) if tag in _NAMESPACES else container, self._items(items))
-        if tag == "defaultdict":  # noticed here, before there are many
-            inner = (self._levels.get(id(part), 0) for part in container.values())
-            self._levels[id(container)] = level = levels(container) + max(inner, default=0)
-            if level > DEEPEST:
-                raise ValueError("it is nested too deeply")
         return container
 
     def _items(self, items: Any) -> Any:

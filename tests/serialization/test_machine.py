@@ -7,7 +7,7 @@ import os
 import pickle
 import struct
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any
 
 import numpy as np
@@ -185,6 +185,17 @@ def test_depth() -> None:
         refused(HEAD + name(kind) + listed)
     growing = b"N\x85\x94" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x94" for i in range(40))
     refused(HEAD + b"}" + growing + b"Ns.")
+
+
+def test_deques_within_deques() -> None:
+    """Python frees them by recursion, as it does defaultdicts."""
+    levels, made = 50_000, name("collections.deque") + b")R"
+    with safe_globals([deque]):
+        assert load(archive(HEAD + made * 3 + b"aa.")) == deque([deque([deque()])])
+        refused(HEAD + made * levels + b"a" * (levels - 1) + b".")
+        from_within = HEAD + made + b"q\x000" + (made + b"h\x00aq\x000") * levels + b"h\x00"
+        refused(from_within + b".")
+        refused(from_within)  # which ends early
 
 
 def test_states_go_to_what_was_just_made() -> None:
