@@ -65,10 +65,10 @@ class Bounds:
     def check(self, value: Any, most: int = MOST_PARTS) -> None:
         """Raise ValueError for a value of more parts, or nested too deeply."""
         parts, depth = self.of(value)
-        if parts > most:
-            raise ValueError(f"it repeats parts of itself: more than {most:,} parts")
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
+        if parts > most:
+            raise ValueError(f"it repeats parts of itself: more than {most:,} parts")
 
 
 def _is_leaf(part: Any) -> bool:
