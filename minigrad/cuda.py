@@ -69,11 +69,8 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make ``device`` the GPU that "cuda" means. A negative number changes nothing.
-
-    Raises:
-        ValueError: it is not a GPU's name.
-    """
+    """Make ``device`` the GPU that "cuda" means. A negative number changes nothing. Raises ValueError: it is not a
+    GPU's name."""
     if isinstance(device, int) and device < 0:
         return
     if device is not None and Device(device).type == "cpu":
@@ -116,11 +113,6 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
     """The compute capability: (8, 0) is an A100, (9, 0) an H100."""
     digits: str = _on(device).compute_capability
     return int(digits[:-1]), int(digits[-1])
-
-
-def get_arch_list() -> list[str]:
-    """Empty: kernels are compiled for the GPU at hand."""
-    return []
 
 
 # Random numbers -------------------------------------------------------------------------------------------
@@ -212,12 +204,6 @@ def empty_cache() -> None:
         _pool().free_all_blocks()
 
 
-def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
-    """Limit CuPy's pool to a part of the GPU's memory."""
-    with _on(device):
-        _pool().set_limit(fraction=fraction)
-
-
 def memory_stats(device: DeviceLike = None) -> dict[str, int]:
     """Bytes allocated and reserved, now and at most, by PyTorch's names; empty without a GPU."""
     if not is_available():
@@ -228,12 +214,6 @@ def memory_stats(device: DeviceLike = None) -> dict[str, int]:
         "reserved_bytes.all.current": memory_reserved(device),
         "reserved_bytes.all.peak": max_memory_reserved(device),
     }
-
-
-def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
-    """The counts of ``memory_stats`` as a text."""
-    rows = memory_stats(device).items()
-    return "\n".join(f"{name:30} {count / 2**20:12.1f} MiB" for name, count in rows) or "no GPU"
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:

@@ -115,11 +115,8 @@ def names_later(place: str) -> list[str]:
 
 
 def look_up(place: str, name: str) -> Any:
-    """What a module lacks: a name of ``later``, a submodule that is not loaded yet, or what the layer supplies.
-
-    Raises:
-        MissingName: there is neither.
-    """
+    """What a module lacks: a name of ``later``, a submodule that is not loaded yet, or what the layer supplies. Raises
+    MissingName: there is neither."""
     if name.startswith("__") and name != "__config__":  # Python asks for many such names; PyTorch has this one
         raise MissingName(place, name)
     path = f"{place}.{name}"
@@ -183,11 +180,8 @@ class _Finder(FileFinder):
     """The finder of a folder of the package."""
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module's spec; None for ``importlib.util.find_spec`` where there is none.
-
-        Raises:
-            ModuleNotFoundError: an import of something that is missing; the text suggests the nearest.
-        """
+        """The module's spec; None for ``importlib.util.find_spec`` where there is none. Raises ModuleNotFoundError: an
+        import of something that is missing; the text suggests the nearest."""
         top, dot, rest = fullname.partition(".")
         if not dot or sys.modules.get(top) is not sys.modules.get(PACKAGE):
             return super().find_spec(fullname)  # the folder is on Python's path, too

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a 
 SAME = """
 is_available() device_count() manual_seed(1) manual_seed_all(1) seed() seed_all() empty_cache() set_device(-1)
 memory_allocated() max_memory_allocated() memory_reserved() max_memory_reserved() is_bf16_supported() is_initialized()
-get_rng_state_all() set_rng_state_all([]) get_arch_list()
+get_rng_state_all() set_rng_state_all([])
 """
 
 
@@ -30,7 +30,6 @@ NEED_A_GPU: list[Callable[[], Any]] = [
     *(cuda.synchronize, cuda.current_device, cuda.get_device_capability, cuda.mem_get_info, cuda.get_rng_state),
     *(cuda.init, cuda.initial_seed, lambda: cuda.get_device_name(0), lambda: cuda.get_device_properties(0)),
     *(lambda: cuda.set_device(0), lambda: cuda.device(0).__enter__()),
-    lambda: cuda.set_per_process_memory_fraction(0.5),
 ]
 
 
@@ -44,7 +43,6 @@ def test_contexts_that_change_nothing() -> None:
         pass
     cuda.reset_peak_memory_stats()
     cuda.ipc_collect()
-    assert cuda.memory_summary() == "no GPU"
 
 
 def test_a_device_that_is_not_a_gpu() -> None:

@@ -32,7 +32,7 @@ import importlib, pkgutil, sys
 class Block:
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
-        if top not in sys.stdlib_module_names and top not in ("minigrad", "numpy", "safetensors"):
+        if top not in sys.stdlib_module_names and top not in ("minigrad", "numpy"):
             raise ModuleNotFoundError(f"{name} is blocked: {blame}", name=name)
 
 sys.meta_path.insert(0, Block())
@@ -51,7 +51,7 @@ sys.exit("\\n".join(failed) or 0)
 """
 
 
-def test_every_module_imports_with_numpy_and_safetensors_alone() -> None:
+def test_every_module_imports_with_numpy_alone() -> None:
     """Each of minigrad's modules is imported, other libraries blocked."""
     ran = subprocess.run([sys.executable, "-c", IMPORT_ALL, str(ROOT)], check=False, capture_output=True, text=True)
     assert ran.returncode == 0, f"import other libraries where they are used, not at the top:\n{ran.stderr}"
@@ -132,10 +132,10 @@ def test_the_wheel_holds_every_file_of_both_packages_and_nothing_else(wheel: lis
     assert {name for name in wheel if ".dist-info/" not in name} == names
 
 
-def test_dependencies_are_numpy_and_safetensors() -> None:
+def test_the_one_dependency_is_numpy() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
-    assert names == ["numpy", "safetensors"]
+    assert names == ["numpy"]
     assert "torch" not in str(project["optional-dependencies"]), "PyTorch is large: no extra may ask for it"
 
 

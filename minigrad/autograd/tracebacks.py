@@ -32,7 +32,7 @@ from ..extension import layer
 Function = TypeVar("Function", bound=Callable[..., Any])
 Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
 PACKAGE = __name__.partition(".")[0]
-_BELOW = {"numpy", "cupy", "cupyx", "safetensors", "ml_dtypes"}  # what the library calls, beside Python's own modules
+_BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # what the library calls, beside Python's own modules
 _CELL = re.compile(r"cell \d+")
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")

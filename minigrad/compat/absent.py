@@ -65,7 +65,7 @@ MPI connects ranks, without a store; for objects there are distributed.broadcast
 a job ends with the first rank that fails; start it with python -m minigrad.run | distributed.elastic.*
     distributed.launcher
 all ranks have the same state; save it on one with minigrad.save, load it on all | distributed.checkpoint
-no rank calls functions of another; use distributed.send and recv, or objects: send_object_list | distributed.rpc.RRef
+no rank calls functions of another; use distributed.send and recv, or objects: all_gather_object | distributed.rpc.RRef
     distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async distributed.rpc.rpc_sync
     distributed.rpc.shutdown
 use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own | distributed.algorithms.*

@@ -39,7 +39,7 @@ torch | backend. | storage version
 torch | backend.version | torch_version
 torch | compat.internal | _utils
 torch | compiler | _dynamo
-torch | distributed.torchrun | run
+torch | distributed.launch | run
 torch | (=multiprocessing) | multiprocessing
 torch | (compat.amp compat.autocast) | amp
 torch | (compat.func) | functorch

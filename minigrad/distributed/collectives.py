@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
@@ -20,12 +18,11 @@ from ..backend import xp
 from ..tensor import Tensor
 from .group import Group, ProcessGroup, ReduceOp, is_outside, the_group
 from .lending import Loan
-from .work import Done, Work, wait_for
+from .work import Done, Work
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
-__all__ += ["broadcast", "gather", "monitored_barrier", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
+__all__ += ["broadcast", "gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
-BARRIER_TAG = 2**20 + 1  # above those of messages
 Rank = int | None
 Tensors = Sequence[Tensor]
 
@@ -123,8 +120,7 @@ def all_to_all_single(
     Args:
         output_split_sizes, input_split_sizes: rows from and for each rank; None for equal parts.
 
-    Raises:
-        ValueError: the sizes do not add up to the rows.
+    Raises ValueError: the sizes do not add up to the rows.
     """
     if (g := inside(group)) is None:
         return None
@@ -172,7 +168,8 @@ def _run(
                 start += each.array.size
 
     changes = call not in ("reduce", "broadcast") or (g.number == root) == (call == "reduce")
-    return g.begin(call, request, finish if changes else None, async_op, listed or ([] if into is None else [into]))
+    results = listed or ([] if into is None else [into])
+    return g.begin(Work(call, request, finish if changes else None, g.seconds, results), async_op)
 
 
 # Of lists of tensors -------------------------------------------------------------------------------------------
@@ -265,11 +262,8 @@ def _rows(
     root: Rank = None,
 ) -> Any:
     """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
-    ``root``, which must not have a list.
-
-    Raises:
-        TypeError: no tensors. ValueError: not one for each rank, or others than ``like``.
-    """
+    ``root``, which must not have a list. Raises TypeError: no tensors; ValueError: not one for each rank, or others
+    than ``like``."""
     check_tensors(call, like)
     if root is not None and g.number != root:
         if tensors:
@@ -326,35 +320,5 @@ def barrier(
         return None
     if g.compares:
         g.compare("barrier()")
-    work = Work("barrier", Done() if g.comm is None else g.comm.Ibarrier(), None, g.seconds, ())
-    if async_op:
-        return g.keep(work)
-    work.wait(timeout)
-    return None
-
-
-def monitored_barrier(group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """``barrier``, in which rank 0 of the group names who is missing. ``wait_all_ranks`` has no effect: it names all.
-
-    Raises:
-        RuntimeError: ranks have not come in time.
-    """
-    if (g := inside(group)) is None or g.comm is None:
-        return
-    seconds, one = g.seconds if timeout is None else timeout.total_seconds(), np.zeros(1, np.uint8)
-    numbers = range(1, g.size()) if g.number == 0 else ()
-    coming = {g.ranks[number]: g.comm.Irecv(one.copy(), number, BARRIER_TAG) for number in numbers}
-    if g.number > 0:
-        g.comm.Isend(one, 0, BARRIER_TAG)
-    missing: list[int] = []
-
-    def all_are_here() -> bool:
-        missing[:] = [rank for rank, request in coming.items() if not request.Test()]
-        return not missing
-
-    try:
-        wait_for(all_are_here, seconds, "monitored_barrier")
-    except RuntimeError as error:
-        who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
-        raise RuntimeError(f"{str(error).partition(':')[0]}: {who} did not call it") from None
-    wait_for(g.comm.Ibarrier().Test, seconds, "monitored_barrier")
+    request = Done() if g.comm is None else g.comm.Ibarrier()
+    return g.begin(Work("barrier", request, None, g.seconds, ()), async_op, timeout)

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 
 from ..backend import xp
 from ..backend.parallel import set_num_threads, threads_of_environment
-from ..tensor import Tensor
 from . import mpi, place
-from .work import Request, Work, end, wait_for
+from .work import Work, wait_for
 
 __all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group"]
 __all__ += ["get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks"]
@@ -49,11 +48,8 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):
-    """The name of a way to send tensors, in lower case: "mpi", "gloo" (which is MPI here), or "nccl".
-
-    Raises:
-        ValueError: there is no such backend.
-    """
+    """The name of a way to send tensors, in lower case: "mpi", "gloo" (which is MPI here), or "nccl". Raises
+    ValueError: there is no such backend."""
 
     def __new__(cls, name: str) -> Backend:
         """The name, checked."""
@@ -108,27 +104,14 @@ class ProcessGroup:
             self._gpu = Nccl(xp(array), self.comm)
         return self._gpu
 
-    def begin(
-        self,
-        name: str,
-        request: Request,
-        finish: Callable[[str], Any] | None,
-        async_op: bool,
-        results: Sequence[Tensor] = (),
-    ) -> Work | None:
-        """A call whose arrays are under way: its handle with ``async_op``, else wait. See ``Work``."""
+    def begin(self, work: Work, async_op: bool, timeout: timedelta | None = None) -> Work | None:
+        """Wait for a call that is under way; with ``async_op`` return its handle, and keep it until it is over."""
         if async_op:
-            return self.keep(Work(name, request, finish, self.seconds, results))
-        end(request, self.seconds, name)
-        if finish is not None:
-            finish(name)
+            self._pending = [other for other in self._pending if not other.is_completed()]
+            self._pending.append(work)
+            return work
+        work.wait(timeout)
         return None
-
-    def keep(self, work: Work) -> Work:
-        """Keep what a call needs until it is over."""
-        self._pending = [other for other in self._pending if not other.is_completed()]
-        self._pending.append(work)
-        return work
 
     def compare(self, call: str) -> None:
         """Raise RuntimeError on all ranks if they do not make the same call."""
@@ -201,10 +184,8 @@ def init_process_group(
         store, pg_options: must not be passed.
         group_name, device_id: of no effect.
 
-    Raises:
-        ImportError: mpi4py or an MPI is missing, in a world of several ranks.
-        ValueError: called twice; arguments contradict the launcher.
-        RuntimeError: MPI has not started so many ranks.
+    Raises ImportError: mpi4py or an MPI is missing, in a world of several ranks; ValueError: called twice; arguments
+    contradict the launcher; RuntimeError: MPI has not started so many ranks.
     """
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -273,11 +254,7 @@ def report(error: BaseException) -> None:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """End what ``init_process_group`` began, or one group of ``new_group``.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """End what ``init_process_group`` began, or one group of ``new_group``. Raises AssertionError: there is none."""
     if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
     ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
@@ -294,11 +271,8 @@ def is_initialized() -> bool:
 
 
 def the_group(given: Any = None) -> ProcessGroup:
-    """A group, by default that of all ranks.
-
-    Raises:
-        ValueError: ``init_process_group`` was not called. TypeError: no group, or one of other ranks.
-    """
+    """A group, by default that of all ranks. Raises ValueError: ``init_process_group`` was not called; TypeError: no
+    group, or one of other ranks."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     if given is None:
@@ -333,8 +307,7 @@ def new_group(
     Returns:
         The group; ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it.
 
-    Raises:
-        ValueError: no such ranks, or one twice.
+    Raises ValueError: no such ranks, or one twice.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)
@@ -362,11 +335,8 @@ Group = ProcessGroup | int | None
 
 
 def get_rank(group: Group = None) -> int:
-    """The number of this process in a group; -1 if it is not in it.
-
-    Raises:
-        ValueError: ``init_process_group`` was not called.
-    """
+    """The number of this process in a group; -1 if it is not in it. Raises ValueError: ``init_process_group`` was not
+    called."""
     return -1 if is_outside(group) else the_group(group).number
 
 
@@ -381,11 +351,8 @@ def get_backend(group: Group = None) -> Backend:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The number of this process among those of its machine.
-
-    Raises:
-        RuntimeError: the launcher has not said it, and there is no ``fallback_rank``.
-    """
+    """The number of this process among those of its machine. Raises RuntimeError: the launcher has not said it, and
+    there is no ``fallback_rank``."""
     said = os.environ.get("LOCAL_RANK") or place.find().local_rank
     if said is None and fallback_rank is None:
         raise RuntimeError("the launcher has not said which rank of its machine this is: set LOCAL_RANK")

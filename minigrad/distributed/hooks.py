@@ -32,19 +32,6 @@ def _mean(dtype: DType | None, what: str) -> Hook:
     return hook
 
 
-def _rounded(hook: Hook, dtype: DType) -> Hook:
-    """A hook whose bucket holds rounded gradients; the result has the bucket's dtype."""
-
-    def rounded(state: Any, bucket: Any) -> Future[Tensor]:
-        gradients = bucket.buffer()
-        gradients.copy_(gradients.to(dtype))
-        return hook(state, bucket)
-
-    return rounded
-
-
 allreduce_hook = _mean(None, ", as without a hook")
 fp16_compress_hook = _mean(float16, " rounded to float16, which MPI carries and adds as float32")
 bf16_compress_hook = _mean(bfloat16, " rounded to bfloat16, which MPI carries and adds as float32")
-fp16_compress_wrapper: Callable[[Hook], Hook] = lambda hook: _rounded(hook, float16)
-bf16_compress_wrapper: Callable[[Hook], Hook] = lambda hook: _rounded(hook, bfloat16)

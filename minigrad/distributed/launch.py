@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from ..backend.extras import how_to_install
+from minigrad.backend.extras import how_to_install  # absolute: ``-m`` knows this file as minigrad.run
 
 TERMINAL = "MINIGRAD_TERMINAL"  # set where standard error leads to a terminal, through mpiexec's pipe
 
@@ -76,3 +76,7 @@ def start(words: Sequence[str], ranks: int) -> NoReturn:
         if stream is not None:
             stream.flush()
     os.execv(program, [program, *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,25 +18,19 @@ MOST_TAG = 2**20
 
 
 def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
-    """Begin to send a tensor to another rank, which receives it under the same ``tag``.
-
-    Raises:
-        ValueError: no such rank, or this one. TypeError: no tensor.
-    """
+    """Begin to send a tensor to another rank, which receives it under the same ``tag``. Raises ValueError: no such
+    rank, or this one; TypeError: no tensor."""
     if (g := inside(group)) is None:
         return None
     to = peer_of(g, dst, group_dst, "dst")
     _check(tensor, tag, "isend")
     request = g.carrier(tensor.array).send(Loan(tensor, g).array, to, tag)
-    return g.begin("send", request, None, True, [tensor])
+    return g.begin(Work("send", request, None, g.seconds, [tensor]), True)
 
 
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
-    """Begin to receive a tensor of this shape and dtype, in place, from a rank; None for whoever sends first.
-
-    Raises:
-        ValueError: no such rank, or this one. TypeError: no tensor.
-    """
+    """Begin to receive a tensor of this shape and dtype, in place, from a rank; None for whoever sends first. Raises
+    ValueError: no such rank, or this one; TypeError: no tensor."""
     if (g := inside(group)) is None:
         return None
     source = None if src is None and group_src is None else peer_of(g, src, group_src, "src")
@@ -44,7 +38,8 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
     if g.comm is None:
         raise ValueError("there is no other rank to receive from")
     loan = Loan(tensor, g)
-    return g.begin("recv", g.carrier(tensor.array).receive(loan.array, source, tag), loan.back, True, [tensor])
+    request = g.carrier(tensor.array).receive(loan.array, source, tag)
+    return g.begin(Work("recv", request, loan.back, g.seconds, [tensor]), True)
 
 
 def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:
@@ -97,11 +92,8 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages; on GPUs, where messages run one after another, all at once.
-
-    Raises:
-        ValueError: there are none, or something else.
-    """
+    """Begin several messages; on GPUs, where messages run one after another, all at once. Raises ValueError: there are
+    none, or something else."""
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("batch_isend_irecv takes a list of at least one P2POp")
     with ExitStack() as stack:

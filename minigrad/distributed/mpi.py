@@ -36,11 +36,8 @@ def load() -> Any:
 
 
 def connect(place: Place) -> Any:
-    """Start MPI. Returns a communicator of all ranks.
-
-    Raises:
-        ImportError: mpi4py, or an MPI, is missing. RuntimeError: MPI connects other ranks than the place says.
-    """
+    """Start MPI. Returns a communicator of all ranks. Raises ImportError: mpi4py, or an MPI, is missing; RuntimeError:
+    MPI connects other ranks than the place says."""
     world = load().COMM_WORLD
     if (world.rank, world.size) != place[:2]:
         version = " ".join(load().Get_library_version().split(",")[0].split()[:3])

@@ -57,8 +57,7 @@ class Nccl:
     Args:
         cupy: the module. comm: MPI's communicator of the same ranks; None in a world of one.
 
-    Raises:
-        ImportError: CuPy finds no NCCL.
+    Raises ImportError: CuPy finds no NCCL.
     """
 
     name = "nccl"

@@ -7,22 +7,17 @@ import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import mpi
 from .collectives import Rank, barrier, inside, root_of
 from .group import OF_FIRST, Group, ProcessGroup, the_group
-from .messages import MOST_TAG, peer_of
-from .work import wait_for
 
-__all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list"]
-__all__ += ["send_object_list"]
+__all__ = ["all_gather_object", "broadcast_object_list", "gather_object"]
 T = TypeVar("T")
-TAG = MOST_TAG  # above those of tensors
 
 
 class _Alone:
     """What a communicator does with objects in a world of one."""
 
-    bcast = scatter = staticmethod(lambda value, root: value)
+    bcast = staticmethod(lambda value, root: value)
     allgather = staticmethod(lambda value: [copy.deepcopy(value)])
     gather = staticmethod(lambda value, root: [copy.deepcopy(value)])
 
@@ -41,8 +36,7 @@ def broadcast_object_list(
     Args:
         object_list: as long on all ranks. device: of no effect.
 
-    Raises:
-        RuntimeError: lists of different lengths.
+    Raises RuntimeError: lists of different lengths.
     """
     if (g := inside(group)) is None:
         return
@@ -54,11 +48,8 @@ def broadcast_object_list(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Put the object of rank r into the r-th place of the list, on all ranks.
-
-    Raises:
-        ValueError: the list has another length than the group.
-    """
+    """Put the object of rank r into the r-th place of the list, on all ranks. Raises ValueError: the list has another
+    length than the group."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")
         object_list[:] = _together(g).allgather(obj)
@@ -67,11 +58,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """The same on rank ``dst`` alone; the others give no list.
-
-    Raises:
-        ValueError: the list has another length than the group.
-    """
+    """The same on rank ``dst`` alone; the others give no list. Raises ValueError: the list has another length than the
+    group."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, dst, group_dst, "dst")
@@ -82,63 +70,9 @@ def gather_object(
         object_gather_list[:] = objects
 
 
-def scatter_object_list(
-    scatter_object_output_list: list[Any],
-    scatter_object_input_list: list[Any] | None = None,
-    src: Rank = None,
-    group: Group = None,
-    group_src: Rank = None,
-) -> None:
-    """Put the r-th object of the list of rank ``src`` into the first place of the output of rank r.
-
-    Raises:
-        ValueError: the list has another length than the group, or the output no place.
-    """
-    if (g := inside(group)) is None:
-        return
-    root = root_of(g, src, group_src, "src")
-    if not scatter_object_output_list:
-        raise ValueError("scatter_object_output_list must hold a place for the object")
-    if g.number == root:
-        _check(scatter_object_input_list, g, "scatter_object_input_list, on the rank src,")
-    arrived = _together(g).scatter(scatter_object_input_list if g.number == root else None, root)
-    scatter_object_output_list[0] = arrived[0] if g.comm is None else arrived
-
-
-def send_object_list(
-    object_list: list[Any], dst: Rank = None, group: Group = None, device: Any = None, group_dst: Rank = None
-) -> None:
-    """Send objects to a rank, which receives as many."""
-    if (g := inside(group)) is not None:
-        to = peer_of(g, dst, group_dst, "dst")
-        wait_for(g.comm.isend(object_list, to, TAG).Test, g.seconds, "send_object_list")
-
-
-def recv_object_list(
-    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
-) -> int:
-    """Receive objects, in place. Returns the rank that sent. Raises RuntimeError: another number of objects."""
-    if (g := inside(group)) is None:
-        return -1
-    MPI = mpi.load()
-    source, status = MPI.ANY_SOURCE, MPI.Status()
-    if src is not None or group_src is not None:
-        source = peer_of(g, src, group_src, "src")
-    wait_for(lambda: bool(g.comm.iprobe(source, TAG, status)), g.seconds, "recv_object_list")
-    objects = g.comm.recv(None, status.source, TAG)
-    sender = g.ranks[status.source]
-    if len(objects) != len(object_list):
-        raise RuntimeError(f"rank {sender} sends {len(objects)} objects, and here are {len(object_list)}")
-    object_list[:] = objects
-    return sender
-
-
 def of_first(make: Callable[[], T], group: Group = None) -> T:
-    """What a function returns on rank 0, which alone calls it. All ranks get it, or its exception.
-
-    Raises:
-        Whatever ``make`` raises.
-    """
+    """What a function returns on rank 0, which alone calls it. All ranks get it, or its exception. Raises Whatever
+    ``make`` raises."""
     g = the_group(group)
     if g.number != 0:
         value, error = pickle.loads(_together(g).bcast(None, 0))

@@ -31,8 +31,7 @@ def find(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.env
     Args:
         rank, size: what the program itself says; -1 asks the environment.
 
-    Raises:
-        ValueError: a variable is no number, the program contradicts mpiexec, or there is no such rank.
+    Raises ValueError: a variable is no number, the program contradicts mpiexec, or there is no such rank.
     """
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):

@@ -42,11 +42,7 @@ class ProcessContext:
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until all have ended, or one has failed: then mpiexec ends the others. Returns False if the time is
-        over. ``grace_period`` has no effect.
-
-        Raises:
-            ProcessRaisedException, ProcessExitedException: one has failed.
-        """
+        over. ``grace_period`` has no effect. Raises ProcessRaisedException, ProcessExitedException: one has failed."""
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -81,9 +77,8 @@ def spawn(
     Args:
         join: wait until all have ended; else a ``ProcessContext`` is returned. daemon, start_method: of no effect.
 
-    Raises:
-        ProcessRaisedException, ProcessExitedException: a process has failed; the others are ended.
-        ImportError: there is no mpiexec.
+    Raises ProcessRaisedException, ProcessExitedException: a process has failed; the others are ended; ImportError:
+    there is no mpiexec.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")

@@ -47,16 +47,6 @@ def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
         time.sleep(NAP) if passed > EAGER else give_way()
 
 
-def end(request: Request, seconds: float, name: str) -> None:
-    """Wait for a transfer; on a GPU, only what the program begins next waits. Raises RuntimeError, as ``wait_for``."""
-    try:
-        join = getattr(request, "join", None)
-        wait_for(request.Test, seconds, name) if join is None else join()
-    except RuntimeError:
-        ABANDONED.append(request)
-        raise
-
-
 class Work:
     """A call of a group. ``wait()`` ends it.
 
@@ -76,7 +66,6 @@ class Work:
         self.name, self.request, self.results, self._finish, self._seconds = name, request, results, finish, seconds
         self._error: BaseException | None = None
         self._over = False
-        self._then: list[Callable[[], Any]] = []
 
     def _move(self, how: Callable[[], object]) -> bool:
         """Ask whether, or wait until, the arrays are there. Returns whether all is over."""
@@ -88,9 +77,7 @@ class Work:
                     self._finish(self.name)
             except RuntimeError as error:
                 self._error = error
-            self._over, self._finish, functions = True, None, self._then
-            for function in functions:
-                function()
+            self._over, self._finish = True, None
         return True
 
     def is_completed(self) -> bool:
@@ -111,14 +98,21 @@ class Work:
         Args:
             timeout: at most so long; None for that of the group.
 
-        Raises:
-            RuntimeError: MPI or NCCL has failed, or the time is over.
+        Raises RuntimeError: MPI or NCCL has failed, or the time is over.
         """
         seconds = self._seconds if timeout is None else timeout.total_seconds()
-        self._move(lambda: end(self.request, seconds, self.name))
+        self._move(lambda: self._join(seconds))
         if self._error is not None:
             raise self._error
         return True
+
+    def _join(self, seconds: float) -> None:
+        join = getattr(self.request, "join", None)  # of NCCL's
+        try:
+            wait_for(self.request.Test, seconds, self.name) if join is None else join()
+        except RuntimeError:
+            ABANDONED.append(self.request)
+            raise
 
     def result(self) -> Any:
         """Wait, and return None: results are in the tensors of the call."""
@@ -126,20 +120,13 @@ class Work:
 
     synchronize = wait
 
-    def then(self, function: Callable[[], Any]) -> None:
-        """Call a function when it is complete, or has ended with an error."""
-        function() if self._over else self._then.append(function)
-
     def get_future(self) -> Future[list[Tensor]]:
-        """A future of ``results``, or of the error that the call ends with."""
-        move = lambda wait: self.wait() if wait else self.is_completed()
-        future: Future[list[Tensor]] = Future(move=move)
-
-        def end() -> None:
-            if self._error is None:
-                future.set_result(list(self.results))
-            else:
-                future.set_exception(self._error)
-
-        self.then(end)
+        """Wait, and return a future of ``results``, or of the error that the call has ended with."""
+        future: Future[list[Tensor]] = Future()
+        try:
+            self.wait()
+        except RuntimeError as error:
+            future.set_exception(error)
+        else:
+            future.set_result(list(self.results))
         return future

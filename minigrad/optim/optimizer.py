@@ -118,11 +118,9 @@ class Optimizer:
         state: a dict for each parameter that an update has changed.
         defaults: the argument.
 
-    Raises:
-        TypeError: something else than tensors.
-        ValueError: an option outside its range, or missing where it is required; no parameters, some in two
-            groups or with a history, names for some of them only.
-        NotImplementedError: ``differentiable=True``: steps are not recorded.
+    Raises TypeError: something else than tensors; ValueError: an option outside its range, or missing where it is
+    required; no parameters, some in two groups or with a history, names for some of them only; NotImplementedError:
+    ``differentiable=True``: steps are not recorded.
     """
 
     # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the

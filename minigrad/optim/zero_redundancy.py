@@ -30,9 +30,8 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     The optimiser of this rank's share is the attribute ``optim``.
 
-    Raises:
-        ValueError: ``init_process_group`` was not called. TypeError: ``optimizer_class`` is no optimiser.
-        NotImplementedError: ``overlap_with_ddp=True``.
+    Raises ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
+    NotImplementedError: ``overlap_with_ddp=True``.
     """
 
     def __init__(

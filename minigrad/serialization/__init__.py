@@ -51,7 +51,7 @@ def save(
             the program's classes) is pickled, and ``load`` needs ``weights_only=False`` or the classes among
             ``safe_globals``. Tensors in the same memory, and views of it, are written once, and share it again
             when they are loaded.
-        f: a path, which is replaced in one step (a pipe or a device gets the bytes), or a binary file object.
+        f: a path, which is replaced in one step, or a binary file object.
             Data goes into a safetensors file if the path ends in ".safetensors", else into an archive that
             ``torch.load`` reads.
         pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, which PyTorch reads, 5 for
@@ -117,8 +117,7 @@ def load(
     """Read a file of ``save``, a checkpoint of PyTorch, a safetensors file, or the index of several files.
 
     Args:
-        f: a path, or a binary file object, which is read from its position and left behind the object. One
-            that cannot go back is read to its end if PyTorch wrote the object.
+        f: a path, or a binary file object, which is read from its position to its end.
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.

@@ -3,10 +3,8 @@
 Python's own pickler, in its version in Python, writes the pickle: it names PyTorch's functions, and PyTorch need not be
 there. Tensors that overlap are views of one storage, in either library.
 
-The archive is a zip of records without compression, whose bytes begin at multiples of 64. The layout is that of
-PyTorch's own writer, which its loader may compute instead of reading: padding in a field "FB" of the record's header,
-and the sizes once more behind its bytes. Here the header has the sizes, too, so that a reader finds the end of the
-archive in a stream. (PKWARE, .ZIP File Format Specification 6.3.10.)
+The archive is a zip of records without compression, whose bytes begin at multiples of 64: a field "FB" of each record's
+header fills the gap, as in PyTorch's own archives.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import os
 import pickle
 import struct
 import sys
-import zlib
+import zipfile
 from codecs import encode
 from collections import OrderedDict
 from collections.abc import Callable
@@ -36,6 +34,8 @@ from .source import Ndarray, replaced
 from .tree import NotPlain
 
 _Pickler: Any = vars(pickle)["_Pickler"]  # type checkers know only the other
+_ALIGNMENT = 64  # of records
+_LONG = 1 << 30  # bytes of a record whose size gets a field of 64 bits
 
 
 class _Name:
@@ -214,74 +214,41 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
 
 def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
     if hasattr(f, "write"):
-        _fill(f.write, content, storages)
+        _fill(_Sink(f), content, storages)
         return
     with replaced(f) as temporary, open(temporary, "wb") as file:
         try:
-            _fill(file.write, content, storages)
+            _fill(_Sink(file), content, storages)
         except OSError as error:
             error.filename = os.fspath(f)  # not the temporary one
             raise
 
 
-def _fill(write: Callable[[Any], object], content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
-    """The records, in PyTorch's order."""
-    archive = ZipWriter(write)
-    archive.add("data.pkl", content)
-    archive.add(".format_version", b"1")
-    archive.add(".storage_alignment", str(ALIGNMENT).encode())
-    archive.add("byteorder", sys.byteorder.encode())
-    for key, raw in storages:
-        archive.add(f"data/{key}", raw.data)
-    archive.add("version", b"3\n")
-    archive.close()
+class _Sink:
+    """A file object that zipfile only appends to. Places in the archive count from here, whatever the object holds."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.position = file, 0
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        self._file.write(data)
+        self.position += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing: that is up to the owner of the file."""
 
 
-ALIGNMENT = 64
-_FOLDER = b"archive/"
-_LONG = 0xFFFFFFFF  # in place of a number that has a field of 64 bits
-_MOST = _LONG  # numbers from here on have such a field
-_UTF8, _SIZES_FOLLOW = 0x0800, 0x0008
-
-
-class ZipWriter:
-    """Writes records one after another by ``write``, and the directory by ``close``. It never goes back."""
-
-    def __init__(self, write: Callable[[Any], object]) -> None:
-        self._write, self._position = write, 0
-        self._directory: list[bytes] = []
-
-    def _put(self, data: Any) -> None:
-        self._write(data)
-        self._position += len(data)
-
-    def add(self, name: str, data: Any) -> None:
-        """Write a record: bytes, or a memoryview of bytes."""
-        path, size, begin = _FOLDER + name.encode(), len(data), self._position
-        long = [number for number in (size, size, begin) if number >= _MOST]
-        extra = struct.pack(f"<2H{len(long)}Q", 1, 8 * len(long), *long) if long else b""
-        padding = -(begin + 30 + len(path) + len(extra) + 4) % ALIGNMENT
-        checksum, sizes = zlib.crc32(data), [_short(size)] * 2
-        common = struct.pack("<5H3IH", 0, _UTF8 | _SIZES_FOLLOW, 0, 0, 0, checksum, *sizes, len(path))
-        filling = b"FB" + struct.pack("<H", padding) + b"Z" * padding
-        self._put(b"PK\x03\x04" + common + struct.pack("<H", len(extra) + len(filling)) + path + extra + filling)
-        if size:
-            self._put(data)
-            self._put(struct.pack("<4sI2Q" if long else "<4s3I", b"PK\x07\x08", checksum, size, size))
-        tail = struct.pack("<4H2I", len(extra), 0, 0, 0, 0, _short(begin))
-        self._directory.append(b"PK\x01\x02\x00\x00" + common + tail + path + extra)
-
-    def close(self) -> None:
-        """Write the directory of the records."""
-        begin, count = self._position, len(self._directory)
-        for entry in self._directory:
-            self._put(entry)
-        end, size = self._position, self._position - begin
-        self._put(struct.pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, begin))
-        self._put(struct.pack("<4sIQI", b"PK\x06\x07", 0, end, 1))
-        few = min(count, 0xFFFF)
-        self._put(struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, few, few, _short(size), _short(begin), 0))
-
-
-def _short(number: int) -> int:
-    return number if number < _MOST else _LONG
+def _fill(sink: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
+    """Write the records, in PyTorch's order."""
+    records: list[tuple[str, Any]] = [("data.pkl", content), ("byteorder", sys.byteorder.encode())]
+    records += [(f"data/{key}", raw.data) for key, raw in storages]
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name, data in [*records, ("version", b"3\n")]:
+            info = zipfile.ZipInfo(f"archive/{name}")
+            is_long = len(data) > _LONG
+            padding = -(sink.position + 30 + len(info.filename) + 4 + 20 * is_long) % _ALIGNMENT
+            info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
+            with archive.open(info, "w", force_zip64=is_long) as record:
+                record.write(data)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -21,9 +21,11 @@ from ..tensor import Tensor
 
 MOST_PARTS = 50_000_000
 DEEPEST = 25_000
-_LEVELS = 100  # of one defaultdict: Python frees those within each other by recursion, and overflows its stack
+FRAGILE = (defaultdict, deque)  # Python frees those within each other by recursion, which overflows its stack
+_LEVELS = 100  # that one of these counts
 _ENOUGH = 1 << 62
-_CONTAINERS = (tuple, list, dict, set, frozenset, Namespace, SimpleNamespace, Tensor)
+_SIZED = (tuple, list, dict, set, frozenset, deque)
+_CONTAINERS = (*_SIZED, Namespace, SimpleNamespace, Tensor)
 
 
 class Bounds:
@@ -47,9 +49,10 @@ class Bounds:
                     stack += missing
                     continue
             counted = [known.get(id(part)) or (part, 1 + len(part), 1) for part in inner]
-            parts = 1 + (len(node) if isinstance(node, (tuple, list, dict, set, frozenset)) else 0)
+            parts = 1 + (len(node) if isinstance(node, _SIZED) else 0)
             parts += sum(part for _, part, _ in counted)
-            depth = max((level for _, _, level in counted), default=0) + levels(node)
+            depth = max((level for _, _, level in counted), default=0)
+            depth += _LEVELS if isinstance(node, FRAGILE) else 1
             known[id(node)] = node, min(parts, _ENOUGH), depth
             stack.pop()
         return known[id(value)][1:]
@@ -62,15 +65,10 @@ class Bounds:
     def check(self, value: Any, most: int = MOST_PARTS) -> None:
         """Raise ValueError for a value of more parts, or nested too deeply."""
         parts, depth = self.of(value)
-        if parts > most:
-            raise ValueError(f"it repeats parts of itself: more than {most:,} parts")
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
-
-
-def levels(container: Any) -> int:
-    """How much a container adds to a depth."""
-    return _LEVELS if type(container) is defaultdict else 1
+        if parts > most:
+            raise ValueError(f"it repeats parts of itself: more than {most:,} parts")
 
 
 def _is_leaf(part: Any) -> bool:
@@ -80,7 +78,7 @@ def _is_leaf(part: Any) -> bool:
 
 def _inner(node: Any) -> list[Any]:
     """The containers directly within one."""
-    if isinstance(node, (tuple, list, set, frozenset)):
+    if isinstance(node, (tuple, list, set, frozenset, deque)):
         return [part for part in node if isinstance(part, _CONTAINERS)]
     inner = []
     if isinstance(node, dict):
@@ -90,9 +88,9 @@ def _inner(node: Any) -> list[Any]:
 
 
 def dismantle(built: list[Any]) -> None:
-    """Empty defaultdicts, while all of them are alive."""
+    """Empty the fragile containers, while all of them are alive."""
     for container in built:
-        if type(container) is defaultdict:
+        if isinstance(container, FRAGILE):
             container.clear()
 
 

@@ -129,18 +129,19 @@ class _Archive:
             raise self.source.damaged(f"is damaged: the checksum of its record {short(name)} is wrong")
         return data
 
-    def is_swapped(self) -> bool:
-        """Whether its byte order is not that of this machine."""
+    def check_byteorder(self) -> None:
+        """Refuse a file of a machine whose byte order is not that of this one."""
         order = self.read("byteorder").tobytes() if self.folder + "byteorder" in self.records else b"little"
-        if order not in (b"little", b"big"):
-            raise self.source.damaged(f"has the byte order {order[:20].decode('ascii', 'replace')!r}")
-        return order.decode() != sys.byteorder
+        if order != sys.byteorder.encode():
+            shown = order[:20].decode("ascii", "replace")
+            raise self.source.damaged(f"has the byte order {shown!r}", "save it on a machine of this byte order")
 
 
 def load_archive(source: Source, how: How) -> Any:
     """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
-    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), archive.is_swapped())
+    archive.check_byteorder()
+    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size))
     pickled = archive.read("data.pkl")
     obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)
     rebuilder.finish()
@@ -161,7 +162,7 @@ def load_legacy(source: Source, how: How) -> Any:
         waiting[key] = np.zeros(size, np.uint8)
         return waiting[key]
 
-    rebuilder = Rebuilder(source, how.place, bytes_of, swapped=sys.byteorder != "little")
+    rebuilder = Rebuilder(source, how.place, bytes_of)
     source.file.seek(0)
     unpickle = partial(_unpickle, source, source.file, source.size, rebuilder)
     cautious = how._replace(trusted=False)

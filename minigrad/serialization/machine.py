@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from argparse import Namespace
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .bounds import DEEPEST, MOST_PARTS, Bounds, add, dismantle, hashed, levels, put
+from .bounds import FRAGILE, MOST_PARTS, Bounds, add, dismantle, hashed, put
 from .errors import reason, short
 from .rebuild import Rebuilder
 
@@ -26,7 +26,6 @@ _Stop: Any = vars(pickle)["_Stop"]
 _LONGEST_SHOWN = 100  # characters of a name in a message
 _LEAST_PARTS = 300_000  # that calls may take and keys may have, counted as often as they occur
 _PARTS_A_BYTE = 4  # more of them, of a pickle
-_MOST_WAITING = 10_000  # empty dicts
 
 
 class Refused(pickle.UnpicklingError):
@@ -65,18 +64,16 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._functions = FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(safe)
         self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
-        self._bounds, self._defaultdicts = Bounds(), list[Any]()
-        self._innermost = self._part = None  # the container that was filled last, its last part,
-        self._depth = self._calls = 0  # and its depth
+        self._bounds, self._fragile = Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
     def load(self) -> Any:
         """The object. Raises ``Refused``, or whatever Python's unpickler raises for a damaged pickle."""
         try:
             obj = self._run()
-            Bounds().check([obj, *self._defaultdicts], MOST_PARTS + self._size)
+            Bounds().check([obj, *self._fragile], MOST_PARTS + self._size)
         except BaseException as error:
-            dismantle(self._defaultdicts)
+            dismantle(self._fragile)
             if isinstance(error, pickle.UnpicklingError) and not isinstance(error, Refused):
                 raise ValueError(reason(error)) from error
             raise
@@ -140,21 +137,11 @@ class Machine(Unpickler):  # type: ignore[misc]
             raise TypeError(f"its pickle fills a {type(target).__name__} like a {kind.__name__}")
         return target
 
-    def _fill(self, container: Any, values: list[Any]) -> Any:
-        """Notice in time when containers are built into each other, level by level."""
-        part = values[-1] if values else None
-        goes_on = part is not None and (part is self._innermost or container is self._part)
-        self._depth = levels(container) + (self._depth if goes_on else 0)
-        self._innermost, self._part = container, part
-        if self._depth > DEEPEST:
-            raise ValueError("it is nested too deeply")
-        return container
-
     def _tuple(self, values: list[Any]) -> None:
-        self.append(self._fill(tuple(values), values))
+        self.append(tuple(values))
 
     def _append(self, values: list[Any]) -> None:
-        target = self._fill(self._target(list), values)
+        target = self._target(list)
         if hasattr(target, "extend"):
             target.extend(values)
             return
@@ -163,7 +150,7 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def _set_items(self, items: list[Any]) -> None:
         self._spend(hashed(items[::2], self._bounds))
-        target, pairs = self._fill(self._target(dict), items), zip(items[::2], items[1::2], strict=True)
+        target, pairs = self._target(dict), zip(items[::2], items[1::2], strict=True)
         if isinstance(target, dict):
             put(target, pairs)
             return
@@ -195,8 +182,6 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._check_args(function, args)
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
             result = self._functions[function](*args)
-            if isinstance(result, dict):
-                self._started(result)
             if type(result) is np.ndarray or isinstance(result, np.dtype):
                 self._hollow[id(result)] = result
         elif self._is_safe(function):
@@ -206,17 +191,12 @@ class Machine(Unpickler):  # type: ignore[misc]
                 f"cannot load {self._name}: it calls {short(function)}, which no loaded file may. What to do: do not "
                 "trust this file"
             )
-        self.append(result)
+        self._put(result)
 
-    def _started(self, container: Any) -> None:
-        """Notice in time when thousands of dicts wait to be filled with each other."""
-        self._calls += 1
-        if type(container) is defaultdict:
-            self._defaultdicts.append(container)
-        if self._calls % _MOST_WAITING:
-            return
-        if sum(isinstance(value, dict) and not value for value in self.stack) > _MOST_WAITING // 2:
-            raise ValueError("it is nested too deeply")
+    def _put(self, result: Any) -> None:
+        if isinstance(result, FRAGILE):
+            self._fragile.append(result)
+        self.append(result)
 
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
         """An object without a state, if its class may have instances."""
@@ -224,7 +204,7 @@ class Machine(Unpickler):  # type: ignore[misc]
             raise TypeError(f"its pickle has a {type(kwargs).__name__} for arguments by name")
         if isinstance(cls, type) and self._is_safe(cls):
             self._check_args(cls, args)
-            self.append(cls.__new__(cls, *args, **dict(kwargs)))
+            self._put(cls.__new__(cls, *args, **dict(kwargs)))
         else:
             self._call(cls, args)
 

@@ -165,8 +165,7 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
         offset, size, stride: its first element, shape and steps, in elements.
         kind: its NumPy dtype; by default that of the memory.
 
-    Raises:
-        ValueError: it would reach beyond the memory.
+    Raises ValueError: it would reach beyond the memory.
     """
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,11 @@ from ..backend.device import Device
 from ..backend.dtype import DType
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
-from ..tensor import _rebuilt as rebuilt
 from .bounds import dict_of
 from .errors import short
 from .memory import Placing, Storage, moved, view
 from .source import Ndarray, Source, aligned, from_halves
-from .tree import check_attributes, check_flag, set_attributes
+from .tree import check_flag, set_attributes
 
 Name = tuple[str, str]
 
@@ -37,17 +34,13 @@ class Rebuilder:
     """Builds storages and tensors from the persistent ids and the functions that a checkpoint names.
 
     ``bytes_of`` is a function from key and size of a storage to its bytes, (size,) uint8, which may be filled in until
-    ``finish`` is called; ``swapped``: the byte order of the file is not that of this machine.
+    ``finish`` is called.
     """
 
-    def __init__(
-        self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray], swapped: bool = False
-    ) -> None:
-        self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
+    def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray]) -> None:
+        self._source, self._place, self._bytes_of = source, place, bytes_of
         self._memories: dict[tuple[str, DType], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
-        self._turned: dict[tuple[str, int], Ndarray] = {}  # by key and width of numbers: of the other byte order
-        self._signed: dict[tuple[Any, ...], Storage] = {}  # by storage and functions: of conjugates and negatives
         self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
         self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
 
@@ -74,7 +67,6 @@ class Rebuilder:
             ("torch._utils", "_rebuild_parameter"): self.parameter,
             ("torch._utils", "_rebuild_parameter_with_state"): self.parameter,
             ("torch._tensor", "_rebuild_from_type_v2"): self.of_type,
-            ("minigrad.tensor", "_rebuilt"): self.pickled,
         }
 
     # Storages -----------------------------------------------------------------------------------------------
@@ -97,22 +89,10 @@ class Rebuilder:
 
     def _memory(self, key: str, form: DType, location: str) -> Storage:
         if (key, form) not in self._memories:
-            memory = Storage(self._numbers(self._bytes(key, form), form), location, key=key)
+            memory = Storage(self._numbers(self._raw[key], form), location, key=key)
             memory.device = self._place(memory)
             self._memories[key, form] = memory
         return self._memories[key, form]
-
-    def _bytes(self, key: str, form: DType) -> Ndarray:
-        """The bytes of a storage in this machine's order: a copy for each width of the numbers in them."""
-        raw, width = self._raw[key], form.itemsize // (2 if form.name.startswith("complex") else 1)
-        if not self._swapped or width == 1:
-            return raw
-        if (key, width) not in self._turned:
-            numbers = aligned(raw[: raw.size // width * width], f"u{width}")
-            turned = np.empty_like(numbers)
-            self._pending.append(lambda: np.copyto(turned, numbers.byteswap()))
-            self._turned[key, width] = turned.view(np.uint8)
-        return self._turned[key, width]
 
     def _numbers(self, raw: Ndarray, form: DType) -> Ndarray:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
@@ -141,8 +121,10 @@ class Rebuilder:
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
     ) -> Tensor:
         """A tensor of a storage's elements, which offset and strides count. ``flag`` is its requires_grad; ``bits``
-        says whether PyTorch shows the elements as their conjugates ("conj") or negatives ("neg")."""
-        array = view(self._shown(_checked(storage), bits).array, offset, size, stride)
+        says whether PyTorch shows the elements as their conjugates or negatives, which is refused."""
+        if bits:
+            raise ValueError("a tensor that shows conjugates or negatives of its memory: save x.resolve_conj()")
+        array = view(_checked(storage).array, offset, size, stride)
         if array.dtype == np.bool_:  # not the whole storage: others of its bytes may be of other dtypes
             truths = array.view(np.uint8)
             self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
@@ -158,26 +140,6 @@ class Rebuilder:
             raise TypeError(f"a tensor of dtype {short(dtype)}")
         typed = self._memory(_checked(storage).key, dtype, storage.location)
         return self.tensor(typed, offset, size, stride, flag, hooks, bits)
-
-    def _shown(self, storage: Storage, bits: Any) -> Storage:
-        """The storage, or the one of the conjugates and negatives of its elements, which ``finish`` fills in."""
-        if not bits:
-            return storage
-        if not isinstance(bits, dict) or any(type(bits.get(name, False)) is not bool for name in ("conj", "neg")):
-            raise TypeError(f"{short(bits)} in the place of a tensor's metadata")
-        array = storage.array
-        signs = [
-            function
-            for name, function, kinds in (("conj", np.conjugate, "c"), ("neg", np.negative, "fciu"))
-            if bits.get(name) and dt.kind_of(array) in kinds
-        ]
-        key = storage, *signs
-        if key not in self._signed:
-            self._signed[key] = replace(storage, array=np.zeros_like(array))
-            tasks = [partial(np.copyto, self._signed[key].array, array)]
-            tasks += [partial(sign, self._signed[key].array, out=self._signed[key].array) for sign in signs]
-            self._pending += tasks
-        return self._signed[key]
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
         """A Parameter in the memory of a tensor, with attributes."""
@@ -197,26 +159,6 @@ class Rebuilder:
         tensor: Tensor = function(*args)
         set_attributes(tensor, dict_of(state))
         return tensor
-
-    def pickled(
-        self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None, dtype: Any = None
-    ) -> Tensor:
-        """A tensor that minigrad pickled (``Tensor.__reduce__``)."""
-        if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
-            raise TypeError(f"a tensor of class {short(cls)}")
-        if not isinstance(device, str):
-            raise TypeError(f"a tensor on {short(device)}")
-        if dtype is not None:
-            extra = next((d for d in dt.STORED if d.name == dtype and isinstance(d, dt.ExtraDType)), None)
-            if extra is None or array.dtype != f"u{extra.itemsize}":
-                raise TypeError(f"a tensor of dtype {short(dtype)} in an array of {array.dtype}")
-            array = from_halves(array) if extra is dt.bfloat16 else array.view(extra.numpy)
-        check_flag(wrap(array), requires_grad)
-        attributes = dict_of(attributes or {})
-        if cls in (Tensor, Parameter):
-            check_attributes(cls, attributes)
-        tensor = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
-        return self._moved(tensor, self._place(Storage(array, device)))
 
     def _moved(self, tensor: Tensor, device: Device) -> Tensor:
         """A tensor that ``finish`` moves to a device."""

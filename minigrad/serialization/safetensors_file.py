@@ -1,7 +1,7 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
 
-The safetensors library writes, or plain_safetensors.py. The metadata has a sum, which is checked when the whole file is
-read. Reading is here: from a map or from memory, with bfloat16, which NumPy lacks.
+Files are the same, to the byte, as those of the package safetensors. The metadata has a sum, which is checked when the
+whole file is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from zlib import crc32
 import numpy as np
 
 from ..backend import dtype as dt
-from . import plain_safetensors
 from .errors import short
 from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced
 
@@ -25,18 +24,28 @@ SUM = "minigrad.sum"  # the checksum of a file, within the description or beside
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's own limit
-_KINDS = {stored: name for name, stored in plain_safetensors.NAMES.items()}
+# By NumPy's names, the smallest alignment first: files begin with the tensors of the last dtypes
+_NAMES = """
+    bool:BOOL uint8:U8 int8:I8 float8_e5m2:F8_E5M2 float8_e4m3fn:F8_E4M3 float8_e8m0fnu:F8_E8M0
+    float8_e4m3fnuz:F8_E4M3FNUZ float8_e5m2fnuz:F8_E5M2FNUZ int16:I16 uint16:U16 float16:F16 bfloat16:BF16
+    int32:I32 uint32:U32 float32:F32 complex64:C64 float64:F64 int64:I64 uint64:U64
+"""
+NAMES = dict(entry.split(":") for entry in _NAMES.split())
+_ORDER = list(NAMES)
+_KINDS = {stored: name for name, stored in NAMES.items()}
 _DTYPES = {stored: np.dtype(name) for stored, name in _KINDS.items() if stored != "BF16" and stored[:2] != "F8"}
 
 
 def holds(kind: np.dtype[Any]) -> bool:
     """Whether arrays of a NumPy dtype can be written and read."""
-    return kind.isnative and kind.name in plain_safetensors.NAMES
+    return kind.isnative and kind.name in NAMES
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name, and a sum of all, to a path (replaced in one step) or to a binary file object. Raises
-    OSError; ValueError: a name or metadata with half a character."""
+    OSError; ValueError: a name or metadata with half a character; TypeError: metadata that is no text."""
+    if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
+        raise TypeError(f"cannot write {f}: metadata is text by name, not {metadata!r}")
     try:
         json.dumps([[*arrays], metadata], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -45,24 +54,43 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
             f"cannot write {f}: {half!r} in a name or in metadata is half a character (a surrogate), which files of "
             "safetensors cannot hold. What to do: give it a name in UTF-8"
         ) from None
-    dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
+    for name, array in arrays.items():
+        if name == "__metadata__":
+            raise OSError(f"cannot write {f}: {name!r} is the name of its metadata, and cannot be that of a tensor")
+        if array.dtype.name not in NAMES:
+            raise OSError(f"cannot write {f}: {name!r} is of {array.dtype}, which files of safetensors cannot hold")
+    dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     if metadata is not None and sys.byteorder == "little":
-        entries = [
-            (name, plain_safetensors.name_of(array), array.shape, array.reshape(-1).view(np.uint8))
-            for name, array in dense.items()
-        ]
+        entries = [(n, NAMES[a.dtype.name], a.shape, a.reshape(-1).view(np.uint8)) for n, a in dense.items()]
         metadata = _with_sum(metadata, f"{SUM} {_sum(entries, metadata)}")
-    library, refused = _library(metadata)
     if hasattr(f, "write"):
-        f.write(library.save(dense, metadata))
+        f.write(b"".join(parts(dense, metadata)))
         return
     with replaced(f) as temporary:
         try:
-            library.save_file(dense, temporary, metadata)
-        except refused as error:
-            raise OSError(f"cannot write {f}: {error}") from error
+            with open(temporary, "wb") as file:
+                file.writelines(parts(dense, metadata))
         except OSError as error:
             raise OSError(error.errno, f"cannot write {f}: {error.strerror}") from error
+
+
+def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:
+    """The header's length, the header, and the numbers of one array after another: the largest dtypes first, so that
+    all are aligned, then by name."""
+    ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": NAMES[array.dtype.name], "shape": array.shape, "data_offsets": (begin, end)}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for _, array in ordered:
+        is_big = array.dtype.isnative == (sys.byteorder == "big")
+        dense = np.ascontiguousarray(array.byteswap() if is_big else array)
+        yield dense.reshape(-1).view(np.uint8).data
 
 
 def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
@@ -93,18 +121,6 @@ def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
             return {name: text[: text.rfind(",")] + "}"}
     rest = {name: text for name, text in metadata.items() if name != SUM and not text.startswith(SUM)}
     return None if len(rest) == len(metadata) else rest
-
-
-def _library(metadata: dict[str, str] | None) -> tuple[Any, type[Exception]]:
-    """What writes files, and its error: the library, or ours where there is none, as in WebAssembly, and where there is
-    more metadata than one entry, which the library writes in any order."""
-    if len(metadata or {}) > 1:
-        return plain_safetensors, plain_safetensors.SafetensorError
-    try:
-        import safetensors.numpy
-    except ImportError:
-        return plain_safetensors, plain_safetensors.SafetensorError
-    return safetensors.numpy, safetensors.SafetensorError
 
 
 def begins(source: Source) -> bool:

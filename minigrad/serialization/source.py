@@ -20,13 +20,10 @@ import numpy as np
 from ..autograd.mode import at_end
 from ..backend import dtype as dt
 from .errors import reason
-from .stream import Stream
 
 Ndarray = np.ndarray[Any, Any]
 _LONGEST_PATH = 200  # characters in a message
 _MOST_AXES = 64  # of NumPy's arrays
-_BLOCK = 1 << 20  # bytes to copy at once
-_MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
 
 
@@ -35,15 +32,14 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, of a path or of one object in a binary file object. A file is mapped, and regions are copied
-    out of it; with ``mmap`` they are left there, and changes to them stay in memory.
+    """The bytes to load, of a path or of a binary file object, from its position to its end. A file is mapped, and
+    regions are copied out of it; with ``mmap`` they are left there, and changes to them stay in memory.
 
     Attributes:
         name: the file in messages. file: it, to be read in memory. data: its bytes, (size,) uint8.
 
-    Raises:
-        FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
-        ValueError: ``mmap`` of a file object. EmptyFileError: the file is empty.
+    Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file object;
+    TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty.
     """
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
@@ -56,9 +52,7 @@ class Source:
             self.path, self.name = None, f"the {f.__class__.__name__}"
             if mmap:
                 raise ValueError("f must be a file path in order to use the mmap argument")
-            _refuse_device(f)
-            self._stream = Stream(f)
-            self.file = self._stream.file
+            self._f, self.file = f, _read_whole(f)
         whole = self.file.getbuffer() if isinstance(self.file, io.BytesIO) else self.file
         self.data = np.frombuffer(whole, np.uint8)
         self.size = int(self.data.size)
@@ -76,9 +70,9 @@ class Source:
         return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 
     def end(self, size: int) -> None:
-        """Leave a file object behind the first bytes, which were the whole object; a path ends where its file does."""
-        if self.path is None:
-            self._stream.leave(size)
+        """Leave a file object that can go back behind the first bytes, which were the whole object."""
+        if self.path is None and getattr(self._f, "seekable", lambda: False)():
+            self._f.seek(size - self.size, io.SEEK_CUR)
 
     def damaged(self, fault: str, repair: str = "restore it from a copy") -> RuntimeError:
         """The error for this file: "it <fault>", and what to do."""
@@ -134,28 +128,31 @@ def is_endless(path: str | os.PathLike[str]) -> bool:
 
 
 def _mapped(path: str) -> io.BytesIO | mmap.mmap:
-    """A file in memory, mapped if it has a size."""
+    """A file in memory: mapped, unless it is empty."""
     if is_endless(path):
         raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: give a file, or a file object.")
     with opened(path) as file:
         try:
-            if os.fstat(file.fileno()).st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            data = file.read(_MOST_UNSIZED)
-        except OSError as error:  # of /proc and /sys, or larger than all memory
+            if not os.fstat(file.fileno()).st_size:  # such as those in /proc, too, which have none
+                return io.BytesIO()
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except OSError as error:  # larger than all memory
             raise OSError(error.errno, error.strerror, path) from None
-    if len(data) == _MOST_UNSIZED:
-        raise RuntimeError(f"cannot load {path}: it has no size, and may have no end. What to do: copy it to a file.")
-    return io.BytesIO(data)
 
 
-def _refuse_device(f: Any) -> None:
-    try:
+def _read_whole(f: Any) -> io.BytesIO:
+    """All that a file object has. Raises RuntimeError: it is a device, which may have no end."""
+    kind = type(f).__name__
+    if not hasattr(f, "read"):
+        raise AttributeError(f"load takes a path or a binary file object with 'read', not a {kind}")
+    with suppress(AttributeError, OSError, ValueError):  # those in memory
         mode = os.fstat(f.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):  # in memory
-        return
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise RuntimeError(f"cannot load the {type(f).__name__}: it is a device, and no file of tensors.")
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise RuntimeError(f"cannot load the {kind}: it is a device, and no file of tensors.")
+    content = f.read()
+    if isinstance(content, str):
+        raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
+    return io.BytesIO(content)
 
 
 def _put_in_place(temporary: str, target: str) -> None:
@@ -184,18 +181,9 @@ def _writable(path: Any) -> str:
             raise
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
-    return target
-
-
-def _write_through(temporary: str, target: str) -> None:
-    """Write what a file holds to a pipe or a device. Raises OSError."""
-    try:
-        with open(temporary, "rb") as file, open(target, "wb") as through:
-            while block := file.read(_BLOCK):
-                through.write(block)
-    except OSError as error:
-        error.filename = target  # which the system forgets once it is open
-        raise
+    if is_endless(target):
+        raise OSError(errno.EINVAL, "A file cannot take the place of a device or a pipe", target)
+    return os.path.realpath(target)
 
 
 def _remove(folder: str) -> None:
@@ -210,28 +198,19 @@ def _remove(folder: str) -> None:
 def replaced(path: Any) -> Iterator[str]:
     """A temporary file to write to, which takes the place of ``path`` at the end: after a crash, or on a full disk, the
     old file is still there. It has a hidden folder of its own beside ``path``, in which whoever writes may put other
-    files (safetensors does), and which goes with all of them. A pipe or a device stays, and gets the bytes at the end.
-    Raises OSError, also for a name that no file can have; RuntimeError, as PyTorch, if the folder of ``path`` does not
-    exist."""
-    import tempfile  # here, since it brings every compression of the standard library
-
+    files, and which goes with all of them. Raises OSError, also for a name that no file can have, a device or a pipe;
+    RuntimeError, as PyTorch, if the folder of ``path`` does not exist."""
     target = _writable(path)
-    is_through = is_endless(target)
-    target = target if is_through else os.path.realpath(target)
     folder, name = os.path.split(target)
-    if is_through:
-        folder, name = tempfile.gettempdir(), name or "data"
     if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
     hidden = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
     with at_end(_remove, hidden) as end, end:
-        os.mkdir(hidden, 0o700 if is_through else 0o777)
+        os.mkdir(hidden)
         temporary = os.path.join(hidden, name)
         with open(temporary, "xb") as file:  # an early error for the name, and the mode of the umask
             mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
         yield temporary
-        if is_through:
-            return _write_through(temporary, target)
         os.chmod(temporary, mode)
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())

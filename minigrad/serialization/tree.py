@@ -27,7 +27,7 @@ from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import FACTORIES, device_of, size_of
-from .bounds import DEEPEST, Bounds, add, dismantle, levels, put
+from .bounds import Bounds, add, dismantle, put
 from .errors import short
 from .memory import Part, Placing, Storage, blocks, on_device, view
 from .safetensors_file import holds
@@ -64,16 +64,12 @@ _CONTAINERS = {"set": set, **_MAPPINGS, **_NAMESPACES}
 
 
 def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Give an object the attributes that a file has for it."""
-    check_attributes(type(obj), attributes)
-    vars(obj).update(attributes)
-
-
-def check_attributes(cls: type, attributes: dict[Any, Any]) -> None:
-    """Raise ValueError for an attribute that would replace one of the class itself."""
+    """Give an object the attributes that a file has for it. Raises ValueError: one would replace one of the class."""
+    cls = type(obj)
     for name in attributes:
         if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
             raise ValueError(f"an attribute {short(name)} that a {cls.__name__} has of its own")
+    vars(obj).update(attributes)
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
@@ -119,7 +115,12 @@ class Writer:
         self._alive.append(obj)
         if kind is Tensor or kind is Parameter:
             return self._encode_tensor(obj, where, name)
-        return self._encode_container(obj, where, name)
+        if kind is list or kind is set:
+            parts = self._encode_all(obj, where, name)
+            return parts if kind is list else {"set": parts}
+        if kind in _NAMESPACES.values():
+            return {kind.__name__: self._items_of(vars(obj), where, name)}
+        return self._encode_dict(obj, where, name)
 
     def _encode_all(self, obj: Any, where: str, name: str) -> list[Any]:
         return [self._inner(i, value, where, name) for i, value in enumerate(obj)]
@@ -127,31 +128,23 @@ class Writer:
     def _inner(self, key: Any, value: Any, where: str, name: str) -> Any:
         return self.encode(value, f"{where}[{key!r}]", f"{name}.{key}" if name else str(key))
 
-    def _encode_container(self, obj: Any, where: str, name: str) -> Any:
-        """A mutable container."""
+    def _encode_dict(self, obj: Any, where: str, name: str) -> dict[str, Any]:
         kind = type(obj)
-        if kind is list:
-            return self._encode_all(obj, where, name)
-        if kind is set:
-            return {"set": self._encode_all(obj, where, name)}
-        if kind in _MAPPINGS.values():
-            return self._encode_dict(obj, kind.__name__, where, name)
+        if kind is dict and all(type(key) is str for key in obj):
+            return {"dict": {key: self._inner(key, value, where, name) for key, value in obj.items()}}
         if kind is defaultdict:
             factory = obj.default_factory
             label = None if factory is None else str(getattr(factory, "__name__", None))
             if label is not None and _FACTORIES.get(label) is not factory:
                 raise NotPlain(f"{where}: a defaultdict of {factory!r}")
-            return {"defaultdict": label, **self._encode_dict(obj, "items", where, name)}
-        if kind in _NAMESPACES.values():
-            return {kind.__name__: self._items_of(vars(obj), where, name)}
-        raise NotPlain(f"{where}: a {kind.__module__}.{kind.__qualname__}")
-
-    def _encode_dict(self, obj: Any, tag: str, where: str, name: str) -> dict[str, Any]:
-        if tag == "dict" and all(type(key) is str for key in obj):
-            return {"dict": {key: self._inner(key, value, where, name) for key, value in obj.items()}}
-        attributes = getattr(obj, "__dict__", None)
-        more = {"attributes": self._items_of(attributes, where, name)} if attributes else {}
-        return {"items" if tag == "dict" else tag: self._items_of(obj, where, name), **more}
+            node = {"defaultdict": label, "items": self._items_of(obj, where, name)}
+        elif kind in _MAPPINGS.values():
+            node = {"items" if kind is dict else kind.__name__: self._items_of(obj, where, name)}
+        else:
+            raise NotPlain(f"{where}: a {kind.__module__}.{kind.__qualname__}")
+        if attributes := getattr(obj, "__dict__", None):
+            node["attributes"] = self._items_of(attributes, where, name)
+        return node
 
     def _items_of(self, obj: Any, where: str, name: str) -> list[Any]:
         return [
@@ -239,7 +232,6 @@ class Reader:
         self._left = _COPIES * sum(array.nbytes for array in arrays.values())  # bytes that may be copied
         self._tensors: dict[tuple[str, str], Tensor] = {}  # by name and location
         self._containers: list[Any] = []  # by number
-        self._levels: dict[int, int] = {}  # of defaultdicts within each other, by id
 
     def everything(self) -> dict[str, Tensor]:
         """All tensors by name: the content of a file without a description."""
@@ -311,11 +303,6 @@ class Reader:
             add(container, map(self.decode, items))
         else:
             put(vars(container) if tag in _NAMESPACES else container, self._items(items))
-        if tag == "defaultdict":  # noticed here, before there are many
-            inner = (self._levels.get(id(part), 0) for part in container.values())
-            self._levels[id(container)] = level = levels(container) + max(inner, default=0)
-            if level > DEEPEST:
-                raise ValueError("it is nested too deeply")
         return container
 
     def _items(self, items: Any) -> Any:

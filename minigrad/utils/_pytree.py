@@ -162,14 +162,6 @@ class TreeSpec:
         """Whether this is the spec of a leaf."""
         return self.type is None
 
-    def children(self) -> list[TreeSpec]:
-        """The specs of the children."""
-        return list(self.children_specs)
-
-    def child(self, index: int) -> TreeSpec:
-        """The spec of one child."""
-        return self.children_specs[index]
-
     @property
     def num_children(self) -> int:
         """The number of children of the outermost value."""
@@ -285,21 +277,10 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a value is a leaf."""
-    return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
-
-
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """``func`` of each leaf, and of the parts of ``rests`` in its place. Raises ValueError: their nesting differs."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
-
-
-def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Call ``func`` with each leaf, for its side effects. Returns the tree itself."""
-    tree_map(func, tree, *rests, is_leaf=is_leaf)
-    return tree
 
 
 def _test_of(choice: Any) -> Callable[[Any], bool]:
@@ -317,31 +298,3 @@ def tree_map_only(
     """``tree_map`` for leaves of some types, or that pass a test; the others stay as they are."""
     test = _test_of(type_or_types_or_pred)
     return tree_map(lambda leaf: func(leaf) if test(leaf) else leaf, tree, is_leaf=is_leaf)
-
-
-def tree_map_only_(
-    type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
-) -> PyTree:
-    """``tree_map_`` for leaves of some types, or that pass a test."""
-    tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
-    return tree
-
-
-def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves pass a test."""
-    return all(map(pred, tree_iter(tree, is_leaf)))
-
-
-def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether any leaf passes a test."""
-    return any(map(pred, tree_iter(tree, is_leaf)))
-
-
-def tree_all_only(type_or_types: Choice, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """``tree_all`` of the leaves of some types."""
-    return all(map(pred, filter(_test_of(type_or_types), tree_iter(tree, is_leaf))))
-
-
-def tree_any_only(type_or_types: Choice, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """``tree_any`` of the leaves of some types."""
-    return any(map(pred, filter(_test_of(type_or_types), tree_iter(tree, is_leaf))))

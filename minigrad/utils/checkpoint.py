@@ -17,13 +17,12 @@ from ..autograd import enable_grad, is_grad_enabled
 from ..autograd.mode import at_end, states, within
 from ..autograd.observer import Observer, observed
 from ..autograd.tape import Lost, Node
-from ..autograd.tracebacks import border_functions, warn
+from ..autograd.tracebacks import border_functions
 from ..backend.random import default_generator
 from ..ops.op import Op, watch
 from ..tensor import Tensor
 
-__all__ = ["check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable", "get_device_states"]
-__all__ += ["set_device_states"]
+__all__ = ["checkpoint", "checkpoint_sequential", "get_device_states", "set_device_states"]
 
 Function = Callable[..., Any]
 Flag = bool | None
@@ -50,20 +49,17 @@ def checkpoint(
         function: a module or another callable that does the same each time.
         use_reentrant: without effect: the one way here is PyTorch's ``False``, which does what ``True`` does.
         context_fn: returns two contexts, for the first run and the second.
-        determinism_check: "default" compares the ops of both runs, "none" only their number.
-        debug, early_stop: without effect.
+        determinism_check, debug, early_stop: without effect. The ops of both runs are always compared.
         preserve_rng_state: the second run draws the random numbers of the first.
 
     Raises RuntimeError: in the backward pass, if the second run applies other ops than the first.
     """
-    if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
     if not is_grad_enabled():
         return function(*args, **kwargs)
     if is_in_first_run():  # of a checkpoint around this one, which is a region only when that runs again
         with within(states()):
             return function(*args, **kwargs)
-    region = Region(lambda: function(*args, **kwargs), preserve_rng_state, determinism_check == "default")
+    region = Region(lambda: function(*args, **kwargs), preserve_rng_state)
     first, region.second = context_fn() if context_fn is not None else (nullcontext(), nullcontext())
     with within(region.around, first), observed(region):
         result = function(*args, **kwargs)
@@ -76,7 +72,6 @@ class Region(Observer):
 
     Attributes:
         function: the call again, without arguments, which runs within the context ``second``.
-        check: refuse a second run that records other ops than the first.
         names: the ops of the first run, all of them once that is ``complete``.
         remaining: how many nodes have not got back what they lost.
         again: the nodes of the second run, each with a copy of what it kept.
@@ -85,8 +80,8 @@ class Region(Observer):
     second: Context
     complete = False
 
-    def __init__(self, function: Callable[[], Any], preserve_rng_state: bool, check: bool) -> None:
-        self.function, self.check = function, check
+    def __init__(self, function: Callable[[], Any], preserve_rng_state: bool) -> None:
+        self.function = function
         self.random = default_generator.get_state() if preserve_rng_state else None
         self.around = states()
         self.names: list[str] = []
@@ -126,7 +121,7 @@ class Region(Observer):
         names = [node.op.name for node, _ in again]
         if not self.complete:  # the function asks for gradients itself, halfway through its first run
             names = names[: len(self.names)]
-        if names != self.names if self.check else len(names) != len(self.names):
+        if names != self.names:
             pairs = enumerate(zip(self.names, names, strict=False))
             numbers = f"{len(self.names)} ops, then {len(names)}"
             other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
@@ -193,19 +188,6 @@ def _run(functions: Sequence[Function], input: Any) -> Any:
 
 
 # For functions that run a part of the forward pass again themselves ----------------------------------------
-
-
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of a tuple as leaves, with the same ``requires_grad``; other values as they are."""
-    if not isinstance(inputs, tuple):
-        raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")
-    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
-
-
-def check_backward_validity(inputs: Any) -> None:
-    """Warn if no tensor among the inputs requires a gradient."""
-    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

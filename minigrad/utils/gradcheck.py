@@ -65,9 +65,8 @@ def gradcheck(
         fast_mode: one direction is enough, and the tolerances are those of its elements together.
         check_undefined_grad, ...: PyTorch's other switches are taken and change nothing.
 
-    Raises:
-        GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
-        ValueError: no input requires a gradient.
+    Raises GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way; ValueError:
+    no input requires a gradient.
     """
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)

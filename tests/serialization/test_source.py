@@ -12,7 +12,6 @@ import pytest
 import minigrad as mg
 from minigrad.compat.hub import download_url_to_file
 from minigrad.serialization import source
-from minigrad_models.music import Note, write_midi
 from tests.support.cases import each
 from tests.support.interrupts import Lines
 
@@ -60,30 +59,21 @@ def test_a_file_that_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 WRITERS: dict[str, Callable[[str], object]] = {
     "save": lambda path: mg.save({"w": mg.arange(3)}, path),
     "save, pickled": lambda path: mg.save({"w": mg.arange(3), "f": Fraction(1, 2)}, path),
-    "save, .safetensors": lambda path: mg.save({"w": mg.arange(3)}, path),
-    "save_file, .safetensors": lambda path: mg.serialization.save_file({"w": mg.arange(3)}, path, {"a": "1", "b": "2"}),
-    "write_midi": lambda path: write_midi(path, [Note(60, 64, 0.0, 0.5)]),
+    "save_file": lambda path: mg.serialization.save_file({"w": mg.arange(3)}, path),
     "download": lambda path: download_url_to_file(Path(__file__).as_uri(), path),
 }
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_pipe_gets_the_bytes_and_stays(name: str, tmp_path: Path) -> None:
-    if name == "write_midi":
-        pytest.importorskip("mido", reason="mido writes MIDI files")
-    ending = ".safetensors" * name.endswith(".safetensors")
-    path, plain = tmp_path / f"pipe{ending}", tmp_path / f"plain{ending}"
+def test_a_pipe_stays_a_pipe(name: str, tmp_path: Path) -> None:
+    path, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(path)
-    link = tmp_path / f"link{ending}"
     link.symlink_to(path)
-    WRITERS[name](str(plain))
     for target in (path, link):
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        with pytest.raises(OSError, match="A file cannot take the place of a device or a pipe"):
             WRITERS[name](str(target))
-            assert reader.read() == plain.read_bytes()
-    assert stat.S_ISFIFO(path.stat().st_mode)
-    assert sorted(tmp_path.iterdir()) == sorted({path, plain, link})
+    assert stat.S_ISFIFO(path.stat().st_mode) and sorted(tmp_path.iterdir()) == sorted({path, link})
 
 
 def test_no_interrupt_leaves_a_folder(tmp_path: Path) -> None:

@@ -116,7 +116,12 @@ class DataLoader(Generic[T_co, Batch_co]):
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
-        self.multiprocessing_context = multiprocessing_context
+        if multiprocessing_context is not None and not num_workers:
+            raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {num_workers}")
+        by_name = isinstance(multiprocessing_context, str)
+        self.multiprocessing_context: Any = (
+            multiprocessing.get_context(multiprocessing_context) if by_name else multiprocessing_context
+        )
         self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
@@ -148,25 +153,13 @@ class DataLoader(Generic[T_co, Batch_co]):
         self._IterableDataset_len_called: int | None = None  # the length that an IterableDataset reported
         self._initialized = True
 
-    def _checked_context(self, context: Any) -> Any:
-        if context is not None and not self.num_workers:
-            raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {self.num_workers}")
-        if isinstance(context, str):
-            methods = multiprocessing.get_all_start_methods()
-            if context not in methods:
-                raise ValueError(f"multiprocessing_context {context!r} is no valid start method in {methods}")
-            context = multiprocessing.get_context(context)
-        elif context is not None and not isinstance(context, multiprocessing.context.BaseContext):
-            raise TypeError(f"multiprocessing_context should be a valid context object or its name, not {context}")
-        return context
-
     def __class_getitem__(cls, types: Any) -> GenericAlias:
         return GenericAlias(cls, types)  # with the type of batches, or without
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
-        super().__setattr__(name, self._checked_context(value) if name == "multiprocessing_context" else value)
+        super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Batch_co]:
         kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
@@ -367,25 +360,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _stop(workers: list[Worker], owner: int) -> None:
-    """End workers, reading their last answers meanwhile; kill those that take too long."""
+    """End workers: with a closed pipe they end at once, unless they are fetching; kill those that take too long."""
     if os.getpid() != owner:  # a forked child lets go of its copy
         return
     for worker in workers:
         worker.send(None)
-    deadline = time.monotonic() + _PATIENCE
-    living: dict[Any, Worker] = {worker.process.sentinel: worker for worker in workers}
-    reading: set[Any] = {worker.connection for worker in workers}
-    while living and (left := deadline - time.monotonic()) > 0:
-        for ready in wait([*living, *reading], left):
-            if living.pop(ready, None):
-                continue
-            try:
-                ready.recv_bytes()  # type: ignore[union-attr]
-            except (EOFError, OSError):
-                reading.remove(ready)
-    for worker in living.values():
-        worker.process.kill()
-    for worker in workers:
-        worker.process.join()
         worker.connection.close()
+    deadline = time.monotonic() + _PATIENCE
+    for worker in workers:
+        worker.process.join(max(0.0, deadline - time.monotonic()))
+        worker.process.kill()
+        worker.process.join()
     workers.clear()

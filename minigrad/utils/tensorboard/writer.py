@@ -9,7 +9,6 @@ import io
 import os
 import socket
 import time
-import wave
 from collections.abc import Mapping, Sequence
 from functools import partialmethod
 from typing import Any
@@ -21,11 +20,13 @@ from ...backend.host import host
 Ndarray = np.ndarray[Any, Any]
 Time = float | None  # seconds since 1970; None is now
 
+# ``add_hparams`` is no attribute at all: programs ask whether there is one
 _INSTEAD = {
     "add_text('model', str(model)) shows the layers of a model": "add_graph add_onnx_graph",
     "draw it with matplotlib, and use add_figure": "add_embedding add_image_with_boxes add_mesh add_pr_curve",
     "save it with minigrad.save, or show its numbers with add_histogram": "add_tensor",
     "write frames with add_image, one per step": "add_video",
+    "write a file with Python's module wave": "add_audio",
     "begin the tags of one chart with the same word, or use add_scalars": "add_custom_scalars",
 }
 
@@ -99,17 +100,9 @@ class SummaryWriter:
 
         Args:
             tag: the chart; "loss/train" and "loss/valid" stand side by side.
-            new_style: write TensorFlow 2's kind of event; with ``double_precision`` in float64, else float32.
+            new_style, double_precision: of no effect: events are those of TensorFlow 1, in float32.
         """
-        number = _number(tag, scalar_value)
-        if new_style:
-            from tensorboard.plugins.scalar.metadata import create_summary_metadata
-
-            kind, field = ("DT_DOUBLE", "double_val") if double_precision else ("DT_FLOAT", "float_val")
-            tensor = {"dtype": kind, field: [number]}
-            self._add(global_step, walltime, tag=tag, tensor=tensor, metadata=create_summary_metadata("", ""))
-        else:
-            self._add(global_step, walltime, tag=tag, simple_value=number)
+        self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
@@ -171,18 +164,6 @@ class SummaryWriter:
         sizes = dict(zip(("height", "width", "colorspace"), pixels.shape, strict=True))
         self._add(step, walltime, tag=tag, image={**sizes, "encoded_image_string": file.getvalue()})
 
-    def add_audio(
-        self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100, walltime: Time = None
-    ) -> None:
-        """Sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
-        sound, file = host(snd_tensor).reshape(-1), io.BytesIO()
-        with wave.open(file, "wb") as out:
-            out.setparams((1, 2, sample_rate, 0, "NONE", ""))  # one channel of 16 bits
-            out.writeframes((sound.clip(-1, 1) * np.iinfo(np.int16).max).astype("<i2").tobytes())
-        audio: dict[str, Any] = {"sample_rate": sample_rate, "num_channels": 1, "length_frames": len(sound)}
-        audio |= {"encoded_audio_string": file.getvalue(), "content_type": "audio/wav"}
-        self._add(global_step, walltime, tag=tag, audio=audio)
-
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
         from tensorboard.plugins.text.metadata import create_summary_metadata
@@ -191,39 +172,6 @@ class SummaryWriter:
         self._add(
             global_step, walltime, tag=f"{tag}/text_summary", metadata=create_summary_metadata("", ""), tensor=tensor
         )
-
-    def add_hparams(
-        self,
-        hparam_dict: Mapping[str, Any],
-        metric_dict: Mapping[str, Any],
-        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
-        run_name: str | None = None,
-        global_step: Any = None,
-    ) -> None:
-        """One row of TensorBoard's table of hyperparameters, in a folder of its own under that of the run.
-
-        Args:
-            hparam_dict: numbers, bools and texts (else TypeError) by name; None leaves a name out.
-            metric_dict: numbers by name, at ``global_step``.
-            hparam_domain_discrete: the possible values of hyperparameters by name.
-            run_name: the folder; by default the time.
-        """
-        from tensorboard.plugins.hparams import metadata, plugin_data_pb2
-        from tensorboard.plugins.hparams import summary_v2 as hparams
-
-        name = run_name or str(time.time())
-        values = {key: getattr(v, "item", lambda v=v: v)() for key, v in hparam_dict.items() if v is not None}
-        domains = {key: hparams.Discrete(domain) for key, domain in (hparam_domain_discrete or {}).items()}
-        columns = [hparams.HParam(key, domains.get(key)) for key in values]
-        table = hparams.hparams_config_pb(columns, map(hparams.Metric, metric_dict))
-        run = hparams.hparams_pb(values, trial_id=name)
-        success = plugin_data_pb2.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
-        end = {"tag": metadata.SESSION_END_INFO_TAG, "metadata": metadata.create_summary_metadata(success)}
-        with SummaryWriter(os.path.join(self.log_dir, name)) as row:
-            for summary in (table, run, {"value": [end]}):
-                row._write(None, None, summary=summary)
-            for key, metric in metric_dict.items():
-                row.add_scalar(key, metric, global_step)
 
     def flush(self) -> None:
         """Write the events that wait."""

@@ -76,16 +76,6 @@ def check_the_second_order(g: ProcessGroup) -> None:
         assert minigrad.allclose(mine.grad, expected), (mine.grad, expected)
 
 
-def check_broadcast(g: ProcessGroup) -> None:
-    k, n = g.rank(), g.size()
-    for root in range(n):
-        _compare(
-            g,
-            lambda x, root=root: _loss(F.broadcast(x, root, g), k) + 0 * x.sum(),
-            lambda xs, root=root: [_loss(xs[root], r) + 0 * xs[r].sum() for r in range(n)],
-        )
-
-
 def check_all_gather(g: ProcessGroup) -> None:
     k, n = g.rank(), g.size()
     weighed = lambda parts, r: _loss(sum((i + 1) * part for i, part in enumerate(parts)), r)
@@ -94,36 +84,8 @@ def check_all_gather(g: ProcessGroup) -> None:
     _compare(g, lambda x: weighed(F.all_gather(x.t(), g), k), lambda xs: [weighed(turned(xs), r) for r in range(n)])
 
 
-def check_reduce_scatter(g: ProcessGroup) -> None:
-    """Of a matrix with a row for each rank."""
-    k, n = g.rank(), g.size()
-    out = minigrad.zeros(3, dtype=minigrad.float64)
-    _compare(
-        g,
-        lambda x: _loss(F.reduce_scatter(out, list(x.unbind(0)), group=g), k),
-        lambda xs: [_loss(sum(x[r] for x in xs), r) for r in range(n)],
-        (n, 3),
-    )
-
-
-def check_all_to_all_single(g: ProcessGroup) -> None:
-    """In equal parts, and where each rank sends r + 1 rows to rank r."""
-    k, n = g.rank(), g.size()
-    sizes = list(range(1, n + 1))
-    start = lambda r: sum(sizes[:r])
-    out = minigrad.zeros(n * (k + 1), 2, dtype=minigrad.float64)
-    parts = lambda xs, r: minigrad.cat([x[start(r) : start(r) + r + 1] for x in xs])
-    _compare(
-        g,
-        lambda x: _loss(F.all_to_all_single(out, x, [k + 1] * n, sizes, g), k),
-        lambda xs: [_loss(parts(xs, r), r) for r in range(n)],
-        (sum(sizes), 2),
-    )
-
-
 def check_reductions_without_a_gradient(g: ProcessGroup) -> None:
     assert "MAX" in raised(RuntimeError, lambda: F.all_reduce(minigrad.ones(2), ReduceOp.MAX, g))
-    assert "AVG" in raised(RuntimeError, lambda: F.reduce_scatter(minigrad.ones(2), [], ReduceOp.AVG, g))
     check_all_reduce(g)
 
 

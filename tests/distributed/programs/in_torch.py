@@ -106,9 +106,6 @@ found["all_gather_object"] = objects
 objects = [None] * size if rank == 0 else None
 dist.gather_object(rank * "x", objects, dst=0)
 found["gather_object"] = objects
-out = [None]
-dist.scatter_object_list(out, ["zero", "one"] if rank == 0 else None, src=0)
-found["scatter_object_list"] = out
 
 group = dist.new_group([1])
 found["rank in a group"] = [dist.get_rank(group), dist.get_world_size(group)]
@@ -124,15 +121,6 @@ note("gradient of all_reduce", x.grad)
 x = numbers(3).requires_grad_()
 sum((i + 1) * part.pow(2).sum() for i, part in enumerate(F.all_gather(x))).backward()
 note("gradient of all_gather", x.grad)
-x = numbers(3).requires_grad_()
-(F.broadcast(x, 0).pow(3).sum() * (rank + 1)).backward()
-note("gradient of broadcast", x.grad)
-x = numbers(4).requires_grad_()
-(F.all_to_all_single(torch.zeros(4, dtype=torch.float64), x).pow(3).sum() * (rank + 1)).backward()
-note("gradient of all_to_all_single", x.grad)
-x = numbers(2, 2).requires_grad_()
-(F.reduce_scatter(torch.zeros(2, dtype=torch.float64), list(x.unbind(0))).pow(2).sum() * (rank + 1)).backward()
-note("gradient of reduce_scatter", x.grad)
 
 # The same wrong call on all ranks.
 wrong("twice", lambda: dist.init_process_group("gloo"))
@@ -145,7 +133,6 @@ wrong("no rank", lambda: dist.new_group([0, 7]))
 wrong("a rank twice", lambda: dist.new_group([0, 0]))
 wrong("an op of messages", lambda: dist.P2POp(dist.broadcast, numbers(2), 0))
 wrong("bits of floats", lambda: dist.all_reduce(torch.zeros(2), dist.ReduceOp.BAND))
-wrong("an output without a place", lambda: dist.scatter_object_list([], [1, 2], src=0))
 dist.destroy_process_group()
 found["at the end"] = dist.is_initialized()
 wrong("after the end", lambda: dist.all_reduce(numbers(2)))

@@ -42,36 +42,16 @@ def check_all_gather_object(g: ProcessGroup) -> None:
         _same(one, rank)
 
 
-def check_gather_object_and_scatter_object_list(g: ProcessGroup) -> None:
+def check_gather_object(g: ProcessGroup) -> None:
     for root in range(g.size()):
         objects: Any = [None] * g.size() if g.rank() == root else None
         dist.gather_object(_object(g.rank()), objects, root, g)
         for rank, one in enumerate(objects or []):
             _same(one, rank)
-        out = [None]
-        dist.scatter_object_list(out, [_object(r) for r in range(g.size())] if g.rank() == root else None, root, g)
-        _same(out[0], g.rank())
-
-
-@at_least(2)
-def check_send_and_receive_object_lists(g: ProcessGroup) -> None:
-    if g.rank() == 0:
-        dist.send_object_list([_object(2), "two"], 1, g)
-        dist.send_object_list([3], 1, g)
-    elif g.rank() == 1:
-        objects: list[Any] = [None, None]
-        assert dist.recv_object_list(objects, 0, g) == 0
-        _same(objects[0], 2)
-        assert objects[1] == "two"
-        assert dist.recv_object_list(objects[:1], None, g) == 0
 
 
 @at_least(2)
 def check_another_number_of_objects(g: ProcessGroup) -> None:
-    if g.rank() == 0:
-        dist.send_object_list([1, 2], 1, g)
-    elif g.rank() == 1:
-        assert "2 objects" in raised(RuntimeError, lambda: dist.recv_object_list([None], 0, g))
     objects = [1] if g.rank() == 0 else [None, None]
     if g.rank() == 0:
         dist.broadcast_object_list(objects, 0, g)
@@ -86,9 +66,6 @@ def check_lists_of_another_length(g: ProcessGroup) -> None:
         lambda: dist.all_gather_object([None] * (g.size() + 1), 1, g),
         lambda: dist.gather_object(1, [], g.rank(), g),
         lambda: dist.gather_object(1, None, g.rank(), g),
-        lambda: dist.scatter_object_list([], [1] * g.size(), 0, g),
-        lambda: dist.scatter_object_list([None], [1] * (g.size() + 1), g.rank(), g),
-        lambda: dist.scatter_object_list([None], None, g.rank(), g),
     ):
         raised(ValueError, call)
     check_all_gather_object(g)
@@ -102,9 +79,6 @@ def check_nothing_happens_outside(g: ProcessGroup) -> None:
         dist.broadcast_object_list(objects, 0, group)
         dist.all_gather_object(objects, 1, group)
         dist.gather_object(1, objects, 0, group)
-        dist.scatter_object_list(objects, [1], 0, group)
-        dist.send_object_list(objects, 0, group)
-        assert dist.recv_object_list(objects, 0, group) == -1
         assert objects == ["mine"]
 
 

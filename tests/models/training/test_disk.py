@@ -35,7 +35,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return contents(folder)
 
 
-WRITING = ("save_file", "write", "replace", "mkdir")
+WRITING = ("parts", "write", "replace", "mkdir")
 
 
 def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
     for first in (0, 12, 40):
         folder = tmp_path / str(first)
         with pytest.MonkeyPatch.context() as patch:
-            Disk(patch, full, first, names=WRITING if first else ("save_file",))
+            Disk(patch, full, first, names=WRITING if first else ("parts",))
             with pytest.raises(OSError, match=message):
                 trainer(folder).fit()
         if not first:

@@ -1,4 +1,4 @@
-"""The first minutes, with NumPy and safetensors alone."""
+"""The first minutes, with NumPy alone."""
 
 import sys
 from pathlib import Path
@@ -27,11 +27,11 @@ print("loss", loss.item())
 """
 
 
-@step("import minigrad: the installed package, and NumPy and safetensors alone")
+@step("import minigrad: the installed package, and NumPy alone")
 def _() -> None:
     assert Path(minigrad.__file__).is_relative_to(sys.prefix), minigrad.__file__
     installed = {line.split("==")[0].lower() for line in command("pip", "freeze").splitlines()}
-    assert {name.split(" ")[0] for name in installed} <= {"minigrad-nn", "numpy", "safetensors"}, installed
+    assert {name.split(" ")[0] for name in installed} <= {"minigrad-nn", "numpy"}, installed
 
 
 @step("minigrad --version, also by python -m minigrad")

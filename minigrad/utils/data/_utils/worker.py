@@ -116,9 +116,10 @@ def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -
     try:
         while (answer := answers.get()) is not None:
             connection.send_bytes(answer)
-    except BaseException as error:  # the parent has ended, or there is no memory for the message
-        if not isinstance(error, OSError):
-            traceback.print_exc()
+    except OSError:  # the parent has ended, or reads no more
+        os._exit(0)
+    except BaseException:  # there is no memory for the message
+        traceback.print_exc()
         os._exit(1)
 
 
