@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .process import Answer, Differ, compared, library_module, middle
+from .process import Answer, Differ, alternate, ask, library_module, middle
 from .steps import BOTH, EXACT, repeat
 from .table import Table, ratio
 
@@ -130,7 +131,9 @@ def measure(library: str, seconds: float) -> Answer:
 
 def table(rounds: int, seconds: float) -> Table:
     """The table, a row for each layer."""
-    answers = compared("layers", BOTH, rounds, seconds, agree)
+    checked = {library: ask("benchmarks.layers:check", library) for library in BOTH}
+    agree({library: answer for library, answer in checked.items() if "missing" not in answer})
+    answers = alternate(BOTH, rounds, partial(ask, "benchmarks.layers:measure", seconds=seconds), "layers")
     columns = ("layer", "input", "minigrad ms", "PyTorch ms", "ratio", "goal")
     result = Table("Layers, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"))
     for i, layer in enumerate(LAYERS):
