@@ -104,10 +104,8 @@ def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
 def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
     """Decoding of sentences without padding (B, length): (B, tokens)."""
     size = SIZES[work]
-    positions, source = (
-        size.length + tokens,
-        np.random.default_rng(1).integers(EOS + 1, size.vocabulary, (batch, size.length)),
-    )
+    positions = size.length + tokens
+    source = np.random.default_rng(1).integers(EOS + 1, size.vocabulary, (batch, size.length))
     if library == "torch":
         torch = library_module("torch")
         model, sentences = Theirs(torch, size, positions), torch.from_numpy(source)

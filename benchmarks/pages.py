@@ -115,17 +115,8 @@ def browse(library: str, page: str, file: str) -> Answer:
 
 def table(pages: Iterable[str] = ("translator", "decoder"), browser: bool = False) -> Table:
     """A row for each page."""
-    columns = (
-        "page",
-        "nodes",
-        "boxes at first",
-        "recorded s",
-        "written s",
-        "MB",
-        "in Chromium s",
-        "clicks",
-        "most MiB",
-    )
+    numbers = ("nodes", "boxes at first", "recorded s", "written s", "MB", "in Chromium s", "clicks", "most MiB")
+    columns = ("page", *numbers)
     result = Table("Large pages", columns, ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", "d", ",.0f"))
     with tempfile.TemporaryDirectory() as folder:
         for page in pages:

@@ -43,10 +43,8 @@ def test_transformers_writes_the_same() -> None:
 @needs_transformers
 def test_pytorch_makes_the_same_vectors() -> None:
     minilm()
-    work = {"number": 7, "batch": 3}
-    compare.agree(
-        "sentences", {name: compare.results(name, "sentences", **work) for name in ("minigrad", "torch")}, 1e-5
-    )
+    answers = {name: compare.results(name, "sentences", number=7, batch=3) for name in ("minigrad", "torch")}
+    compare.agree("sentences", answers, 1e-5)
 
 
 def test_other_results_are_noticed() -> None:
