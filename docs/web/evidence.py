@@ -1,25 +1,20 @@
-"""What stands behind a public function: the ops that it applies, with their gradient rules, and tests that name it."""
+"""What stands behind a public function: the ops that it applies, with their gradient rules."""
 
 from __future__ import annotations
 
 import dis
 import inspect
-import re
 import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from types import CellType
 from typing import Any
 
 from .documents import ROOT
 
-MOST_OPS, MOST_TESTS = 4, 2
-MENTION = re.compile(
-    r"""(?<=\.)[^\W\d]\w*|[^\W\d]\w*(?=\()|(?<=["'])[^\W\d]\w*(?=["'])"""
-)  # an attribute, a call, a name in quotes
+MOST_OPS = 4
 
 
 @cache
@@ -76,33 +71,3 @@ def _named(code: Any, names: dict[str, Any]) -> Iterator[Any]:
 
 def _is_op(value: Any) -> bool:
     return type(value).__name__ == "Op" and value.builtin and registry().get(value.name) is value
-
-
-def tests(name: str, area: str, source: str) -> list[tuple[str, int]]:
-    """Files and lines of tests that name something, at most two: those of its area first, then those that name it most.
-
-    Args:
-        name: the last part of a public name. area: what is tested there, as "nn": tests/nn, tests/test_nn.py.
-        source: the file that defines it; tests of the same name come first, too.
-    """
-    lines = mentions().get(name, {})
-    near = [file for file in lines if file.startswith((f"tests/{area}/", f"tests/test_{area}."))]
-    if area == "functions" and not near:  # NumPy has many of these names, too
-        near = [file for file in lines if file.startswith(("tests/test_", "tests/autograd/"))]
-        lines = {file: lines[file] for file in near}
-    called = {name.lower().rstrip("_"), Path(source).stem}
-    subject = {file: Path(file).stem.removeprefix("test_") for file in lines}
-    best = sorted(near or lines, key=lambda file: (subject[file] not in called, -len(lines[file]), file))
-    return [(file, lines[file][0]) for file in best[:MOST_TESTS]]
-
-
-@cache
-def mentions() -> dict[str, dict[str, list[int]]]:
-    """Of each name that the tests use the files that have it, and the numbers of its lines."""
-    words: dict[str, dict[str, list[int]]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        file = path.relative_to(ROOT).as_posix()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            for word in MENTION.findall(line):
-                words.setdefault(word, {}).setdefault(file, []).append(number)
-    return words

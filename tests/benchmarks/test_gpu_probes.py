@@ -34,13 +34,6 @@ def test_the_stand_in_passes(place: Place) -> None:
         probe()
 
 
-def test_other_results_are_noticed(place: Place) -> None:
-    rows = [([1.0, 2.0], [1.0, 2.001]), ([1, 2], [1, 3]), ([1.0, float("nan")], [1.0, 0.0]), ([1.0], [1.0, 1.0])]
-    for here, there in [*rows, ([1.0, 2.0], [1, 2])]:
-        with pytest.raises(AssertionError):
-            probes.compared(place, lambda x, a=here, b=there: mg.tensor(a if x.device.type == "cpu" else b))
-
-
 def test_an_op_with_another_gradient_is_noticed(place: Place) -> None:
     times = lambda factor: cases.Case("", lambda t, x: x * (1 if x.is_cpu else factor), lambda *_: None, ((3, 4),))
     probes.checked(place, [times(1)], "float32")

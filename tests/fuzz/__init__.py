@@ -1,1 +1,1 @@
-"""Hostile input for every reader, the command line and the server: ``python -m tests.fuzz --help``."""
+"""Hostile input for every reader and for the server: ``python -m tests.fuzz --help``."""
