@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import minigrad as mg
 from benchmarks.gpu import parity, probes
 from benchmarks.gpu.place import Place
 from benchmarks.process import Differ
