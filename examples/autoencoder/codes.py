@@ -18,7 +18,7 @@ from .learning import PictureBatches, picture_loss, train
 
 CONFIG = Config(SIDE * SIDE, (128, 64, 32), 2)
 RATE = 3e-3
-SHOWN = (0, 2, 4, 6, 8)  # of each of these the first held-out digit is shown; plain text has room for five
+SHOWN = (0, 2, 4, 6, 8)  # of each of these the first held-out digit is shown
 
 
 class Codes(NamedTuple):

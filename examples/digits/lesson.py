@@ -25,7 +25,7 @@ def lesson(results: Results) -> Lesson:
         name="digits",
         kept=len(results.kept.labels),
         held_out=len(held_out.labels),
-        digits=Pictures("One of each, held out", each, printed=range(5)),
+        digits=Pictures("One of each, held out", each),
         epochs="1 epoch" if results.epochs == 1 else f"{results.epochs} epochs",
         one_digit=1 / len(held_out.labels),
         accuracies=_accuracies(results),
@@ -85,7 +85,7 @@ def _misread(results: Results) -> Choice:
     for one in results.in_place.values():
         wrong = insight.misread(one.model, results.held_out)
         title = f"{len(wrong)} of {len(results.held_out.labels)} held-out digits are misread"
-        options.append(Pictures(title, wrong, printed=range(min(5, len(wrong)))) if wrong else Text(f"{title}."))
+        options.append(Pictures(title, wrong) if wrong else Text(f"{title}."))
     return Choice("network", list(results.in_place), options)
 
 

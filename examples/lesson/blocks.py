@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Literal, Protocol, SupportsFloat
 
 import numpy as np
@@ -293,17 +292,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures side by side.
+    """Small pictures side by side, of which plain text has the title alone.
 
     Attributes:
         title: above them.
         shade: "ink" from 0, the paper, to full ink; "signs" around 0, one colour above it and another below.
         across: how many stand in a row; None: as many as there is room for.
         side: of a number's square, in pixels.
-        each: the largest number of each picture has the full colour, not that of all pictures.
-        printed: the places of those that plain text shows; None: all.
-
-    Raises ValueError: there are none, or fewer than 1 in a row; a picture's numbers have not two dimensions.
     """
 
     title: str
@@ -311,30 +306,20 @@ class Pictures:
     shade: Literal["ink", "signs"] = "ink"
     across: int | None = None
     side: int = 8
-    each: bool = False
-    printed: Sequence[int] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.pictures or (self.across is not None and self.across < 1):
-            raise ValueError(f"{self.title}: {len(self.pictures)} pictures, {self.across} in a row")
-
-    @property
-    def most(self) -> list[float]:
-        """The number that has the full colour, for each picture."""
-        largest = [float(np.abs(a[np.isfinite(a)]).max(initial=0)) for a in (one.array for one in self.pictures)]
-        return largest if self.each else [max(largest)] * len(largest)
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """For assets/lecture.js. The largest number of all pictures has the full colour."""
+        arrays = [one.array for one in self.pictures]
+        most = max(float(np.abs(array[np.isfinite(array)]).max(initial=0)) for array in arrays)
         pictures = [
             {
                 "caption": one.caption,
-                "columns": one.array.shape[1],
-                "values": _short(one.array),
+                "columns": array.shape[1],
+                "values": [float(f"{value:.4g}") for value in array.ravel().tolist()],  # the digits that a page shows
                 "most": most,
                 "side": one.side or self.side,
             }
-            for one, most in zip(self.pictures, self.most, strict=True)
+            for one, array in zip(self.pictures, arrays, strict=True)
         ]
         head = {"kind": "pictures", "title": self.title, "shade": self.shade, "across": self.across}
         return {**head, "pictures": pictures}
@@ -355,7 +340,7 @@ class Dense:
 
 @dataclass(frozen=True)
 class Plane:
-    """Points with labels, each a small picture; the page decodes the place under the pointer. In plain text a map.
+    """Points with labels, each a small picture; the page decodes the place under the pointer.
 
     Attributes:
         points: (N, 2). labels: of each.
@@ -368,20 +353,6 @@ class Plane:
     labels: Sequence[str]
     pictures: Array
     network: Sequence[Dense]
-
-    def __post_init__(self) -> None:
-        """Raises ValueError: points, labels and pictures do not belong together, or the network has other sizes."""
-        count = len(self.labels)
-        lengths = {len(self.pictures), len(self.points), count}
-        if len(lengths) > 1 or not count or np.shape(self.points)[1:] != (2,) or np.ndim(self.pictures) != 3:
-            raise ValueError(
-                f"a plane of {count} labels has points of the shape {np.shape(self.points)} and pictures of "
-                f"{np.shape(self.pictures)}: ({count}, 2) and ({count}, height, width) are needed"
-            )
-        sizes, pixels = [2, *(len(layer.bias) for layer in self.network)], self.pictures[0].size
-        shapes = [np.shape(layer.weight) for layer in self.network]
-        if shapes != [(b, a) for a, b in pairwise(sizes)] or sizes[-1] != pixels:
-            raise ValueError(f"weights of {shapes} do not lead from 2 numbers to the {pixels} of a picture")
 
     def data(self) -> dict[str, Any]:
         """For assets/plane.js."""
@@ -462,11 +433,6 @@ def two_dimensions(values: Tensor | Array, name: str) -> Array:
     if array.ndim != 2:
         raise ValueError(f"{name} has the shape {array.shape}: it needs two dimensions")
     return array
-
-
-def _short(array: Array) -> list[float]:
-    """All numbers, row by row, to the four digits that a page shows."""
-    return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
 class Number(float):
