@@ -29,14 +29,12 @@ def weights(model: nn.Module) -> Pictures:
     network = cast(FullyConnected, model)
     hidden, output = network.hidden.weight.detach().numpy(), network.output.weight.detach().numpy()  # (H, S²), (C, H)
     strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]
-    pictures = [Picture(hidden[unit].reshape(SIDE, SIDE), _meant(output[:, unit])) for unit in strongest]
+    pictures = []
+    for unit in strongest:
+        says = output[:, unit]  # the digit that it speaks for most, and the one that it speaks against most
+        pictures.append(Picture(hidden[unit].reshape(SIDE, SIDE), f"+{says.argmax()} −{says.argmin()}"))
     title = f"{len(pictures)} of {len(hidden)} hidden units: their weights of the pixels"
     return Pictures(title, pictures, "signs")
-
-
-def _meant(says: Array) -> str:
-    """The digit that a hidden unit speaks for most, and the one that it speaks against most."""
-    return f"+{says.argmax()} −{says.argmin()}"
 
 
 def filters(model: nn.Module, digit: Array) -> tuple[Pictures, Pictures]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lesson.blocks import Chart, Choice, Lesson, Picture, Pictures, Series, Steps, Text
 from ..lesson.markdown import told
-from . import insight, train_digits
+from . import insight
 from .checks import claims
 from .results import DISTANCES, Results
 from .shifts import lost
@@ -49,8 +49,8 @@ def _accuracies(results: Results) -> Steps:
     seeds = len(next(iter(results.repeated.values())))
     several = (f"mean of {seeds} seeds, %", "least, %") if seeds > 1 else ()
     rows = []
-    for name, (one, other) in results.pairs.items():
-        accuracies = results.repeated[name]
+    for name, one in results.in_place.items():
+        other, accuracies = results.with_shifts[name], results.repeated[name]
         over = (_percent(sum(accuracies) / seeds), _percent(min(accuracies))) if several else ()
         own = name, f"{one.parameters:,}", _percent(one.accuracies[-1])
         rows.append((*own, *over, _percent(other.accuracies[-1]), f"{one.seconds:.1f}"))
@@ -61,18 +61,15 @@ def _accuracies(results: Results) -> Steps:
 def _curves(results: Results) -> list[Chart]:
     trained = results.in_place
     losses = [Series(name, one.updates, one.losses) for name, one in trained.items()]
-    errors = [_errors(one) for one in trained.values()]
+    errors = []
+    for name, one in trained.items():  # 0 has no logarithm
+        points = [(x, 100 * (1 - y)) for x, y in zip(one.updates, one.accuracies, strict=True) if y < 1]
+        errors.append(Series(name, [x for x, _ in points], [y for _, y in points]))
     dropout, misread = "cross-entropy, dropout at work", "Held-out digits that are misread"
     return [
         Chart("Loss on the digits to learn from", "updates", dropout, losses, log_y=True, digits=4),
         Chart(misread, "updates", "%", errors, log_y=True, digits=1),
     ]
-
-
-def _errors(one: train_digits.Trained) -> Series:
-    """What part of the held-out digits it misreads, in per cent, wherever that is not 0, which has no logarithm."""
-    points = [(x, 100 * (1 - y)) for x, y in zip(one.updates, one.accuracies, strict=True) if y < 1]
-    return Series(one.name, [x for x, _ in points], [y for _, y in points])
 
 
 def _by_shift(results: Results, title: str, which: int) -> Chart:

@@ -22,14 +22,9 @@ class Results:
         kept, held_out: the digits to learn from, and the others.
         in_place, with_shifts: the networks by name, trained without shifts and with them.
         repeated: by name, what part of the held-out digits it reads, for each seed, the first among them.
-
-    Raises ValueError: ``seed`` is negative, or ``epochs`` or ``repeat`` is less than 1; and as ``data.load``.
     """
 
     def __init__(self, seed: int = 0, epochs: int = EPOCHS, repeat: int = 1) -> None:
-        for name, number in (("epochs", epochs), ("repeat", repeat)):
-            if number < 1:
-                raise ValueError(f"{name} must be 1 or more, not {number}")
         self.seed, self.epochs = seed, epochs
         self.kept, self.held_out = split(seed)
         with Bar(updates(self.kept, epochs) * len(ARCHITECTURES) * (repeat + 1)) as bar:
@@ -47,11 +42,8 @@ class Results:
         """By name, what part of the held-out digits is read after shifts by ``DISTANCES``: by the network that was
         trained without shifts, and by the one that was trained with them."""
         return {
-            name: [[accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in pair]
-            for name, pair in self.pairs.items()
+            name: [
+                [accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in (first, self.with_shifts[name])
+            ]
+            for name, first in self.in_place.items()
         }
-
-    @property
-    def pairs(self) -> dict[str, tuple[Trained, Trained]]:
-        """By name, the network that was trained without shifts, and the one that was trained with them."""
-        return {name: (one, self.with_shifts[name]) for name, one in self.in_place.items()}
