@@ -23,20 +23,13 @@ IMAGES, SENTENCES, SEQUENCES = (32, 64, 28, 28), (32, 64, 384), (64, 32, 256)
 
 @dataclass(frozen=True)
 class Layer:
-    """A module or a function of a tensor.
-
-    Attributes:
-        make: is given the library, and returns what is called.
-        shape: of the input, which gets a gradient, as a module's weights do.
-        goal: the ratio of times that it should have.
-        trains: whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``.
-    """
+    """A module or a function of a tensor."""
 
     name: str
-    make: Callable[[Any], Callable[..., Any]]
-    shape: tuple[int, ...]
-    goal: float = 1.0
-    trains: bool = True
+    make: Callable[[Any], Callable[..., Any]]  # is given the library, and returns what is called
+    shape: tuple[int, ...]  # of the input, which gets a gradient, as a module's weights do
+    goal: float = 1.0  # the ratio of times that it should have
+    trains: bool = True  # whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``
 
 
 def interpolate(mode: str) -> Callable[[Any], Callable[..., Any]]:

@@ -12,19 +12,13 @@ Cell = float | str | None  # None: there is no such figure
 
 @dataclass
 class Table:
-    """Results in rows.
-
-    Attributes:
-        columns: their headings, which differ.
-        digits: for each column how a number is written, as in ``format``; empty for words.
-        notes: lines below the table.
-    """
+    """Results in rows."""
 
     title: str
-    columns: Sequence[str]
-    digits: Sequence[str]
+    columns: Sequence[str]  # their headings, which differ
+    digits: Sequence[str]  # for each column how a number is written, as in ``format``; empty for words
     rows: list[Sequence[Cell]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # lines below the table
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) < len(self.columns):

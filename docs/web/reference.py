@@ -81,20 +81,13 @@ For programs that are written for PyTorch, [`minigrad.compat`](../reference/mini
 
 
 class Entry(NamedTuple):
-    """A public name.
+    """A public name."""
 
-    Attributes:
-        page: the module whose page it is on.
-        module: where it is public. name: its name there.
-        value: what it means.
-        group: the module of its family, under whose heading it stands.
-    """
-
-    page: str
-    module: str
-    name: str
-    value: Any
-    group: str
+    page: str  # the module whose page it is on
+    module: str  # where it is public
+    name: str  # its name there
+    value: Any  # what it means
+    group: str  # the module of its family, under whose heading it stands
 
     @property
     def anchor(self) -> str:

@@ -46,22 +46,15 @@ ARCHITECTURES = {
 
 @dataclass
 class Trained:
-    """A network, and what was seen of its training.
+    """A network, and what was seen of its training."""
 
-    Attributes:
-        name: of its architecture. reach: how far training shifted the digits, in pixels; 0: not at all.
-        model: with its last weights. updates, losses, accuracies: after so many updates, the mean loss since the
-            measurement before, and the part of the held-out digits that it read.
-        seconds: of training, without these measurements.
-    """
-
-    name: str
-    reach: int
-    model: nn.Module
-    seconds: float = 0.0
-    updates: list[int] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    accuracies: list[float] = field(default_factory=list)
+    name: str  # of its architecture
+    reach: int  # how far training shifted the digits, in pixels; 0: not at all
+    model: nn.Module  # with its last weights
+    seconds: float = 0.0  # of training, without the measurements
+    updates: list[int] = field(default_factory=list)  # before each measurement
+    losses: list[float] = field(default_factory=list)  # the mean since the measurement before
+    accuracies: list[float] = field(default_factory=list)  # the part of the held-out digits that it read
 
     @property
     def parameters(self) -> int:

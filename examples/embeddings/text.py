@@ -29,19 +29,12 @@ PARAGRAPH = re.compile(r"\n\s*\n")
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text in numbers.
-
-    Attributes:
-        name: of the text. words: the vocabulary, the most frequent word first.
-        counts: (V,) int64, how often each occurs.
-        ids: int32, the number of word after word, and BREAK after each text; words out of the vocabulary are left out,
-            so that those beside them are neighbours.
-    """
+    """A text in numbers."""
 
     name: str
-    words: tuple[str, ...]
-    counts: Array
-    ids: Array
+    words: tuple[str, ...]  # the vocabulary, the most frequent word first
+    counts: Array  # (V,) int64, how often each occurs
+    ids: Array  # int32, word after word, BREAK after each text; words out of the vocabulary are left out
 
     @property
     def size(self) -> int:

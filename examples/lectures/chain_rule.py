@@ -38,16 +38,11 @@ SHORTCUT = "h + ½ tanh(h)"
 
 
 class Chain(NamedTuple):
-    """A chain h₀ → h₁ → … → hₙ.
+    """A chain h₀ → h₁ → … → hₙ."""
 
-    Attributes:
-        values: h (n + 1). gradients: ∂hₙ/∂hₜ (n + 1), of one walk back; the last is 1.
-        slopes: ∂hₜ₊₁/∂hₜ (n), each of a walk over its step alone.
-    """
-
-    values: Array
-    gradients: Array
-    slopes: Array
+    values: Array  # h (n + 1)
+    gradients: Array  # ∂hₙ/∂hₜ (n + 1), of one walk back; the last is 1
+    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each of a walk over its step alone
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:

@@ -31,23 +31,15 @@ END = "⟨end⟩"
 
 
 class Looked(NamedTuple):
-    """A sentence in the encoder, by word.
+    """A sentence in the encoder, by word."""
 
-    Attributes:
-        words: of the source, its end included. target: the translation's words, its end included.
-        self_attention: (layers, heads, S, S) by words; rows sum to 1.
-        cross_attention: (layers, heads, T, S), likewise.
-        error: how far the cross-attention that was recorded is from that which the model computes, at most.
-        translation: the text. notes: what the tokenizer said of the sentence.
-    """
-
-    words: list[str]
-    target: list[str]
-    self_attention: Array
-    cross_attention: Array
-    error: float
-    translation: str
-    notes: list[str]
+    words: list[str]  # of the source, its end included
+    target: list[str]  # the translation's words, its end included
+    self_attention: Array  # (layers, heads, S, S) by words; rows sum to 1
+    cross_attention: Array  # (layers, heads, T, S), likewise
+    error: float  # how far the cross-attention that was recorded is from that which the model computes, at most
+    translation: str  # the text
+    notes: list[str]  # what the tokenizer said of the sentence
 
 
 def look(translator: Translator, sentence: str) -> Looked:

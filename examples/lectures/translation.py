@@ -46,15 +46,10 @@ FEW = (0, 3, 7)  # of LOOKS, those that are printed
 
 
 class Look(NamedTuple):
-    """The model after some updates.
+    """The model after some updates."""
 
-    Attributes:
-        probabilities: of each word of the vocabulary at each place, the right words read before (T, V).
-        text: what it writes by itself.
-    """
-
-    probabilities: Array
-    text: str
+    probabilities: Array  # of each word of the vocabulary at each place, the right words read before (T, V)
+    text: str  # what it writes by itself
 
 
 class Trained(NamedTuple):

@@ -52,32 +52,20 @@ class Mark:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Numbers with names at their rows and columns.
+    """Numbers with names at their rows and columns."""
 
-    Attributes:
-        name: above it. key: by which marks call it; no other matrix of the lesson has it; the name if empty.
-        values: two dimensions; -inf is shown as −∞.
-        rows, columns: names, or none.
-        digits: after the decimal point.
-        shade: of cells by number: "weights" from 0 to 1, "signs" around 0.
-        how: in words, how cell (i, j) was computed; marks: from what.
-        example: the cell whose words are shown where nobody points at one.
-        first: how many columns are shown before "…" and the last; None: all.
-        note: below the name, such as a shape.
-    """
-
-    name: str
-    values: Tensor | Array
-    rows: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    digits: int = 2
-    shade: Shade = ""
-    how: Callable[[int, int], str] | None = None
-    marks: tuple[Mark, ...] = ()
-    first: int | None = None
-    note: str = ""
-    key: str = ""
-    example: tuple[int, int] = (0, 0)
+    name: str  # above it
+    values: Tensor | Array  # two dimensions; -inf is shown as −∞
+    rows: Sequence[str] = ()  # their names
+    columns: Sequence[str] = ()  # likewise
+    digits: int = 2  # after the decimal point
+    shade: Shade = ""  # of cells by number: "weights" from 0 to 1, "signs" around 0
+    how: Callable[[int, int], str] | None = None  # in words, how cell (i, j) was computed
+    marks: tuple[Mark, ...] = ()  # from what
+    first: int | None = None  # how many columns are shown before "…" and the last; None: all
+    note: str = ""  # below the name, such as a shape
+    key: str = ""  # by which marks call it, different from all others of the lesson; the name if empty
+    example: tuple[int, int] = (0, 0)  # the cell whose words are shown where nobody points at one
 
     @property
     def array(self) -> Array:
@@ -340,19 +328,13 @@ class Dense:
 
 @dataclass(frozen=True)
 class Plane:
-    """Points with labels, each a small picture; the page decodes the place under the pointer.
-
-    Attributes:
-        points: (N, 2). labels: of each.
-        pictures: (N, height, width), from 0 for paper to 1 for ink.
-        network: from the two numbers of a place to height × width numbers from 0 to 1.
-    """
+    """Points with labels, each a small picture; the page decodes the place under the pointer."""
 
     title: str
-    points: Array
-    labels: Sequence[str]
-    pictures: Array
-    network: Sequence[Dense]
+    points: Array  # (N, 2)
+    labels: Sequence[str]  # of each
+    pictures: Array  # (N, height, width), from 0 for paper to 1 for ink
+    network: Sequence[Dense]  # from the two numbers of a place to height × width numbers from 0 to 1
 
     def data(self) -> dict[str, Any]:
         """For assets/plane.js."""
