@@ -52,11 +52,8 @@ def library_module(name: str) -> Any:
 def ask(function: str, library: str, environment: Mapping[str, str] | None = None, **arguments: Any) -> Answer:
     """The answer of ``package.module:function`` for a library, in a new process.
 
-    It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process.
-
-    Raises:
-        Failed: the process ended in any other error.
-    """
+    It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process. Raises
+    Failed: the process ended in any other error."""
     return answers_of([sys.executable], function, library, environment, **arguments)[-1]
 
 

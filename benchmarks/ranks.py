@@ -114,11 +114,8 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """The answers of all ranks, each of one thread, to a function of this module that also says its "rank".
-
-    Raises:
-        Failed: a rank ended in an error. Missing: a library is not installed.
-    """
+    """The answers of all ranks, each of one thread, to a function of this module that also says its "rank". Raises
+    Failed: a rank ended in an error. Missing: a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
     answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ONE_THREAD, **arguments)
     for answer in answers:
@@ -130,11 +127,8 @@ def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
 
 
 def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
-    """{"ms": a step of the slowest rank}, of so many ranks in a mode.
-
-    Raises:
-        Differ: ranks that average their gradients end with weights that differ.
-    """
+    """{"ms": a step of the slowest rank}, of so many ranks in a mode. Raises Differ: ranks that average their gradients
+    end with weights that differ."""
     count = 1 if mode == "alone" else ranks
     answers = ask_ranks(count, "train", work=work, mode=mode, seconds=seconds)
     weights = {answer["weights"] for answer in answers}

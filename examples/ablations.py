@@ -59,11 +59,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def settings_of(options: list[str]) -> Settings:
-    """The settings that all variants share.
-
-    Raises:
-        SystemExit: train has no such options. ValueError: options that this program sets itself.
-    """
+    """The settings that all variants share. Raises SystemExit: train has no such options. ValueError: options that this
+    program sets itself."""
     namespace = command.parser().parse_args(["train", *options])
     if namespace.run is not None or namespace.fresh:
         raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
@@ -71,11 +68,7 @@ def settings_of(options: list[str]) -> Settings:
 
 
 def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
-    """The variants of a TOML file.
-
-    Raises:
-        FileNotFoundError, ValueError: no such file, or not variants.
-    """
+    """The variants of a TOML file. Raises FileNotFoundError, ValueError: no such file, or not variants."""
     try:
         variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -89,11 +82,8 @@ def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
 def chosen(
     variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The chosen variants, without those that change nothing (except those without any setting).
-
-    Raises:
-        ValueError: an unknown variant or setting, a value out of range, or two variants with one folder.
-    """
+    """The chosen variants, without those that change nothing (except those without any setting). Raises ValueError: an
+    unknown variant or setting, a value out of range, or two variants with one folder."""
     if only:
         if unknown := [name for name in only if name not in variants]:
             raise ValueError(f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}")

@@ -11,7 +11,7 @@ from ..lesson.blocks import Array
 
 
 class Principal(NamedTuple):
-    """Principal components (Pearson 1901): the linear code of K numbers that comes back with the least squared error."""
+    """Principal components (Pearson 1901): the linear code of K numbers with the least squared error."""
 
     mean: Array  # (P,)
     axes: Array  # (K, P), of length 1, at right angles to each other

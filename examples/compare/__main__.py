@@ -51,12 +51,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def compared(options: argparse.Namespace) -> Lesson:
-    """Train the models that are not trained, and compare all.
-
-    Raises:
-        ValueError: sizes that cannot be had; a folder that holds other trainings.
-        RuntimeError: a training failed. KeyboardInterrupt: it was stopped.
-    """
+    """Train the models that are not trained, and compare all. Raises ValueError: sizes that cannot be had; a folder
+    that holds other trainings. RuntimeError: a training failed. KeyboardInterrupt: it was stopped."""
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)
     vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)

@@ -129,12 +129,9 @@ class Trained(NamedTuple):
 
 
 def train(corpus: Corpus, settings: Settings, folder: Path | None = None, progress: bool = True) -> Trained:
-    """Train vectors on a corpus. With a folder, a run that was interrupted there is resumed.
-
-    Raises:
-        KeyboardInterrupt: the run was interrupted. OSError, RuntimeError: the folder cannot be used.
-        ValueError: it has a run of other settings or of another text.
-    """
+    """Train vectors on a corpus. With a folder, a run that was interrupted there is resumed. Raises KeyboardInterrupt:
+    the run was interrupted. OSError, RuntimeError: the folder cannot be used. ValueError: it has a run of other
+    settings or of another text."""
     mg.manual_seed(settings.seed)
     model = SkipGram(Config(len(corpus.words), settings.width, settings.negatives))
     optimizer = Adam(model.parameters(), lr=settings.rate)

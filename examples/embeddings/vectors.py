@@ -20,11 +20,8 @@ ROWS = 4096  # questions that are answered at a time
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words as vectors: array (V, D), float32; the most frequent word first.
-
-    Raises:
-        ValueError: the two do not fit, a number is not finite, or a word is there twice.
-    """
+    """Words as vectors: array (V, D), float32; the most frequent word first. Raises ValueError: the two do not fit, a
+    number is not finite, or a word is there twice."""
 
     words: tuple[str, ...]
     array: Array

@@ -69,11 +69,7 @@ def by_word(weights: Array, rows: Sequence[list[int]], columns: Sequence[list[in
 
 
 def place(words: Sequence[str], word: str) -> int:
-    """Where a word stands.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """Where a word stands. Raises ValueError: it does not."""
     lower = [w.lower() for w in words]
     if word.lower() not in lower:
         raise ValueError(f"the sentence has no word {word!r}: {' '.join(words)}")
@@ -81,11 +77,8 @@ def place(words: Sequence[str], word: str) -> int:
 
 
 def lesson(run: Path) -> Lesson:
-    """The worked example.
-
-    Raises:
-        FileNotFoundError: there is no trained run. ValueError, RuntimeError: it is damaged.
-    """
+    """The worked example. Raises FileNotFoundError: there is no trained run. ValueError, RuntimeError: it is
+    damaged."""
     from minigrad_models.translation.translator import Translator
 
     translator = Translator.load(run)

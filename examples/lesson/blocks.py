@@ -139,20 +139,14 @@ class Steps(Plain):
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart.
-
-    Attributes:
-        dashed: it was not measured, but is what theory says.
-        joined: a line goes from point to point; else each is a dot.
-        like: the name of the series that it belongs to; it has that one's colour, and no name or numbers beside it.
-    """
+    """One line of a chart."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    dashed: bool = False
-    like: str = ""
-    joined: bool = True
+    dashed: bool = False  # it was not measured, but is what theory says
+    like: str = ""  # the series that it belongs to: it has that one's colour, and no name or numbers beside it
+    joined: bool = True  # a line goes from point to point; else each is a dot
 
 
 @dataclass(frozen=True)
@@ -280,20 +274,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures side by side, of which plain text has the title alone.
-
-    Attributes:
-        title: above them.
-        shade: "ink" from 0, the paper, to full ink; "signs" around 0, one colour above it and another below.
-        across: how many stand in a row; None: as many as there is room for.
-        side: of a number's square, in pixels.
-    """
+    """Small pictures side by side, of which plain text has the title alone."""
 
     title: str
     pictures: Sequence[Picture]
-    shade: Literal["ink", "signs"] = "ink"
-    across: int | None = None
-    side: int = 8
+    shade: Literal["ink", "signs"] = "ink"  # from paper, 0, to ink; or one colour above 0 and another below
+    across: int | None = None  # how many stand in a row; None: as many as there is room for
+    side: int = 8  # of a number's square, in pixels
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js. The largest number of all pictures has the full colour."""
