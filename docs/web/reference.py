@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from . import docstrings, evidence, public, sources
+from . import docstrings, public, sources
 
 TENSOR = "minigrad.Tensor"
 MODULES = {  # section: pages, each a module and those below it that belong there
@@ -217,7 +217,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     if free:
         yield f"As a function, with its gradient rules: {_reference(free)}."
     else:
-        yield evidence.rules(entry.value)
+        yield from _rules(entry.name)
     if inspect.isclass(entry.value) and entry.anchor != TENSOR:
         yield from _members(entry)
     elif entry.anchor == TENSOR:
@@ -240,6 +240,19 @@ def _free(entry: Entry) -> Entry | None:
 
 def _reference(entry: Entry) -> str:
     return f"[`{entry.anchor}`](../reference/{entry.page}.md#{entry.anchor})"
+
+
+def _rules(name: str) -> Iterator[str]:
+    """The gradient rules of the op of a function's name, with its cases and kernels; nothing where there is none."""
+    index, ops = _ops()
+    if name not in ops:
+        return
+    rows = [f"- {rule}" for rule in index._rules(ops[name])]
+    yield f"**Gradient rules of the op `{name}`**" if rows else f"The op `{name}` is not differentiable."
+    yield "\n".join(rows)
+    case, kernels = index._test(name), ", ".join(index._kernels(ops[name]))
+    facts = [f"{what} {links}" for what, links in (("tested by", case), ("kernels:", kernels)) if links]
+    yield f"The op `{name}`: {'; '.join(facts)}\n{{: .places }}" if facts else ""
 
 
 def _source(entry: Entry) -> str:
@@ -305,6 +318,13 @@ def _call(name: str, value: Any, bound: bool) -> str:
 def _written() -> Any:
     """docs/generate_names.py, which writes signatures as they stand in source."""
     return import_module("docs.generate_names")
+
+
+@cache
+def _ops() -> tuple[Any, dict[str, Any]]:
+    """docs/generate_index.py, which writes of every op its rules, cases and kernels; and all ops by name."""
+    index: Any = import_module("docs.generate_index")
+    return index, index.registry()
 
 
 def _value(value: Any) -> str:
