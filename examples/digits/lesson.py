@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lesson.blocks import Chart, Choice, Lesson, Picture, Pictures, Series, Steps, Text
 from ..lesson.markdown import told
-from . import insight
+from . import insight, train_digits
 from .checks import claims
 from .results import DISTANCES, Results
 from .shifts import lost
@@ -23,6 +23,7 @@ def lesson(results: Results) -> Lesson:
     return told(
         globals(),
         name="digits",
+        train_digits=train_digits,
         kept=len(results.kept.labels),
         held_out=len(held_out.labels),
         digits=Pictures("One of each, held out", each),
