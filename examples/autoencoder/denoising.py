@@ -82,7 +82,7 @@ def sections(computed: Denoised) -> list[Section]:
     title, across = "Error of held-out digits against the noise", "share of the pixels that are erased"
     return markdown.sections(
         globals(),
-        noise=Choice("erased", erased, pictures, start=first, slider=True, printed=(first,)),
+        noise=Choice("erased", erased, pictures, start=first, slider=True),
         curves=Chart(title, across, "squared error", lines, digits=2),
         linear_error=errors[EQUAL][0],
         error=errors[NETWORK][0],

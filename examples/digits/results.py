@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from functools import cached_property
 
+from minigrad_models.training.progress import Progress
+
 from .digits_data import split
-from .train_digits import ARCHITECTURES, EPOCHS, REACH, Bar, Trained, accuracy, train, updates
+from .train_digits import ARCHITECTURES, EPOCHS, REACH, Trained, accuracy, train, updates
 
 DISTANCES = (0, 1, 2)  # pixels by which digits are shifted
 
@@ -27,15 +31,16 @@ class Results:
     def __init__(self, seed: int = 0, epochs: int = EPOCHS, repeat: int = 1) -> None:
         self.seed, self.epochs = seed, epochs
         self.kept, self.held_out = split(seed)
-        with Bar(updates(self.kept, epochs) * len(ARCHITECTURES) * (repeat + 1)) as bar:
+        self.began = time.monotonic()
+        with Progress(updates(self.kept, epochs) * len(ARCHITECTURES) * (repeat + 1), math.inf, unit="digits") as bar:
             self.in_place = self._all(seed, 0, bar)
             self.with_shifts = self._all(seed, REACH, bar)
             others = [self._all(other, 0, bar) for other in range(seed + 1, seed + repeat)]
         self.repeated = {name: [one[name].accuracies[-1] for one in [self.in_place, *others]] for name in ARCHITECTURES}
 
-    def _all(self, seed: int, reach: int, bar: Bar) -> dict[str, Trained]:
+    def _all(self, seed: int, reach: int, bar: Progress) -> dict[str, Trained]:
         kept, held_out = split(seed)
-        return {name: train(name, kept, held_out, reach, seed, self.epochs, bar) for name in ARCHITECTURES}
+        return {name: train(name, kept, held_out, reach, seed, self.epochs, bar, self.began) for name in ARCHITECTURES}
 
     @cached_property
     def shifted(self) -> dict[str, list[list[float]]]:

@@ -137,7 +137,7 @@ def _sentence(computed: Looked, chosen: tuple[int, int]) -> Fields:
         "even": 1 / len(computed.words),
         "favour": [int((weights[..., a] > weights[..., b]).sum()) for a, b in ((one, other), (other, one))],
         "chosen": _named(*chosen),
-        "attention": Choice("attention of", list(rows), lines, start, printed=(0, start)),
+        "attention": Choice("attention of", list(rows), lines, start),
     }
 
 
@@ -171,7 +171,7 @@ def _cross(computed: Looked) -> Choice:
         Matrix(f"cross-attention, {name}", value, computed.target, computed.words, 2, "weights", note=note)
         for name, value in zip(names, values, strict=True)
     ]
-    return Choice("layer", names, options, printed=(0,))
+    return Choice("layer", names, options)
 
 
 def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> list[Block]:

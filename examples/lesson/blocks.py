@@ -221,19 +221,17 @@ class Line(Plain):
 
 @dataclass(frozen=True)
 class Choice(Plain):
-    """One of several, by a list or (``slider``) on a line; in plain text those of ``printed``, or all."""
+    """One of several, by a list or (``slider``) on a line; in plain text the one at the start."""
 
     label: str
     names: Sequence[str]
     options: Sequence[Block]
     start: int = 0
     slider: bool = False
-    printed: Sequence[int] | None = None
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        options = [option.data() for option in self.options]
-        return {**super().data(), "options": options, "printed": None}
+        return {**super().data(), "options": [option.data() for option in self.options]}
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,7 @@ def _block(block: Block) -> str:
         case Line():
             return _line(block)
         case Choice():
-            places = range(len(block.options)) if block.printed is None else block.printed
-            return "\n\n".join(f"{block.label} {block.names[i]}\n{_block(block.options[i])}" for i in places)
+            return f"{block.label} {block.names[block.start]}\n{_block(block.options[block.start])}"
         case Checked():
             return f"[{'ok' if block.holds else 'WRONG'}] {block.claim}"
         case Positions():

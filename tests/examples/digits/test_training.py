@@ -1,5 +1,7 @@
 """The digits that ship with the example; shifts, batches, and a training."""
 
+import math
+
 import numpy as np
 
 import minigrad as mg
@@ -7,7 +9,8 @@ from examples.digits import digits_data as data
 from examples.digits import train_digits as training
 from examples.digits.digits_data import Digits, split
 from examples.digits.shifts import all_ways, shifted
-from examples.digits.train_digits import ARCHITECTURES, Bar, Batches, accuracy, read, train
+from examples.digits.train_digits import ARCHITECTURES, Batches, accuracy, read, train
+from minigrad_models.training.progress import Progress
 
 
 def test_all_digits() -> None:
@@ -69,8 +72,8 @@ def test_a_training() -> None:
     digits, held_out = split(1)
 
     def fit(seed: int) -> training.Trained:
-        with Bar(2 * 18) as bar:
-            return train("fully-connected", digits, held_out, 0, seed, 2, bar)
+        with Progress(2 * 18, math.inf) as bar:
+            return train("fully-connected", digits, held_out, 0, seed, 2, bar, 0.0)
 
     one = fit(5)
     assert one.updates == [*range(2, 37, 2)] and len(one.losses) == len(one.accuracies) == 18
