@@ -90,7 +90,7 @@ def test_other_blocks_in_text() -> None:
     chart = Chart("T", "d", "y", (Series("one", (1, 2), (1.2345e-8, 0)), theory), digits=None)
     assert body(chart).splitlines() == ["T", "d      one", "----------", "1  1.23e−8", "2     0.00"]
     assert [scientific(v) for v in (1, 0.01234, 456.7, -2e5, np.inf)] == ["1.00", "0.0123", "457", "−2.00e5", "∞"]
-    choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), printed=(1,))
+    choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), start=1)
     assert body(choice) == "head 2\nsecond"
 
 
