@@ -1,9 +1,9 @@
 """Attack minigrad with hostile input, and report the harm that it does.
 
-    python -m tests.fuzz                              a minute: bombs, files and requests in turn
+    python -m tests.fuzz                              a minute: bombs, then files
     python -m tests.fuzz files --seconds 36000        a night of hostile files
     python -m tests.fuzz bombs --seconds 36000        small files of huge values, in every place of every format
-    python -m tests.fuzz requests --seed 7            the same requests as the last time with this seed
+    python -m tests.fuzz files --seed 7               the same files as the last time with this seed
 
 A finding is a hang over 10 s (bombs: 1 s), a traceback, or over 1 GiB of memory (bombs: 500 MiB).
 It is printed as it comes; the exit status is 1 if there was one. Each should become a test.
@@ -22,7 +22,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-PARTS = ("bombs", "files", "requests")
+PARTS = ("bombs", "files")
 LONGEST = 3000  # characters of a finding
 
 
