@@ -10,12 +10,8 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 from . import decoding, generation, layers, libraries, neighbour, overhead, pages, sentences, size, start, steps
 from .machine import describe
@@ -50,10 +46,7 @@ def parse(arguments: list[str]) -> Options:
     p = parser("benchmarks", __doc__, WORK, rounds=3, seconds=4.0)
     p.add_argument("--only", type=parts_of(PARTS), default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
     p.add_argument("--quick", action="store_true", help="one round, little time: rough figures")
-    p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
-    if options.json and not options.json.parent.is_dir():
-        p.error(f"--json: there is no folder {options.json.parent}")
     options.work = options.work or list(WORK)
     if options.quick:
         options.rounds, options.seconds = 1, 0.5
@@ -65,23 +58,14 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     if importlib.util.find_spec("torch") is None:
         print(WITHOUT_TORCH, file=sys.stderr)
-    machine = describe("torch")
-    print(machine + "\n", flush=True)
-    results: list[dict[str, Any]] = []
+    print(describe("torch") + "\n", flush=True)
     failed = 0
     for name in options.only:
-        start = time.perf_counter()
         try:
-            table = PARTS[name](options)
+            show(PARTS[name](options))
         except (Differ, Failed) as error:
             print(f"{name}: {error}", file=sys.stderr)
             failed = 1
-            continue
-        show(table)
-        results.append({"part": name, "seconds": time.perf_counter() - start, **table.values()})
-        if options.json:
-            written = json.dumps({"machine": machine, "tables": results}, indent=1)
-            options.json.write_text(written, encoding="utf-8")
     return failed
 
 

@@ -1,4 +1,4 @@
-"""Greedy and beam decoding of the first workload's model: with the cache, without, and on PyTorch.
+"""Greedy decoding of the first workload's model: with the cache, without, and on PyTorch.
 
 minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache: its ``nn.Transformer`` of the
 same weights is fed with all tokens so far at each step, the source being encoded once. The tokens must be equal.
@@ -7,9 +7,6 @@ same weights is fed with all tokens so far at each step, the source being encode
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -18,14 +15,12 @@ import minigrad
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation.transformer import Config, Transformer, positional_encoding
 
-from .process import Answer, Differ, compared, library_module, speed
-from .steps import repeat
+from .compare import Jobs, compared, speed
+from .process import library_module
 from .table import Table, ratio
 from .workloads import SIZES, Work
 
-Decode = Callable[[], list[list[int]]]
-BEAM, BATCHES = 4, (1, 32)
-WAYS = ("greedy", "beam")
+BATCHES = (1, 32)
 LIBRARIES = ("minigrad", "without cache", "torch")
 GOAL = 1.5
 ATTENTIONS = {
@@ -47,20 +42,6 @@ def model_of(work: Work, positions: int) -> Transformer:
             weight.copy_(minigrad.tensor(values.astype(np.float32)))
         model.embedding.weight[[PAD, EOS]] = 0.0
     return model
-
-
-def source(work: Work, batch: int) -> Any:
-    """Sentences without padding (B, length)."""
-    return np.random.default_rng(1).integers(EOS + 1, work.vocabulary, (batch, work.length))
-
-
-def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Decode]:
-    """Functions that decode, with minigrad."""
-    model, sentences = model_of(work, work.length + tokens), minigrad.from_numpy(source(work, batch))
-    return {
-        "greedy": lambda: model.greedy(sentences, max_length=tokens, cached=cached).tolist(),
-        "beam": lambda: model.beam_search(sentences, BEAM, max_length=tokens, cached=cached).tolist(),
-    }
 
 
 class Theirs:
@@ -101,34 +82,6 @@ class Theirs:
             tokens = self.torch.cat((tokens, chosen), 1)
         return tokens[:, 1:]
 
-    def beam(self, sentences: Any, limit: int) -> Any:
-        """(B, S) -> (B, limit); no sentence ends, and so all that is left of beam search is this."""
-        torch, batch = self.torch, sentences.size(0)
-        memory = self.model.encoder(self.embed(sentences)).repeat_interleave(BEAM, 0)
-        tokens = torch.full((batch * BEAM, 1), BOS)
-        scores = torch.full((batch, BEAM), -math.inf)
-        scores[:, 0] = 0.0
-        first = torch.arange(batch)[:, None] * BEAM
-        for _ in range(limit):
-            log_p = self.next_logits(tokens, memory).log_softmax(-1).view(batch, BEAM, -1)
-            log_p = log_p + scores[:, :, None]
-            scores, where = log_p.view(batch, -1).topk(BEAM)
-            rows = (first + where // self.work.vocabulary).view(-1)
-            tokens = torch.cat((tokens[rows], (where % self.work.vocabulary).view(-1, 1)), 1)
-        return tokens[::BEAM, 1:]
-
-
-def theirs(torch: Any, work: Work, batch: int, tokens: int) -> dict[str, Decode]:
-    """Functions that decode, with PyTorch."""
-    model, sentences = Theirs(torch, work, work.length + tokens), torch.from_numpy(source(work, batch))
-
-    def decoded(way: str) -> list[list[int]]:
-        with torch.inference_mode():
-            result: list[list[int]] = getattr(model, way)(sentences, tokens).tolist()
-        return result
-
-    return {way: partial(decoded, way) for way in WAYS}
-
 
 def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
     """The weights by ``nn.Transformer``'s names; it keeps queries, keys and values in one matrix."""
@@ -148,41 +101,27 @@ def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
     return theirs_of
 
 
-def decoders(library: str, work: str, batch: int, tokens: int) -> dict[str, Decode]:
-    """Those of ``ours`` or ``theirs``."""
+def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
+    """Decoding of sentences without padding (B, length): (B, tokens)."""
+    size = SIZES[work]
+    positions = size.length + tokens
+    source = np.random.default_rng(1).integers(EOS + 1, size.vocabulary, (batch, size.length))
     if library == "torch":
-        return theirs(library_module("torch"), SIZES[work], batch, tokens)
-    return ours(SIZES[work], batch, tokens, cached=library == "minigrad")
-
-
-def check(library: str, work: str, batch: int, tokens: int) -> Answer:
-    """What is decoded in each way (B, T)."""
-    return {way: decode() for way, decode in decoders(library, work, batch, tokens).items()}
-
-
-def measure(library: str, work: str, batch: int, tokens: int, seconds: float) -> Answer:
-    """For each way the median time of a batch in ms."""
-    return {way: median(repeat(decode, seconds)) for way, decode in decoders(library, work, batch, tokens).items()}
-
-
-def agree(answers: dict[str, Answer]) -> None:
-    """See to it that all have decoded the same tokens. Raises Differ: they have not."""
-    for library, answer in answers.items():
-        for way in WAYS:
-            if answer[way] != answers["minigrad"][way]:
-                raise Differ(f"decoding, {way}: other tokens on {library} than with minigrad's cache")
+        torch = library_module("torch")
+        model, sentences = Theirs(torch, size, positions), torch.from_numpy(source)
+        return {"greedy": torch.inference_mode()(lambda: model.greedy(sentences, tokens))}
+    own, cached = model_of(size, positions), library == "minigrad"
+    return {"greedy": lambda: own.greedy(minigrad.from_numpy(source), max_length=tokens, cached=cached).numpy()}
 
 
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
-    """The table, a row for each way and size of the batch."""
+    """The table, a row for each size of the batch."""
     columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
     title = f"Decoding {tokens} tokens a sentence, {SIZES[work].title}"
     result = Table(title, columns, ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))
     for batch in BATCHES:
-        answers = compared("decoding", LIBRARIES, rounds, seconds, agree, work=work, batch=batch, tokens=tokens)
-        for way in WAYS:
-            speeds = [speed(answers[name], way, batch * tokens) for name in LIBRARIES]
-            name, goal = (f"beam of {BEAM}", None) if way == "beam" else (way, GOAL)
-            result.add(name, float(batch), *speeds, ratio(speeds[0], speeds[2]), goal)
+        answers = compared("decoding", LIBRARIES, rounds, seconds, work=work, batch=batch, tokens=tokens)
+        speeds = [speed(answers[name], "greedy", batch * tokens) for name in LIBRARIES]
+        result.add("greedy", float(batch), *speeds, ratio(speeds[0], speeds[2]), GOAL)
     result.notes.append("PyTorch is fed with all tokens so far at each step; all decode the same tokens")
     return result

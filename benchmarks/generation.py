@@ -5,15 +5,13 @@ Both have the same weights, and the greedy texts must be equal. A sampled text h
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .process import Answer, Differ, compared, library_module, speed
-from .steps import repeat
+from .compare import Jobs, compared, speed
+from .process import library_module
 from .table import Table, ratio
 
 LIBRARIES = ("minigrad", "transformers")
@@ -58,8 +56,9 @@ def model_of(size: Size) -> Any:
     return model
 
 
-def writers(library: str, size: Size, batch: int) -> dict[str, Callable[[], list[list[int]]]]:
-    """For each way a function that writes, with a cache. Raises Missing: transformers, or PyTorch, is not installed."""
+def jobs(library: str, sizes: list[int], batch: int) -> Jobs:
+    """For each way a function that writes, with a cache (B, T)."""
+    size = Size(*sizes)
     own, rows = model_of(size), np.random.default_rng(1).integers(0, size.vocabulary, (batch, size.prompt))
     if library == "minigrad":
         return {way: partial(own.generate, rows.tolist(), size.tokens, **options) for way, options in WAYS.items()}
@@ -71,34 +70,12 @@ def writers(library: str, size: Size, batch: int) -> dict[str, Callable[[], list
     values = {name: torch.from_numpy(w.numpy()) for name, w in own.to_theirs(own.state_dict()).items()}
     model.load_state_dict({**values, "lm_head.weight": values["transformer.wte.weight"]})
 
-    def write(options: dict[str, Any]) -> list[list[int]]:
+    def write(options: dict[str, Any]) -> Any:
         how = {"attention_mask": torch.ones_like(tokens), "max_new_tokens": size.tokens, "do_sample": bool(options)}
         with torch.inference_mode():
-            texts: list[list[int]] = model.generate(tokens, **how, **options)[:, size.prompt :].tolist()
-        return texts
+            return model.generate(tokens, **how, **options)[:, size.prompt :]
 
     return {way: partial(write, options) for way, options in WAYS.items()}
-
-
-def check(library: str, size: list[int], batch: int) -> Answer:
-    """The texts of each way (B, T)."""
-    return {way: write() for way, write in writers(library, Size(*size), batch).items()}
-
-
-def measure(library: str, size: list[int], batch: int, seconds: float) -> Answer:
-    """For each way the median time of a batch in ms."""
-    return {way: median(repeat(write, seconds)) for way, write in writers(library, Size(*size), batch).items()}
-
-
-def agree(size: Size, batch: int, answers: dict[str, Answer]) -> None:
-    """See to it that the greedy texts are equal, and that all have the length that is timed. Raises Differ: they are
-    not."""
-    for library, answer in answers.items():
-        for way in WAYS:
-            if [len(text) for text in answer[way]] != [size.tokens] * batch:
-                raise Differ(f"generation, {way}: {library} wrote texts of another length than {size.tokens}")
-        if answer["greedy"] != answers["minigrad"]["greedy"]:
-            raise Differ(f"generation: the greedy texts of {library} are other ones than minigrad's")
 
 
 def table(rounds: int, seconds: float, sizes: tuple[Size, ...] = tuple(map(Size, VOCABULARIES))) -> Table:
@@ -108,8 +85,9 @@ def table(rounds: int, seconds: float, sizes: tuple[Size, ...] = tuple(map(Size,
     result = Table(title, columns, ("", ",.0f", ".0f", ",.0f", ",.0f", ".2f", ".1f"))
     for size in sizes:
         for batch in BATCHES:
-            same = partial(agree, size, batch)
-            answers = compared("generation", LIBRARIES, rounds, seconds, same, size=list(size), batch=batch)
+            random = [way for way, options in WAYS.items() if options]
+            work = {"sizes": list(size), "batch": batch}
+            answers = compared("generation", LIBRARIES, rounds, seconds, random=random, **work)
             for way in WAYS:
                 speeds = [speed(answers[name], way, batch * size.tokens) for name in LIBRARIES]
                 result.add(way, float(size.vocabulary), float(batch), *speeds, ratio(*speeds), GOAL)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .process import Answer, Differ, compared, library_module, middle
+from .process import Answer, Differ, alternate, ask, library_module, middle
 from .steps import BOTH, EXACT, repeat
 from .table import Table, ratio
 
@@ -22,20 +23,13 @@ IMAGES, SENTENCES, SEQUENCES = (32, 64, 28, 28), (32, 64, 384), (64, 32, 256)
 
 @dataclass(frozen=True)
 class Layer:
-    """A module or a function of a tensor.
-
-    Attributes:
-        make: is given the library, and returns what is called.
-        shape: of the input, which gets a gradient, as a module's weights do.
-        goal: the ratio of times that it should have.
-        trains: whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``.
-    """
+    """A module or a function of a tensor."""
 
     name: str
-    make: Callable[[Any], Callable[..., Any]]
-    shape: tuple[int, ...]
-    goal: float = 1.0
-    trains: bool = True
+    make: Callable[[Any], Callable[..., Any]]  # is given the library, and returns what is called
+    shape: tuple[int, ...]  # of the input, which gets a gradient, as a module's weights do
+    goal: float = 1.0  # the ratio of times that it should have
+    trains: bool = True  # whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``
 
 
 def interpolate(mode: str) -> Callable[[Any], Callable[..., Any]]:
@@ -130,7 +124,9 @@ def measure(library: str, seconds: float) -> Answer:
 
 def table(rounds: int, seconds: float) -> Table:
     """The table, a row for each layer."""
-    answers = compared("layers", BOTH, rounds, seconds, agree)
+    checked = {library: ask("benchmarks.layers:check", library) for library in BOTH}
+    agree({library: answer for library, answer in checked.items() if "missing" not in answer})
+    answers = alternate(BOTH, rounds, partial(ask, "benchmarks.layers:measure", seconds=seconds), "layers")
     columns = ("layer", "input", "minigrad ms", "PyTorch ms", "ratio", "goal")
     result = Table("Layers, against PyTorch eager", columns, ("", "", ".2f", ".2f", ".2f", ".2f"))
     for i, layer in enumerate(LAYERS):

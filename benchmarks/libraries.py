@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from . import steps
@@ -23,7 +23,8 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     """The table, a row for each work and library. Raises Differ: they do not compute the same."""
-    result = empty()
+    columns = ("step", "library", "ms", "to PyTorch eager", "to minigrad", "MiB")
+    result = Table("Other libraries on the same steps", columns, ("", "", ".1f", ".2f", ".1f", ".0f"))
     for work in works:
         steps.compare(work)
         progress(f"peers {work}: losses and gradients in float64")
@@ -32,21 +33,15 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
         steps.all_same(work, checked)
         measured = alternate(NAMES, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
         steps.plausible(work, measured)
-        add(result, SIZES[work].title, measured)
+        for row in rows(measured):
+            result.add(SIZES[work].title, *row)
     result.notes.append("to: this library's time over PyTorch's and over minigrad's, in the same run")
     return result
 
 
-def empty() -> Table:
-    """The table before its rows."""
-    columns = ("step", "library", "ms", "to PyTorch eager", "to minigrad", "MiB")
-    return Table("Other libraries on the same steps", columns, ("", "", ".1f", ".2f", ".1f", ".0f"))
-
-
-def add(result: Table, title: str, measured: dict[str, list[Answer]]) -> None:
+def rows(measured: dict[str, list[Answer]]) -> Iterator[tuple[Cell, ...]]:
     """A row for each library, or for what it lacks."""
     ours, eager = time_of(measured["minigrad"]), time_of(measured["torch"])
     for library, answers in measured.items():
         took, missing = time_of(answers), answers[0].get("missing")
-        cell: Cell = missing or took
-        result.add(title, NAMES[library], cell, ratio(took, eager), ratio(took, ours), memory_of(answers))
+        yield NAMES[library], missing or took, ratio(took, eager), ratio(took, ours), memory_of(answers)

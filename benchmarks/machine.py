@@ -11,8 +11,9 @@ from pathlib import Path
 def describe(*packages: str) -> str:
     """The processor, the cores that may be used, the system, Python, NumPy and other packages, in a line."""
     versions = [f"{name} {version(name)}" for name in ("numpy", *packages)]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    return ", ".join([f"{_processor()} ({_cores()} cores)", system, *versions])
+    return ", ".join([f"{_processor()} ({cores} cores)", system, *versions])
 
 
 def _processor() -> str:
@@ -22,11 +23,6 @@ def _processor() -> str:
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or "unknown processor"
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def version(package: str) -> str:

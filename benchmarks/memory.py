@@ -1,11 +1,11 @@
 """Whether training keeps memory flat: 1,000 steps of a tiny language model, and what the process takes for them.
 
-    python -m benchmarks.memory [--steps 1000] [--collector]
+    python -m benchmarks.memory [--steps 1000]
 
 Memory is the resident set: what the system counts for the process. It grows in the first steps (kernels,
-pools of threads, the allocator) and then must stay. The garbage collector is off unless --collector
-is given, so that a cycle of references would show. Live tensors and nodes are counted one by one;
-tests/test_memory.py asserts the same of many more programs than this.
+pools of threads, the allocator) and then must stay. The garbage collector is off, so that a cycle of references would
+show. Live tensors and nodes are counted one by one; tests/test_memory.py asserts the same of many more programs than
+this.
 """
 
 from __future__ import annotations
@@ -30,11 +30,8 @@ def live(kind: type) -> int:
 
 def main() -> None:
     """Train, and print a row for the start, a tenth of the way, half of it and the end."""
-    p = parser("benchmarks.memory", __doc__, steps=1000)
-    p.add_argument("--collector", action="store_true", help="leave Python's garbage collector on")
-    options = p.parse_args()
-    if not options.collector:
-        gc.disable()
+    options = parser("benchmarks.memory", __doc__, steps=1000).parse_args()
+    gc.disable()
     step = stepper(minigrad, "tiny-gpt")
     table = Table(describe(), ("steps", "MiB resident", "live tensors", "live nodes"), (",d", ".1f", ",d", ",d"))
     for done in range(options.steps + 1):

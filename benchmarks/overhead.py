@@ -26,18 +26,12 @@ Names = dict[str, Any]
 
 @dataclass(frozen=True)
 class Op:
-    """An op on x, and a chain of such ops.
-
-    Attributes:
-        once: an expression of x, of ``shape``, and c, of ``other``; both get gradients.
-        chained: the same of y, the last result, which must not grow out of bounds.
-        ops: how many ops ``chained`` is, 2 where one is needed to come back to where it began.
-    """
+    """An op on x, and a chain of such ops."""
 
     name: str
-    once: str
-    chained: str
-    ops: int = 1
+    once: str  # an expression of x, of ``shape``, and c, of ``other``; both get gradients
+    chained: str  # the same of y, the last result, which must not grow out of bounds
+    ops: int = 1  # how many ops ``chained`` is, 2 where one is needed to come back to where it began
     shape: tuple[int, ...] = (8,)
     other: tuple[int, ...] = (8,)
 

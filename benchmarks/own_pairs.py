@@ -1,6 +1,6 @@
 """What ``minigrad train --data pairs.tsv`` makes of a person's own pairs, without any other option.
 
-    python -m benchmarks.own_pairs [--only numbers,dates] [--pairs 500] [--seed 0] [--keep DIR]
+    python -m benchmarks.own_pairs [--only numbers,dates] [--pairs 500] [--seed 0]
 
 For each task a table of pairs is written, a model trained with that one command in a process of its own, and two sets
 are translated: the part of the table that the training held out, and other pairs of the task, which the table lacks.
@@ -120,18 +120,15 @@ def main() -> None:
     p = parser("benchmarks.own_pairs", __doc__, pairs=500)
     p.add_argument("--only", type=parts_of(TASKS), default=list(TASKS), help=f"tasks, by comma: {','.join(TASKS)}")
     p.add_argument("--seed", type=int, default=0, help="which pairs are drawn (default: 0)")
-    p.add_argument("--keep", type=Path, metavar="DIR", help="where tables and runs are left (default: nowhere)")
     options = p.parse_args()
     print(describe(), flush=True)
     columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")
     title = f"{options.pairs:,} pairs, one command: translated exactly"
     result = Table(title, columns, ("", ".1f", ".1f", ".1f", ".1f"))
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.keep or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
         for task in options.only:
             progress(f"task {task}")
-            result.add(task, *measure(task, options.pairs, options.seed, folder))
+            result.add(task, *measure(task, options.pairs, options.seed, Path(folder)))
     show(result)
 
 

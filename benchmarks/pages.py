@@ -1,6 +1,6 @@
 """Large pages of minigrad.viz: the time to record and to write each, its size, and when it is drawn.
 
-    python -m benchmarks.pages [--only translator,decoder,lens] [--browser] [--folder DIR]
+    python -m benchmarks.pages [--only translator,decoder,lens] [--browser]
 
 translator: the compute graph of the loss of the translator that `minigrad train` trains, forward and backward. decoder:
 that of a decoder of GPT-2's size, 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens of a
@@ -113,23 +113,14 @@ def browse(library: str, page: str, file: str) -> Answer:
     return {"in Chromium s": seconds}
 
 
-def table(pages: Iterable[str] = ("translator", "decoder"), browser: bool = False, folder: Path | None = None) -> Table:
-    """A row for each page, which goes to a folder if there is one."""
-    columns = (
-        "page",
-        "nodes",
-        "boxes at first",
-        "recorded s",
-        "written s",
-        "MB",
-        "in Chromium s",
-        "clicks",
-        "most MiB",
-    )
+def table(pages: Iterable[str] = ("translator", "decoder"), browser: bool = False) -> Table:
+    """A row for each page."""
+    numbers = ("nodes", "boxes at first", "recorded s", "written s", "MB", "in Chromium s", "clicks", "most MiB")
+    columns = ("page", *numbers)
     result = Table("Large pages", columns, ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", "d", ",.0f"))
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as folder:
         for page in pages:
-            file = str((folder or Path(temporary)).resolve() / f"{page}.html")
+            file = str(Path(folder).resolve() / f"{page}.html")
             progress(f"page: {page}")
             figures = ask("benchmarks.pages:measure", "minigrad", page=page, file=file)
             if browser:
@@ -145,12 +136,9 @@ def main() -> None:
     p = parser("benchmarks.pages", __doc__)
     p.add_argument("--only", type=parts_of(PAGES), default=list(PAGES), help=f"pages, by comma: {','.join(PAGES)}")
     p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
-    p.add_argument("--folder", type=Path, help="keep the pages there")
     options = p.parse_args()
-    if options.folder is not None and not options.folder.is_dir():
-        p.error(f"--folder: there is no folder {options.folder}")
     print(describe("playwright") if options.browser else describe(), flush=True)
-    show(table(options.only, options.browser, options.folder))
+    show(table(options.only, options.browser))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, reduce
+from functools import reduce
 from operator import getitem
 from pathlib import Path
 from statistics import median
@@ -49,26 +49,21 @@ def library_module(name: str) -> Any:
         raise Missing("not installed") from None
 
 
-def ask(
-    function: str, library: str, root: Path = ROOT, environment: Mapping[str, str] | None = None, **arguments: Any
-) -> Answer:
-    """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
+def ask(function: str, library: str, environment: Mapping[str, str] | None = None, **arguments: Any) -> Answer:
+    """The answer of ``package.module:function`` for a library, in a new process.
 
-    It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process.
-
-    Raises:
-        Failed: the process ended in any other error.
-    """
-    return answers_of([sys.executable], function, library, root, environment, **arguments)[-1]
+    It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process. Raises
+    Failed: the process ended in any other error."""
+    return answers_of([sys.executable], function, library, environment, **arguments)[-1]
 
 
 def answers_of(
-    start: list[str], function: str, library: str, root: Path, environment: Mapping[str, str] | None, **arguments: Any
+    start: list[str], function: str, library: str, environment: Mapping[str, str] | None, **arguments: Any
 ) -> list[Answer]:
     """The answers of all processes that a command starts, as ``ask``."""
     command = [*start, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
     known = {**os.environ, **(environment or {})}
-    done = subprocess.run(command, cwd=root, env=known, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not answers:
         what = f"{function} of {library} with {arguments}"
@@ -93,33 +88,10 @@ def alternate(
     return answers
 
 
-def compared(
-    module: str,
-    libraries: Iterable[str],
-    rounds: int,
-    seconds: float,
-    agree: Callable[[dict[str, Answer]], None],
-    **work: Any,
-) -> dict[str, list[Answer]]:
-    """The answers of a module's ``measure`` by library, after ``agree`` has compared those of its ``check``. Raises
-    Differ: the libraries do not compute the same."""
-    what = ", ".join([module, *map(str, work.values())])
-    progress(f"{what}: results")
-    checked = {library: ask(f"benchmarks.{module}:check", library, **work) for library in libraries}
-    agree({library: answer for library, answer in checked.items() if "missing" not in answer})
-    return alternate(checked, rounds, partial(ask, f"benchmarks.{module}:measure", seconds=seconds, **work), what)
-
-
 def middle(answers: Iterable[Answer], *path: Any) -> float | None:
     """The median of a figure of answers, to which ``path`` leads; None where the library is missing."""
     figures: list[Any] = [reduce(getitem, path, answer) for answer in answers if "missing" not in answer]
     return float(median(figures)) if figures else None
-
-
-def speed(answers: Iterable[Answer], way: str, tokens: int) -> float | None:
-    """Tokens a second, of a figure that is the milliseconds for so many; None where the library is missing."""
-    time = middle(answers, way)
-    return None if time is None else 1000 * tokens / time
 
 
 def progress(line: str) -> None:

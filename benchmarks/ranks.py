@@ -1,7 +1,6 @@
 """Ranks of one thread each that share a training step, against one process; and the all-reduce beneath it.
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
-                               [--json FILE]
 
 Efficiency is weak scaling: each rank has a batch of its own, as large as that of the one process, and
 DistributedDataParallel averages the gradients. Beside it are the ceiling, which is the same processes without any
@@ -11,19 +10,17 @@ beneath it, on the same buffer.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from .machine import describe
-from .process import ROOT, Answer, Differ, Failed, Missing, alternate, answers_of, library_module, middle
+from .process import Answer, Differ, Failed, Missing, alternate, answers_of, library_module, middle
 from .program import parser, show
 from .steps import LEAST, MOST, WARM_UP, repeat
 from .table import Table, ratio
@@ -117,13 +114,10 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """The answers of all ranks, each of one thread, to a function of this module that also says its "rank".
-
-    Raises:
-        Failed: a rank ended in an error. Missing: a library is not installed.
-    """
+    """The answers of all ranks, each of one thread, to a function of this module that also says its "rank". Raises
+    Failed: a rank ended in an error. Missing: a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
-    answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
+    answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ONE_THREAD, **arguments)
     for answer in answers:
         if "missing" in answer:
             raise Missing(answer["missing"])
@@ -133,11 +127,8 @@ def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
 
 
 def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
-    """{"ms": a step of the slowest rank}, of so many ranks in a mode.
-
-    Raises:
-        Differ: ranks that average their gradients end with weights that differ.
-    """
+    """{"ms": a step of the slowest rank}, of so many ranks in a mode. Raises Differ: ranks that average their gradients
+    end with weights that differ."""
     count = 1 if mode == "alone" else ranks
     answers = ask_ranks(count, "train", work=work, mode=mode, seconds=seconds)
     weights = {answer["weights"] for answer in answers}
@@ -189,13 +180,11 @@ def reductions_table(answers: list[Answer], ranks: int) -> Table:
 def main(arguments: Sequence[str]) -> int:
     """Measure, and print both tables."""
     p = parser("benchmarks.ranks", __doc__, SIZES, ranks=2, rounds=3, seconds=4.0)
-    p.add_argument("--json", type=Path, metavar="FILE", help="also write all figures there")
     options = p.parse_args(arguments)
     ranks, rounds = options.ranks, options.rounds
     if ranks < 2:
         p.error("at least 2 ranks are needed")
-    machine = describe("mpi4py", "mpich")
-    print(machine + "\n", flush=True)
+    print(describe("mpi4py", "mpich") + "\n", flush=True)
     steps = {}
     for work in options.work or ["multi30k", "gpt-384"]:
         timed = partial(measure, work=work, ranks=ranks, seconds=options.seconds)
@@ -203,9 +192,6 @@ def main(arguments: Sequence[str]) -> int:
     show(steps_table(steps, ranks))
     reduced = [ask_ranks(ranks, "reduce", sizes=list(REDUCED.values()))[0] for _ in range(rounds)]
     show(reductions_table(reduced, ranks))
-    if options.json:
-        written = {"machine": machine, "steps": steps, "reductions": reduced}
-        options.json.write_text(json.dumps(written, indent=1), encoding="utf-8")
     return 0
 
 

@@ -10,13 +10,12 @@ import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .process import Answer, Differ, Missing, compared, library_module, middle
-from .steps import repeat
+from .compare import Jobs, compared
+from .process import Missing, library_module, middle
 from .table import Table, ratio
 
 Array = np.ndarray[Any, Any]
@@ -69,33 +68,14 @@ def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[
     return result
 
 
-def encoder(library: str, number: int, batch: int) -> Callable[[], Array]:
-    """A function that computes the vectors (N, D), by models/minigrad_models/bert/bert.py or by transformers' model.
-    Raises Missing: a package is not installed."""
+def jobs(library: str, number: int, batch: int) -> Jobs:
+    """The vectors (N, D), by models/minigrad_models/bert/bert.py or by transformers' model."""
     folder = weights()
     texts = sentences(folder, number)
     if library == "torch":
-        return theirs(library_module("torch"), folder, texts, batch)
+        return {"vectors": theirs(library_module("torch"), folder, texts, batch)}
     model = library_module("minigrad_models.bert.bert").Bert.from_pretrained(folder)
-    return lambda: np.asarray(model.encode(texts, batch).numpy())
-
-
-def check(library: str, number: int, batch: int) -> Answer:
-    """The first numbers of each vector (N, 8)."""
-    return {"vectors": encoder(library, number, batch)()[:, :8].tolist()}
-
-
-def measure(library: str, number: int, batch: int, seconds: float) -> Answer:
-    """The median time of all sentences in ms."""
-    return {"time": median(repeat(encoder(library, number, batch), seconds, warm_up=1, least=2))}
-
-
-def agree(answers: dict[str, Answer]) -> None:
-    """See to it that the vectors are equal. Raises Differ: they are not."""
-    first, *others = (np.array(answer["vectors"]) for answer in answers.values())
-    for vectors in others:
-        if (largest := float(np.abs(vectors - first).max())) > TOLERANCE:
-            raise Differ(f"sentences: vectors differ by {largest:.1e} between minigrad and PyTorch")
+    return {"vectors": lambda: model.encode(texts, batch).numpy()}
 
 
 def table(rounds: int, seconds: float, number: int = SENTENCES) -> Table:
@@ -103,8 +83,8 @@ def table(rounds: int, seconds: float, number: int = SENTENCES) -> Table:
     columns = ("sentences at once", "minigrad (ms)", "PyTorch (ms)", "over PyTorch's", "goal")
     result = Table(f"{number:,} sentences as vectors, all-MiniLM-L6-v2", columns, (".0f", ",.0f", ",.0f", ".2f", ".1f"))
     for batch in BATCHES:
-        answers = compared("sentences", LIBRARIES, rounds, seconds, agree, number=number, batch=batch)
-        times = [middle(each, "time") for each in answers.values()]
+        answers = compared("sentences", LIBRARIES, rounds, seconds, TOLERANCE, number=number, batch=batch)
+        times = [middle(each, "vectors") for each in answers.values()]
         result.add(float(batch), *times, ratio(*times), GOAL if batch > 1 else None)
         result.notes = [each[0]["missing"] for each in answers.values() if "missing" in each[0]][:1]
     return result

@@ -3,13 +3,9 @@
   run: async (program) => {
     while (!window.playground?.editor) await new Promise((done) => setTimeout(done, 2));
     const { playground } = window;
-    const states = [];
-    new MutationObserver(() => states.push([performance.now(), playground.state.textContent]))
-      .observe(playground.state, { childList: true, characterData: true, subtree: true });
-    states.push([performance.now(), playground.state.textContent]);
     playground.editor.text = program;
     await playground.run();
-    return { seconds: performance.now() / 1000, text: playground.root.querySelector("#panel-output").innerText, states };
+    return { seconds: performance.now() / 1000, text: playground.root.querySelector("#panel-output").innerText };
   },
 
   stop: async (program) => {

@@ -1,6 +1,6 @@
 """How soon the site's playground can be used, how soon a program stops there, and how fast the translator's page is.
 
-    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200] [--timeline]
+    python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200]
 
 FOLDER is the built site (``python tasks.py site``). Chromium opens it from a server on this machine and reaches no
 other. The program is the README's first, the ten lines that train a network; its time counts from the moment the page
@@ -47,15 +47,13 @@ def evaluate(page: Any, function: str, argument: Any = None) -> Any:
     return page.evaluate(f"(argument) => (\n{script}).{function}(argument)", argument)
 
 
-def first_result(context: Any, address: str, timeline: bool) -> tuple[Any, float]:
+def first_result(context: Any, address: str) -> tuple[Any, float]:
     """The playground, opened and used; and seconds from opening it to the program's result."""
     page = context.new_page()
     page.goto(f"{address}playground.html", wait_until="commit")
     answer = evaluate(page, "run", ten_lines() + "print('loss', loss.item())\n")
     if "loss 0.000" not in answer["text"]:
         raise RuntimeError(f"the program did not say its loss: {answer['text'][:500]}")
-    for at, what in answer["states"] if timeline else ():
-        print(f"{at / 1000:7.3f} s  {what}", file=sys.stderr)
     return page, answer["seconds"]
 
 
@@ -80,16 +78,16 @@ def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float],
             yield beam, [seconds for _, seconds in answers], otherwise
 
 
-def table(folder: Path, rounds: int, sentences: int, timeline: bool = False) -> Table:
+def table(folder: Path, rounds: int, sentences: int) -> Table:
     """The medians, with the worst of them."""
     cold, warm, stops = [], [], []
     with shown(folder) as address, chromium() as browser:
         for _ in range(rounds):
             context = browser.new_context()
-            page, seconds = first_result(context, address, timeline)
+            page, seconds = first_result(context, address)
             cold.append(seconds)
             page.close()
-            page, seconds = first_result(context, address, timeline)
+            page, seconds = first_result(context, address)
             warm.append(seconds)
             stops += [evaluate(page, "stop", LOOP) / 1000 for _ in range(10)]
             context.close()
@@ -109,12 +107,11 @@ def main() -> int:
     """Measure, and print the table; 2: there is no browser or no site."""
     p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
     p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
-    p.add_argument("--timeline", action="store_true", help="what the page says, and when")
     asked = p.parse_args()
     try:
         if not (asked.folder / "playground.html").exists():
             raise Missing(f"no site in {asked.folder}: python tasks.py site")
-        result = table(asked.folder, asked.rounds, asked.sentences, asked.timeline)
+        result = table(asked.folder, asked.rounds, asked.sentences)
     except Missing as error:
         print(error, file=sys.stderr)
         return 2

@@ -5,30 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 Cell = float | str | None  # None: there is no such figure
 
 
 @dataclass
 class Table:
-    """Results in rows.
-
-    Attributes:
-        columns: their headings, which differ.
-        digits: for each column how a number is written, as in ``format``; empty for words.
-        notes: lines below the table.
-    """
+    """Results in rows."""
 
     title: str
-    columns: Sequence[str]
-    digits: Sequence[str]
+    columns: Sequence[str]  # their headings
+    digits: Sequence[str]  # for each column how a number is written, as in ``format``; empty for words
     rows: list[Sequence[Cell]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if len(set(self.columns)) < len(self.columns):
-            raise ValueError(f"two columns have one heading: {self.columns}")
+    notes: list[str] = field(default_factory=list)  # lines below the table
 
     def add(self, *cells: Cell) -> None:
         """A row. Raises ValueError: it has not one cell for each column."""
@@ -45,17 +34,9 @@ class Table:
         rule = ["--:" if digits else "---" for digits in self.digits]
         lines = [list(self.columns), rule, *self.written()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        body = [f"| {' | '.join(self._justify(line, widths))} |" for line in lines]
+        places = [f"{'>' if digits else '<'}{width}" for digits, width in zip(self.digits, widths, strict=True)]
+        body = [f"| {' | '.join(map(format, line, places))} |" for line in lines]
         return "\n".join([f"### {self.title}", "", *body, *(f"\n{note}" for note in self.notes)])
-
-    def _justify(self, line: list[str], widths: list[int]) -> list[str]:
-        pairs = zip(line, widths, self.digits, strict=True)
-        return [cell.rjust(width) if digits else cell.ljust(width) for cell, width, digits in pairs]
-
-    def values(self) -> dict[str, Any]:
-        """For JSON: the unrounded figures, each row by its columns' names."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        return {"title": self.title, "rows": rows, "notes": self.notes}
 
 
 def write(cell: Cell, digits: str) -> str:

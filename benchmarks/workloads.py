@@ -17,22 +17,17 @@ Product = tuple[int, int, int, int]  # a batch of products (rows, inner) x (inne
 
 @dataclass(frozen=True)
 class Work:
-    """A model's size, and that of a batch.
-
-    Attributes:
-        decoder_only: whether there is no encoder. layers: in the encoder, and as many in the decoder.
-        batch, length: sentences, and tokens in each (on each side).
-    """
+    """A model's size, and that of a batch."""
 
     title: str
-    decoder_only: bool
-    layers: int
+    decoder_only: bool  # there is no encoder
+    layers: int  # in the encoder, and as many in the decoder
     width: int
     heads: int
     hidden: int
     vocabulary: int
-    batch: int
-    length: int
+    batch: int  # sentences
+    length: int  # tokens in each, on each side
     dropout: float
     smoothing: float
     weight_decay: float

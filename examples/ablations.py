@@ -15,7 +15,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,31 +23,9 @@ from minigrad_models.training import read_log
 from minigrad_models.translation import translation_command as cli
 from minigrad_models.translation.translation_settings import FIELDS, Settings, preset_names
 
-from .variants import FAILED, SPLITS, finished, slug, train_all, write
+from .variants import SPLITS, finished, slug, train_all
 
 VARIANTS = Path(__file__).with_suffix(".toml")
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of a variant.
-
-    Attributes:
-        updates, minutes: of the training; None if it has not begun.
-        loss: of the last validation, in nats per token: more precise than BLEU, but between equal vocabularies
-            alone.
-        bleu: by split, if known.
-        measure: the signature of BLEU.
-        state: "" if finished; else "not begun", "not finished" or "failed".
-    """
-
-    name: str
-    updates: int | None
-    minutes: float | None
-    loss: float | None
-    bleu: dict[str, float]
-    measure: str
-    state: str = ""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,7 +41,6 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help=f"of the runs (default: {folder})")
     p.add_argument("--variants", type=Path, default=VARIANTS, metavar="FILE", help=file)
     p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
-    p.add_argument("--table", action="store_true", help="train nothing; print the table of the present results")
     return p
 
 
@@ -74,9 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     common = ["--preset", options.preset, *others]
     try:
         variants = chosen(read_variants(options.variants), settings_of(common), options.only)
-        status = 0
-        if not options.table:
-            status = train_all(variants, common, options.folder, lambda: write_table(variants, options.folder))
+        status = train_all(variants, common, options.folder, lambda: write_table(variants, options.folder))
         print(write_table(variants, options.folder))
         return status
     except (OSError, ValueError, RuntimeError) as error:
@@ -85,11 +59,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def settings_of(options: list[str]) -> Settings:
-    """The settings that all variants share.
-
-    Raises:
-        SystemExit: train has no such options. ValueError: options that this program sets itself.
-    """
+    """The settings that all variants share. Raises SystemExit: train has no such options. ValueError: options that this
+    program sets itself."""
     namespace = command.parser().parse_args(["train", *options])
     if namespace.run is not None or namespace.fresh:
         raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
@@ -97,11 +68,7 @@ def settings_of(options: list[str]) -> Settings:
 
 
 def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
-    """The variants of a TOML file.
-
-    Raises:
-        FileNotFoundError, ValueError: no such file, or not variants.
-    """
+    """The variants of a TOML file. Raises FileNotFoundError, ValueError: no such file, or not variants."""
     try:
         variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -115,11 +82,8 @@ def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
 def chosen(
     variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The chosen variants, without those that change nothing (except those without any setting).
-
-    Raises:
-        ValueError: an unknown variant or setting, a value out of range, or two variants with one folder.
-    """
+    """The chosen variants, without those that change nothing (except those without any setting). Raises ValueError: an
+    unknown variant or setting, a value out of range, or two variants with one folder."""
     if only:
         if unknown := [name for name in only if name not in variants]:
             raise ValueError(f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}")
@@ -139,47 +103,33 @@ def chosen(
     return selected
 
 
-def result(name: str, where: Path) -> Result:
-    """The result of a variant, from its folder."""
+def row(name: str, where: Path) -> tuple[list[str], str]:
+    """The cells of a variant, from its folder, and the signature of its BLEU. The loss is that of the last validation,
+    in nats per token: more precise than BLEU, but comparable between equal vocabularies alone."""
     log = read_log(where) if (where / "log.jsonl").exists() else []
-    bleu, measure = {}, ""
+    bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:
         if (where / f"{split}.json").exists():
             report = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
             score = report["moses"] or report["bleu"]
             # without the interval's part of the signature
-            bleu[split], measure = score["value"], re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
-    state = ""
-    if not finished(where):
-        state = FAILED if (where / FAILED).exists() else "not finished" if log else "not begun"
-    last = log[-1] if log else {}
-    minutes = last["seconds"] / 60 if log else None
-    losses = [line["evaluation"]["loss"] for line in log if "evaluation" in line]
-    return Result(name, last.get("step"), minutes, losses[-1] if losses else None, bleu, measure, state)
-
-
-def table(results: Sequence[Result]) -> str:
-    """The results in Markdown, with the signatures of BLEU below."""
-    heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
-    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
-    for r in results:
-        cells = [
-            r.name.replace("|", r"\|") + (f" ({r.state})" if r.state else ""),
-            "" if r.updates is None else f"{r.updates:,}",
-            "" if r.minutes is None else f"{r.minutes:.1f}",
-            "" if r.loss is None else f"{r.loss:.3f}",
-            *(f"{r.bleu[split]:.2f}" if split in r.bleu else "" for split in SPLITS),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    measures = dict.fromkeys(r.measure for r in results if r.measure)
-    return "\n".join([*lines, *(f"\nBLEU: `{measure}`" for measure in measures)])
+            bleu[split], measure = f"{score['value']:.2f}", re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
+    state = "" if finished(where) else " (not finished)" if log else " (not begun)"
+    progress = [f"{log[-1]['step']:,}", f"{log[-1]['seconds'] / 60:.1f}"] if log else ["", ""]
+    losses = [f"{line['evaluation']['loss']:.3f}" for line in log if "evaluation" in line]
+    title = name.replace("|", r"\|") + state
+    return [title, *progress, losses[-1] if losses else "", *bleu.values()], measure
 
 
 def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
-    """The table of all variants, which is also written to the folder."""
-    text = table([result(name, folder / slug(name)) for name in variants])
+    """The table of all variants in Markdown, with the signatures of BLEU below; it is also written to the folder."""
+    rows, measures = zip(*(row(name, folder / slug(name)) for name in variants), strict=True)
+    heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    lines.insert(1, "|---" + "|---:" * (len(heads) - 1) + "|")
+    text = "\n".join([*lines, *(f"\nBLEU: `{measure}`" for measure in dict.fromkeys(filter(None, measures)))])
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder / "ablations.md", text + "\n")
+    (folder / "ablations.md").write_text(text + "\n", encoding="utf-8")
     return text
 
 

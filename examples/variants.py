@@ -11,10 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minigrad.serialization.source import replaced
-
 SPLITS = ("validation", "test")
-FAILED, OPTIONS = "failed", "options.txt"
+OPTIONS = "options.txt"
 
 
 def train_all(
@@ -33,44 +31,28 @@ def train_all(
     """
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
-    for name in variants:
-        check_options(folder / slug(name), options[name])
-    for number, name in enumerate(variants, 1):
+    for name, words in options.items():
+        file = folder / slug(name) / OPTIONS
+        if file.exists() and (before := file.read_text(encoding="utf-8")) != shlex.join(words):
+            raise ValueError(
+                f"{file.parent} holds a training with other options: {before}. Delete it, or choose another --folder"
+            )
+    for number, (name, words) in enumerate(options.items(), 1):
         where = folder / slug(name)
         if finished(where):
             continue
         print(f"\n== {number} of {len(variants)}: {name}", flush=True)
-        code = train_one(where, options[name])
+        where.mkdir(parents=True, exist_ok=True)
+        (where / OPTIONS).write_text(shlex.join(words), encoding="utf-8")
+        code = call(["train", *words, "--run", str(where)])
         if code in (130, -2):  # Ctrl-C
             return 130
-        if code:
-            print(f"{name} failed (exit status {code})", file=sys.stderr)
-            (where / FAILED).touch()
+        if code or not finished(where):
+            why = f"exit status {code}" if code else "the data has no validation set or no test set to measure with"
+            print(f"{name} failed ({why})", file=sys.stderr)
             status = 1
         after_each()
     return status
-
-
-def check_options(where: Path, options: list[str]) -> None:
-    """Raise ValueError if a variant's folder holds a training with other options."""
-    file, command = where / OPTIONS, shlex.join(options)
-    before = file.read_text(encoding="utf-8") if file.exists() else command
-    if before != command:
-        raise ValueError(
-            f"{where} holds a training with other options: {before}. Delete it, or choose another --folder"
-        )
-
-
-def train_one(where: Path, options: list[str]) -> int:
-    """Train one variant, or resume it; train evaluates it at the end. Returns the exit status."""
-    where.mkdir(parents=True, exist_ok=True)
-    (where / FAILED).unlink(missing_ok=True)
-    write(where / OPTIONS, shlex.join(options))
-    code = call(["train", *options, "--run", str(where)])
-    if not code and not finished(where):
-        print(f"{where}: the data has no validation set or no test set to measure with", file=sys.stderr)
-        return 1
-    return code
 
 
 def call(arguments: list[str]) -> int:
@@ -106,9 +88,3 @@ def as_options(settings: dict[str, Any]) -> list[str]:
         else:
             options += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
     return options
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file in one step."""
-    with replaced(path) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8")

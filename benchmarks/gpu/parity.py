@@ -46,11 +46,8 @@ def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
 
 
 def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
-    """How much minigrad's numbers differ from PyTorch's.
-
-    Raises:
-        Differ: by more than EXACT. Missing: PyTorch has none.
-    """
+    """How much minigrad's numbers differ from PyTorch's. Raises Differ: by more than EXACT. Missing: PyTorch has
+    none."""
     theirs = place.earlier("parity-torch").get(f"{name} {dtype}")
     if theirs is None:
         raise Missing("PyTorch's numbers, which the stage parity-torch writes")

@@ -29,18 +29,13 @@ class NeedsGpu(Exception):
 
 @dataclass
 class Place:
-    """Where a stage computes.
+    """Where a stage computes."""
 
-    Attributes:
-        stage, rows: its name, and the file of its rows. device: "cuda", or "strict", the stand-in.
-        work: the folder of the run's files. seconds: until the limit.
-    """
-
-    stage: str
-    rows: Path
-    device: str
-    work: Path
-    seconds: float
+    stage: str  # its name
+    rows: Path  # the file of its rows
+    device: str  # "cuda", or "strict", the stand-in
+    work: Path  # the folder of the run's files
+    seconds: float  # until the limit
 
     def __post_init__(self) -> None:
         self.end = time.monotonic() + self.seconds

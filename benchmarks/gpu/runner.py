@@ -29,16 +29,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """The settings that all stages share.
+    """The settings that all stages share."""
 
-    Attributes:
-        device: "cuda"; "strict" in a rehearsal. work: a folder for files of this run.
-        environment: added to that of this process.
-    """
-
-    device: str
-    work: Path
-    environment: dict[str, str] = field(default_factory=dict)
+    device: str  # "cuda"; "strict" in a rehearsal
+    work: Path  # a folder for files of this run
+    environment: dict[str, str] = field(default_factory=dict)  # added to that of this process
 
 
 @dataclass

@@ -13,23 +13,15 @@ TESTS = "Tests on the GPU"
 
 @dataclass(frozen=True)
 class Stage:
-    """One question, answered by a process of its own.
+    """One question, answered by a process of its own."""
 
-    Attributes:
-        name: on the command line. title: of its table; stages of one title share it.
-        seconds: the most that the stage may take. least: with less time left it does not begin.
-        patience: seconds without a word after which an item is given up, and the next one begins.
-        module: has ``items(place)``, a dict of functions by name, which return rows (see ``child``).
-        brief: the table counts the items that succeed, and lists only the others.
-    """
-
-    name: str
-    title: str
-    seconds: float
-    least: float
-    patience: float
-    module: str
-    brief: bool = False
+    name: str  # on the command line
+    title: str  # of its table; stages of one title share it
+    seconds: float  # the most that the stage may take
+    least: float  # with less time left it does not begin
+    patience: float  # seconds without a word after which an item is given up, and the next one begins
+    module: str  # has ``items(place)``, a dict of functions by name, which return rows (see ``child``)
+    brief: bool = False  # the table counts the items that succeed, and lists only the others
 
 
 STAGES = [

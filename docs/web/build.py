@@ -22,7 +22,8 @@ def build(site: Path = SITE) -> None:
     """Build the site, then replace the old one. Raises SystemExit if a program that it needs is missing, a part fails,
     or the folder holds something else."""
     site = site.resolve()
-    if site.exists() and not _is_replaceable(site):
+    is_replaceable = site.is_dir() and (not any(site.iterdir()) or (site / "python" / "manifest.json").exists())
+    if site.exists() and not is_replaceable:
         raise SystemExit(f"{site} is there, and is no site: it would be deleted. Give a folder of its own.")
     made = site.with_name(f".{site.name}-in-the-making")
     shutil.rmtree(made, ignore_errors=True)
@@ -42,11 +43,6 @@ def build(site: Path = SITE) -> None:
     _replace(site, made)
     downloads = sum(file.stat().st_size for file in (site / "python").iterdir()) / 1e6
     print(f"the site is in {site}; Python is a download of {downloads:.1f} MB")
-
-
-def _is_replaceable(site: Path) -> bool:
-    """Whether a folder is empty, or a site that was built here."""
-    return site.is_dir() and (not any(site.iterdir()) or (site / "python" / "manifest.json").exists())
 
 
 def _replace(site: Path, made: Path) -> None:

@@ -1,9 +1,8 @@
 """The core of the test suite in the browser's Python: Pyodide in Node, without a browser.
 
-    python -m docs.web.core_tests [ARGUMENT OF PYTEST...]
+    python -m docs.web.core_tests tests/ops tests/functions tests/autograd tests/nn tests/optim tests/serialization
 
-Where no file or folder is named it runs the folders of CORE. pytest goes along from this environment: it is plain
-Python.
+What follows goes to pytest, which goes along from this environment: it is plain Python.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from pathlib import Path
 from . import node, packs
 
 HERE = Path(__file__).parent
-CORE = tuple(f"tests/{name}" for name in ("ops", "functions", "autograd", "nn", "optim", "serialization"))
 PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -42,8 +40,7 @@ def main(arguments: list[str]) -> None:
         with zipfile.ZipFile(Path(folder) / "pytest.zip", "w") as archive:
             for name, content in pytest_files():
                 archive.writestr(name, content)
-        is_named = any(Path(each.partition("::")[0]).exists() for each in arguments)
-        node.run_python(Path(folder), HERE / "python" / "core_tests.py", *arguments, *(() if is_named else CORE))
+        node.run_python(Path(folder), HERE / "python" / "core_tests.py", *arguments)
 
 
 if __name__ == "__main__":

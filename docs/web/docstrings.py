@@ -41,14 +41,10 @@ def _block(block: str) -> Iterator[str]:
     elif found := HEADING.match(block):
         yield f"**{found[1]}**"
         yield _section(found[1], found[2] if "\n" not in block else block.split("\n", 1)[1], block)
-    elif _is_list(block):
+    elif all(line.startswith(("- ", "  ")) for line in block.split("\n")):
         yield "\n".join(f"- {prose(item)}" for item in re.split(r"^- ", block, flags=re.MULTILINE)[1:])
     else:
         yield prose(block)
-
-
-def _is_list(block: str) -> bool:
-    return all(line.startswith(("- ", "  ")) for line in block.split("\n"))
 
 
 def _section(heading: str, body: str, block: str) -> str:

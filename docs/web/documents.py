@@ -98,9 +98,10 @@ def relaid(text: str) -> str:
         indent = len(line) - len(line.lstrip(" "))
         inside = fenced and not FENCE.match(line)
         continued = bool(columns)
-        while not inside and columns and indent < columns[-1] and _ends(line, result):
-            columns.pop()
         item = None if fenced else ITEM.match(line)
+        ends_item = bool(ITEM.match(line)) or not result or not result[-1]  # or else it goes on with less indentation
+        while not inside and ends_item and columns and indent < columns[-1]:
+            columns.pop()
         if item and len(item[1]) <= (columns[-1] if columns else 0) + 3:
             if not continued and result and result[-1]:
                 result.append("")
@@ -109,11 +110,6 @@ def relaid(text: str) -> str:
         else:
             result.append("    " * len(columns) + _table_row(line[min(indent, columns[-1]) if columns else 0 :]))
     return "\n".join(result)
-
-
-def _ends(line: str, before: list[str]) -> bool:
-    """Whether a line with less indentation ends an item: another item, or what follows an empty line, does."""
-    return bool(ITEM.match(line)) or not before or not before[-1]
 
 
 def _table_row(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The reference: of every public name its signature, its docstring, its gradient rules, its place and its tests.
+"""The reference: of every public name its signature, its docstring, its gradient rules and its place.
 
 The names come from the running library, since many are made there: a page for each module, an anchor for each name
 (#minigrad.relu). What two modules share stands on the first one's page.
@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from . import docstrings, evidence, public, sources, usage
+from . import docstrings, public, sources
 
 TENSOR = "minigrad.Tensor"
 MODULES = {  # section: pages, each a module and those below it that belong there
@@ -66,7 +66,7 @@ title: Reference
 
 # Reference
 
-Every public name: how it is called, what it computes, its gradient rules, and where it is defined and tested. Names and
+Every public name: how it is called, what it computes, its gradient rules, and where it is defined. Names and
 arguments are PyTorch's wherever PyTorch has the thing: [PyTorch's names](pytorch.md) tells what differs.
 [All ops](ops.md) has the primitives, with their rules, on one page.
 """
@@ -81,20 +81,13 @@ For programs that are written for PyTorch, [`minigrad.compat`](../reference/mini
 
 
 class Entry(NamedTuple):
-    """A public name.
+    """A public name."""
 
-    Attributes:
-        page: the module whose page it is on.
-        module: where it is public. name: its name there.
-        value: what it means.
-        group: the module of its family, under whose heading it stands.
-    """
-
-    page: str
-    module: str
-    name: str
-    value: Any
-    group: str
+    page: str  # the module whose page it is on
+    module: str  # where it is public
+    name: str  # its name there
+    value: Any  # what it means
+    group: str  # the module of its family, under whose heading it stands
 
     @property
     def anchor(self) -> str:
@@ -224,12 +217,12 @@ def _entry(entry: Entry) -> Iterator[str]:
     if free:
         yield f"As a function, with its gradient rules: {_reference(free)}."
     else:
-        yield evidence.rules(entry.value)
+        yield from _rules(entry.name)
     if inspect.isclass(entry.value) and entry.anchor != TENSOR:
         yield from _members(entry)
     elif entry.anchor == TENSOR:
         yield f"Its methods have [a page of their own](../reference/{TENSOR}.md)."
-    yield _places(entry)
+    yield _source(entry)
 
 
 def _doc(value: Any) -> str:
@@ -249,24 +242,24 @@ def _reference(entry: Entry) -> str:
     return f"[`{entry.anchor}`](../reference/{entry.page}.md#{entry.anchor})"
 
 
-def _places(entry: Entry) -> str:
-    """An example, and links to the definition and to tests."""
-    file, line = public.place(entry.name, entry.value, _home(entry))
-    parts = [f"Source: [{file}:{line}](../{file}#L{line})"]
-    area = {"minigrad": "functions", TENSOR: "functions"}.get(entry.page, f"{entry.page}.".split(".")[1])
-    named = [f"[{file}](../{file}#L{line})" for file, line in evidence.tests(entry.name, area, file)]
-    parts += [f"Named in {' and '.join(named)}"] if named else []
-    shown = ""
-    if use := usage.example(entry.anchor):
-        ticks = "``" if "`" in use.code else "`"  # a line as code, whatever is in it
-        at = f"#L{use.line}" if use.file.endswith(".py") else ""  # of other files the page has no lines
-        shown = f"Example: {ticks}{use.code}{ticks} [{use.file}:{use.line}](../{use.file}{at})  \n"
-    return f"{shown}{' · '.join(parts)}\n{{: .places }}"
+def _rules(name: str) -> Iterator[str]:
+    """The gradient rules of the op of a function's name, with its cases and kernels; nothing where there is none."""
+    index, ops = _ops()
+    if name not in ops:
+        return
+    rows = [f"- {rule}" for rule in index._rules(ops[name])]
+    yield f"**Gradient rules of the op `{name}`**" if rows else f"The op `{name}` is not differentiable."
+    yield "\n".join(rows)
+    case, kernels = index._test(name), ", ".join(index._kernels(ops[name]))
+    facts = [f"{what} {links}" for what, links in (("tested by", case), ("kernels:", kernels)) if links]
+    yield f"The op `{name}`: {'; '.join(facts)}\n{{: .places }}" if facts else ""
 
 
-def _home(entry: Entry) -> str:
-    """The module in whose file a name may be bound."""
-    return entry.group if entry.page in ("minigrad", TENSOR) else entry.module
+def _source(entry: Entry) -> str:
+    """A link to the definition."""
+    home = entry.group if entry.page in ("minigrad", TENSOR) else entry.module  # in whose file it may be bound
+    file, line = public.place(entry.name, entry.value, home)
+    return f"Source: [{file}:{line}](../{file}#L{line})\n{{: .places }}"
 
 
 def _members(entry: Entry) -> Iterator[str]:
@@ -325,6 +318,13 @@ def _call(name: str, value: Any, bound: bool) -> str:
 def _written() -> Any:
     """docs/generate_names.py, which writes signatures as they stand in source."""
     return import_module("docs.generate_names")
+
+
+@cache
+def _ops() -> tuple[Any, dict[str, Any]]:
+    """docs/generate_index.py, which writes of every op its rules, cases and kernels; and all ops by name."""
+    index: Any = import_module("docs.generate_index")
+    return index, index.registry()
 
 
 def _value(value: Any) -> str:

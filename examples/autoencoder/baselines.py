@@ -11,14 +11,10 @@ from ..lesson.blocks import Array
 
 
 class Principal(NamedTuple):
-    """Principal components (Pearson 1901): the linear code of K numbers that comes back with the least squared error.
+    """Principal components (Pearson 1901): the linear code of K numbers with the least squared error."""
 
-    Attributes:
-        mean: (P,). axes: (K, P), of length 1, at right angles to each other.
-    """
-
-    mean: Array
-    axes: Array
+    mean: Array  # (P,)
+    axes: Array  # (K, P), of length 1, at right angles to each other
 
     def encode(self, x: Array) -> Array:
         """Pictures (N, P) -> codes (N, K)."""

@@ -18,20 +18,16 @@ from .learning import PictureBatches, picture_loss, train
 
 CONFIG = Config(SIDE * SIDE, (128, 64, 32), 2)
 RATE = 3e-3
-SHOWN = (0, 2, 4, 6, 8)  # of each of these the first held-out digit is shown; plain text has room for five
+SHOWN = (0, 2, 4, 6, 8)  # of each of these the first held-out digit is shown
 
 
 class Codes(NamedTuple):
-    """The trained autoencoder, and its baseline of the same two numbers.
-
-    Attributes:
-        known, unseen: the digits learned from, and those held out.
-    """
+    """The trained autoencoder, and its baseline of the same two numbers."""
 
     model: Autoencoder
     principal: Principal
-    known: Digits
-    unseen: Digits
+    known: Digits  # the digits learned from
+    unseen: Digits  # those held out
 
     @mg.no_grad()
     def encode(self, digits: Digits) -> Array:

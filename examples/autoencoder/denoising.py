@@ -29,17 +29,11 @@ Method = Callable[[Array], Array]  # noisy pictures (N, P) -> cleaned ones
 
 
 class Denoised(NamedTuple):
-    """Every method on the same noisy digits.
+    """Every method on the same noisy digits."""
 
-    Attributes:
-        unseen: the held-out digits.
-        noisy: by share of noise (N, P).
-        cleaned: by method and share (N, P).
-    """
-
-    unseen: Digits
-    noisy: Mapping[float, Array]
-    cleaned: Mapping[str, Mapping[float, Array]]
+    unseen: Digits  # the held-out digits
+    noisy: Mapping[float, Array]  # by share of noise (N, P)
+    cleaned: Mapping[str, Mapping[float, Array]]  # by method and share (N, P)
 
     def errors(self, method: str) -> list[float]:
         """The squared error at each share."""
@@ -88,7 +82,7 @@ def sections(computed: Denoised) -> list[Section]:
     title, across = "Error of held-out digits against the noise", "share of the pixels that are erased"
     return markdown.sections(
         globals(),
-        noise=Choice("erased", erased, pictures, start=first, slider=True, printed=(first,)),
+        noise=Choice("erased", erased, pictures, start=first, slider=True),
         curves=Chart(title, across, "squared error", lines, digits=2),
         linear_error=errors[EQUAL][0],
         error=errors[NETWORK][0],

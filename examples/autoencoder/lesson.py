@@ -26,11 +26,8 @@ PARTS: dict[str, Callable[[Sizes, int], list[Section]]] = {
 
 
 def lesson(parts: Sequence[str] = tuple(PARTS), sizes: Sizes = DEFAULT, seed: int = 0) -> Lesson:
-    """Train the networks of some parts, and tell of them.
-
-    Raises:
-        KeyError: there is no such part. KeyboardInterrupt: Ctrl-C. RuntimeError: a loss is not finite.
-    """
+    """Train the networks of some parts, and tell of them. Raises KeyError: there is no such part. KeyboardInterrupt:
+    Ctrl-C. RuntimeError: a loss is not finite."""
     about = (
         "An autoencoder learns to give back what it reads, through a code that is narrower, or from a copy that is "
         "damaged. No labels are needed. What it learns on the way is a code that says what matters; and where the "

@@ -64,22 +64,14 @@ def loss(model: Any, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
 
 
 class Copied(NamedTuple):
-    """Both models on the same held-out sentences.
+    """Both models on the same held-out sentences."""
 
-    Attributes:
-        words: the tokenizer.
-        sentences: held out, as token ids.
-        written: by model, what it wrote for each.
-        models: by name.
-        updates: of each. known: the sentences learned from.
-    """
-
-    words: WordTokenizer
-    sentences: list[list[int]]
-    written: Mapping[str, list[list[int]]]
-    models: Mapping[str, Seq2Seq]
-    updates: int
-    known: int
+    words: WordTokenizer  # the tokenizer
+    sentences: list[list[int]]  # held out, as token ids
+    written: Mapping[str, list[list[int]]]  # by model, what it wrote for each
+    models: Mapping[str, Seq2Seq]  # by name
+    updates: int  # of each
+    known: int  # the sentences learned from
 
     @property
     def lengths(self) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 from examples.lesson import program
 from examples.lesson.blocks import Lesson
-from examples.variants import finished, slug, train_all
+from examples.variants import slug, train_all
 from minigrad_models.programs.options import whole
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation.translation_settings import Settings, preset
@@ -42,7 +42,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="of the runs (default: %(default)s)",
     )
-    p.add_argument("--table", action="store_true", help="train nothing; show what is trained")
     return p
 
 
@@ -52,26 +51,19 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def compared(options: argparse.Namespace) -> Lesson:
-    """Train the models that are not trained, and compare all.
-
-    Raises:
-        ValueError: sizes that cannot be had; a folder that holds other trainings; nothing is trained.
-        RuntimeError: a training failed. KeyboardInterrupt: it was stopped.
-    """
+    """Train the models that are not trained, and compare all. Raises ValueError: sizes that cannot be had; a folder
+    that holds other trainings. RuntimeError: a training failed. KeyboardInterrupt: it was stopped."""
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)
     vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)
     variants = {name: settings_of(name, start, options, vocabulary) for name in options.models or KINDS}
-    if not options.table:
-        status = train_all(variants, ["--preset", PRESET], options.folder, lambda: None)
-        if status == 130:
-            raise KeyboardInterrupt
-        if status:
-            raise RuntimeError("a training failed; what it printed tells why")
-    trained = {name: options.folder / slug(name) for name in variants if finished(options.folder / slug(name))}
-    if not trained:
-        raise FileNotFoundError(f"nothing is trained in {options.folder}")
-    return lesson({name: result(folder, splits["test"]) for name, folder in trained.items()}, splits["test"])
+    status = train_all(variants, ["--preset", PRESET], options.folder, lambda: None)
+    if status == 130:
+        raise KeyboardInterrupt
+    if status:
+        raise RuntimeError("a training failed; what it printed tells why")
+    test = splits["test"]
+    return lesson({name: result(options.folder / slug(name), test) for name in variants}, test)
 
 
 def settings_of(name: str, start: Settings, options: argparse.Namespace, vocabulary: int) -> dict[str, Any]:

@@ -21,21 +21,14 @@ FILE = "compared.json"
 
 @dataclass(frozen=True)
 class Result:
-    """A trained model.
+    """A trained model."""
 
-    Attributes:
-        parameters: all of them. updates, minutes: of its training.
-        exact: the share of the test's sentences that are translated exactly.
-        by_length: the same of each group of sentences, the shortest first.
-        seconds: of a token, when sentences are translated one at a time, greedily.
-    """
-
-    parameters: int
-    updates: int
+    parameters: int  # all of them
+    updates: int  # of its training
     minutes: float
-    exact: float
-    by_length: tuple[float, ...]
-    seconds: float
+    exact: float  # the share of the test's sentences that are translated exactly
+    by_length: tuple[float, ...]  # the same of each group of sentences, the shortest first
+    seconds: float  # of a token, when sentences are translated one at a time, greedily
 
 
 def lengths(sentences: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -15,19 +15,12 @@ WIDTHS = range(8, 2049, 2)  # that are tried
 
 @dataclass(frozen=True)
 class Kind:
-    """An architecture of the comparison.
+    """An architecture of the comparison."""
 
-    Attributes:
-        title: for a person.
-        width: the setting that makes it larger.
-        steps: how many steps must follow one another to encode S tokens with L layers.
-        path: between how many of them a signal passes from the first token to the last.
-    """
-
-    title: str
-    width: str
-    steps: str
-    path: str
+    title: str  # for a person
+    width: str  # the setting that makes it larger
+    steps: str  # how many steps must follow one another to encode S tokens with L layers
+    path: str  # between how many of them a signal passes from the first token to the last
 
 
 _RECURRENT = ("L · S", "S")
@@ -44,11 +37,8 @@ KINDS = {
 
 
 def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
-    """The settings with which an architecture has about so many weights.
-
-    Raises:
-        ValueError: no width comes within 3 %.
-    """
+    """The settings with which an architecture has about so many weights. Raises ValueError: no width comes within 3
+    %."""
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})

@@ -29,14 +29,12 @@ def weights(model: nn.Module) -> Pictures:
     network = cast(FullyConnected, model)
     hidden, output = network.hidden.weight.detach().numpy(), network.output.weight.detach().numpy()  # (H, S²), (C, H)
     strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]
-    pictures = [Picture(hidden[unit].reshape(SIDE, SIDE), _meant(output[:, unit])) for unit in strongest]
+    pictures = []
+    for unit in strongest:
+        says = output[:, unit]  # the digit that it speaks for most, and the one that it speaks against most
+        pictures.append(Picture(hidden[unit].reshape(SIDE, SIDE), f"+{says.argmax()} −{says.argmin()}"))
     title = f"{len(pictures)} of {len(hidden)} hidden units: their weights of the pixels"
-    return Pictures(title, pictures, "signs", printed=range(5))
-
-
-def _meant(says: Array) -> str:
-    """The digit that a hidden unit speaks for most, and the one that it speaks against most."""
-    return f"+{says.argmax()} −{says.argmin()}"
+    return Pictures(title, pictures, "signs")
 
 
 def filters(model: nn.Module, digit: Array) -> tuple[Pictures, Pictures]:
@@ -46,15 +44,10 @@ def filters(model: nn.Module, digit: Array) -> tuple[Pictures, Pictures]:
     maps = feature_maps(network, digit[None])[0]
     shown = range(len(kernels))
     first = Pictures(
-        "The filters of the first layer",
-        [Picture(kernels[i], str(i + 1)) for i in shown],
-        "signs",
-        across=8,
-        side=16,
-        printed=range(8),
+        "The filters of the first layer", [Picture(kernels[i], str(i + 1)) for i in shown], "signs", across=8, side=16
     )
     answers = [Picture(maps[i], str(i + 1)) for i in shown]
-    return first, Pictures("Where each of them answers to one digit", answers, across=8, side=6, printed=range(5))
+    return first, Pictures("Where each of them answers to one digit", answers, across=8, side=6)
 
 
 def feature_maps(model: nn.Module, images: Array) -> Array:
@@ -77,10 +70,8 @@ def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
         kept += [Picture(image), Picture(state)]
         said += [Picture(image), Picture(answer, f"0 to {CLASSES - 1}")]
     return (
-        Pictures("The digit, and the state after each of its rows", kept, "signs", across=2, side=10, printed=(0, 1)),
-        Pictures(
-            "The digit, and the probabilities of 0 to 9 after each of its rows", said, across=6, side=10, printed=(0, 1)
-        ),
+        Pictures("The digit, and the state after each of its rows", kept, "signs", across=2, side=10),
+        Pictures("The digit, and the probabilities of 0 to 9 after each of its rows", said, across=6, side=10),
     )
 
 
@@ -94,9 +85,7 @@ def attention(model: nn.Module, digits: Digits) -> Pictures:
                 Picture(one / one.max(), f"{layer + 1}.{head + 1}", PATCH_SIDE) for head, one in enumerate(looks)
             ]
     across = len(pictures) // len(digits.labels)
-    return Pictures(
-        "Each digit, and where each head looks (layer.head)", pictures, across=across, side=6, printed=range(across)
-    )
+    return Pictures("Each digit, and where each head looks (layer.head)", pictures, across=across, side=6)
 
 
 def looked(model: nn.Module, image: Array) -> Array:

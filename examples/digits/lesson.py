@@ -23,9 +23,10 @@ def lesson(results: Results) -> Lesson:
     return told(
         globals(),
         name="digits",
+        train_digits=train_digits,
         kept=len(results.kept.labels),
         held_out=len(held_out.labels),
-        digits=Pictures("One of each, held out", each, printed=range(5)),
+        digits=Pictures("One of each, held out", each),
         epochs="1 epoch" if results.epochs == 1 else f"{results.epochs} epochs",
         one_digit=1 / len(held_out.labels),
         accuracies=_accuracies(results),
@@ -49,8 +50,8 @@ def _accuracies(results: Results) -> Steps:
     seeds = len(next(iter(results.repeated.values())))
     several = (f"mean of {seeds} seeds, %", "least, %") if seeds > 1 else ()
     rows = []
-    for name, (one, other) in results.pairs.items():
-        accuracies = results.repeated[name]
+    for name, one in results.in_place.items():
+        other, accuracies = results.with_shifts[name], results.repeated[name]
         over = (_percent(sum(accuracies) / seeds), _percent(min(accuracies))) if several else ()
         own = name, f"{one.parameters:,}", _percent(one.accuracies[-1])
         rows.append((*own, *over, _percent(other.accuracies[-1]), f"{one.seconds:.1f}"))
@@ -61,18 +62,15 @@ def _accuracies(results: Results) -> Steps:
 def _curves(results: Results) -> list[Chart]:
     trained = results.in_place
     losses = [Series(name, one.updates, one.losses) for name, one in trained.items()]
-    errors = [_errors(one) for one in trained.values()]
+    errors = []
+    for name, one in trained.items():  # 0 has no logarithm
+        points = [(x, 100 * (1 - y)) for x, y in zip(one.updates, one.accuracies, strict=True) if y < 1]
+        errors.append(Series(name, [x for x, _ in points], [y for _, y in points]))
     dropout, misread = "cross-entropy, dropout at work", "Held-out digits that are misread"
     return [
         Chart("Loss on the digits to learn from", "updates", dropout, losses, log_y=True, digits=4),
         Chart(misread, "updates", "%", errors, log_y=True, digits=1),
     ]
-
-
-def _errors(one: train_digits.Trained) -> Series:
-    """What part of the held-out digits it misreads, in per cent, wherever that is not 0, which has no logarithm."""
-    points = [(x, 100 * (1 - y)) for x, y in zip(one.updates, one.accuracies, strict=True) if y < 1]
-    return Series(one.name, [x for x, _ in points], [y for _, y in points])
 
 
 def _by_shift(results: Results, title: str, which: int) -> Chart:
@@ -85,7 +83,7 @@ def _misread(results: Results) -> Choice:
     for one in results.in_place.values():
         wrong = insight.misread(one.model, results.held_out)
         title = f"{len(wrong)} of {len(results.held_out.labels)} held-out digits are misread"
-        options.append(Pictures(title, wrong, printed=range(min(5, len(wrong)))) if wrong else Text(f"{title}."))
+        options.append(Pictures(title, wrong) if wrong else Text(f"{title}."))
     return Choice("network", list(results.in_place), options)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from functools import cached_property
 
+from minigrad_models.training.progress import Progress
+
 from .digits_data import split
-from .train_digits import ARCHITECTURES, EPOCHS, REACH, Bar, Trained, accuracy, train, updates
+from .train_digits import ARCHITECTURES, EPOCHS, REACH, Trained, accuracy, train, updates
 
 DISTANCES = (0, 1, 2)  # pixels by which digits are shifted
 
@@ -22,36 +26,29 @@ class Results:
         kept, held_out: the digits to learn from, and the others.
         in_place, with_shifts: the networks by name, trained without shifts and with them.
         repeated: by name, what part of the held-out digits it reads, for each seed, the first among them.
-
-    Raises ValueError: ``seed`` is negative, or ``epochs`` or ``repeat`` is less than 1; and as ``data.load``.
     """
 
     def __init__(self, seed: int = 0, epochs: int = EPOCHS, repeat: int = 1) -> None:
-        for name, number in (("epochs", epochs), ("repeat", repeat)):
-            if number < 1:
-                raise ValueError(f"{name} must be 1 or more, not {number}")
         self.seed, self.epochs = seed, epochs
         self.kept, self.held_out = split(seed)
-        with Bar(updates(self.kept, epochs) * len(ARCHITECTURES) * (repeat + 1)) as bar:
+        self.began = time.monotonic()
+        with Progress(updates(self.kept, epochs) * len(ARCHITECTURES) * (repeat + 1), math.inf, unit="digits") as bar:
             self.in_place = self._all(seed, 0, bar)
             self.with_shifts = self._all(seed, REACH, bar)
             others = [self._all(other, 0, bar) for other in range(seed + 1, seed + repeat)]
         self.repeated = {name: [one[name].accuracies[-1] for one in [self.in_place, *others]] for name in ARCHITECTURES}
 
-    def _all(self, seed: int, reach: int, bar: Bar) -> dict[str, Trained]:
+    def _all(self, seed: int, reach: int, bar: Progress) -> dict[str, Trained]:
         kept, held_out = split(seed)
-        return {name: train(name, kept, held_out, reach, seed, self.epochs, bar) for name in ARCHITECTURES}
+        return {name: train(name, kept, held_out, reach, seed, self.epochs, bar, self.began) for name in ARCHITECTURES}
 
     @cached_property
     def shifted(self) -> dict[str, list[list[float]]]:
         """By name, what part of the held-out digits is read after shifts by ``DISTANCES``: by the network that was
         trained without shifts, and by the one that was trained with them."""
         return {
-            name: [[accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in pair]
-            for name, pair in self.pairs.items()
+            name: [
+                [accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in (first, self.with_shifts[name])
+            ]
+            for name, first in self.in_place.items()
         }
-
-    @property
-    def pairs(self) -> dict[str, tuple[Trained, Trained]]:
-        """By name, the network that was trained without shifts, and the one that was trained with them."""
-        return {name: (one, self.with_shifts[name]) for name, one in self.in_place.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from minigrad_models.training import ShuffledOrder, cosine
 from minigrad_models.training.batches import Stream
-from minigrad_models.training.progress import Progress, clock
+from minigrad_models.training.progress import Progress
 from minigrad_models.training.update import update
 
 from .digits_data import Array, Digits
@@ -46,22 +45,15 @@ ARCHITECTURES = {
 
 @dataclass
 class Trained:
-    """A network, and what was seen of its training.
+    """A network, and what was seen of its training."""
 
-    Attributes:
-        name: of its architecture. reach: how far training shifted the digits, in pixels; 0: not at all.
-        model: with its last weights. updates, losses, accuracies: after so many updates, the mean loss since the
-            measurement before, and the part of the held-out digits that it read.
-        seconds: of training, without these measurements.
-    """
-
-    name: str
-    reach: int
-    model: nn.Module
-    seconds: float = 0.0
-    updates: list[int] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    accuracies: list[float] = field(default_factory=list)
+    name: str  # of its architecture
+    reach: int  # how far training shifted the digits, in pixels; 0: not at all
+    model: nn.Module  # with its last weights
+    seconds: float = 0.0  # of training, without the measurements
+    updates: list[int] = field(default_factory=list)  # before each measurement
+    losses: list[float] = field(default_factory=list)  # the mean since the measurement before
+    accuracies: list[float] = field(default_factory=list)  # the part of the held-out digits that it read
 
     @property
     def parameters(self) -> int:
@@ -91,24 +83,11 @@ def updates(digits: Digits, epochs: int) -> int:
     return len(digits.labels) // BATCH * epochs
 
 
-class Bar(Progress):
-    """One bar for the updates of several trainings."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(steps, math.inf)
-        self.doing, self.begun = "", self.mark  # what is trained now; since when all are
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def text(self, seconds: float) -> str:
-        """What is trained, and how long all will take."""
-        left = seconds / max(1, self.done) * (self.steps - self.done)
-        return f"{self.doing}, loss {self.loss:.3f}, {clock(left)} left"
-
-
-def train(name: str, digits: Digits, held_out: Digits, reach: int, seed: int, epochs: int, bar: Bar) -> Trained:
-    """Train a network of an architecture from its first weights to its last."""
+def train(
+    name: str, digits: Digits, held_out: Digits, reach: int, seed: int, epochs: int, bar: Progress, began: float
+) -> Trained:
+    """Train a network of an architecture from its first weights to its last. The bar is of several trainings, of which
+    the first began at that time."""
     batches, steps = Batches(digits, reach, seed), updates(digits, epochs)
     mg.manual_seed(seed)
     architecture = ARCHITECTURES[name]
@@ -116,18 +95,18 @@ def train(name: str, digits: Digits, held_out: Digits, reach: int, seed: int, ep
     optimizer = mg.optim.AdamW(trained.model.parameters(), lr=architecture.rate, weight_decay=architecture.decay)
     schedule = LambdaLR(optimizer, cosine(round(WARMUP * steps), steps))
     stream, every, losses = Stream(batches), -(-steps // CURVE), list[float]()
-    bar.doing = f"{name}{f', shifted by up to {reach}' if reach else ''}"
     for step in range(1, steps + 1):
         begun = time.perf_counter()
         done = update(trained.model, optimizer, loss, [stream.take()], clip=1.0, step=step)
         schedule.step()
         trained.seconds += time.perf_counter() - begun
         losses.append(done.loss)
-        bar.advance(done.loss, done.weight, time.monotonic() - bar.begun)
+        bar.advance(done.loss, done.weight, time.monotonic() - began)
         if step % every == 0 or step == steps:
             trained.updates.append(step)
             trained.losses.append(float(np.mean(losses[-every:])))
             trained.accuracies.append(accuracy(trained.model, held_out))
+            bar.evaluated(f"{name}, shifts of {reach}:", trained.accuracies[-1])
     return trained
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import fields
 from itertools import chain
@@ -38,9 +37,8 @@ def parser() -> argparse.ArgumentParser:
     p = program.parser("examples.embeddings", ABOUT)
     source = p.add_mutually_exclusive_group()
     source.add_argument("--language", choices=("english", "italian"), default="english", help="of the shipped corpus")
-    source.add_argument("--text", type=Path, metavar="FILE", help="a text in UTF-8 instead, of any size")
+    source.add_argument("--text", type=Path, metavar="FILE", help="a text in UTF-8 instead")
     source.add_argument("--load", type=Path, metavar="FILE", help="vectors of an earlier run; nothing is trained")
-    p.add_argument("--lines", action="store_true", help="each line of --text is a text; else paragraphs are")
     p.add_argument(
         "--min-count", type=whole(), default=5, metavar="N", help="leave out rarer words of --text (default: 5)"
     )
@@ -51,12 +49,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help="A is to B as C to what?"
     )
-    p.add_argument(
-        "--vectors",
-        type=Path,
-        metavar="FILE",
-        help="save them: as word2vec's text if it ends in .txt, else as a tensor",
-    )
+    p.add_argument("--vectors", type=Path, metavar="FILE", help="save them as a tensor (.safetensors, .pt)")
     p.add_argument("--run", type=Path, metavar="DIR", help="keep checkpoints there: an interrupted run is resumed")
     for field in fields(Settings):
         if field.name in HELP:
@@ -74,30 +67,17 @@ def main(argv: list[str] | None = None) -> int:
         settings = Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)})
     except ValueError as error:
         p.error(str(error))
-    if options.vectors is not None:
-        _check_place(p, options.vectors)
+    if options.vectors is not None and not options.vectors.absolute().parent.is_dir():
+        p.error(f"--vectors: there is no folder {options.vectors.parent}")
 
-    def run() -> int:
-        if program.bad_folder(options.save):
-            return 2
-        return program.show(lambda: _make(options, settings), options.save)
-
-    return program.run(run)
-
-
-def _check_place(p: argparse.ArgumentParser, path: Path) -> None:
-    """Refuse, before the training, a file that could not be written after it."""
-    if not path.absolute().parent.is_dir():
-        p.error(f"--vectors: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        p.error(f"--vectors: {path} is a folder, or stands in one that cannot be written to")
+    return program.main(p, lambda options: _make(options, settings), argv)
 
 
 def _make(options: Options, settings: Settings) -> Lesson:
     """Train or load, save what is to be saved, and make the lesson."""
     questions = [(a, b, c) for a, b, c in options.analogy]
     learned, language = None, None
-    of_file = options.text, options.min_count, options.vocabulary, options.lines
+    of_file = options.text, options.min_count, options.vocabulary
     if options.load is not None:
         name, vectors = options.load.name, Vectors.load(options.load)
     else:

@@ -45,23 +45,15 @@ class Relation:
 
 
 class Score(NamedTuple):
-    """How many questions were answered.
+    """How many questions were answered."""
 
-    Attributes:
-        pairs: whose words all have vectors. questions: of them.
-        exact: parts whose first answer is the word itself. kind: or else the same form of a word that shares a kind
-            with it, as conigli and gatti do. form: or else of any word: a plural, say.
-        among: parts whose word is among the first five answers.
-        mean: exact, where the difference is the mean of those of all other pairs.
-    """
-
-    pairs: int
-    questions: int
-    exact: float
-    kind: float
-    form: float
-    among: float
-    mean: float
+    pairs: int  # whose words all have vectors
+    questions: int  # of them
+    exact: float  # parts whose first answer is the word itself
+    kind: float  # or the same form of a word that shares a kind with it, as conigli and gatti do
+    form: float  # or of any word: a plural, say
+    among: float  # parts whose word is among the first five answers
+    mean: float  # exact, where the difference is the mean of those of all other pairs
 
 
 def relations(language: Language) -> tuple[Relation, ...]:

@@ -61,7 +61,10 @@ def lesson(
         **(
             learned or dict.fromkeys(("settings", "corpus", "trained", "kept", "vocabulary", "curve", "guess", "falls"))
         ),
-        nearest=_nearest(vectors, words or _shown(vectors, language)),
+        nearest=Steps(
+            ("word", "nearest"),
+            [(word, _listed(vectors.nearest(word, SHOWN))) for word in words or _shown(vectors, language)],
+        ),
         asked=_asked(vectors, asked) if asked else None,
         grammar=_grammar(vectors, relations(language)) if language else None,
     )
@@ -100,10 +103,6 @@ def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Fields:
     }
 
 
-def _nearest(vectors: Vectors, words: Sequence[str]) -> Steps:
-    return Steps(("word", "nearest"), [(word, _listed(vectors.nearest(word, SHOWN))) for word in words])
-
-
 def _listed(near: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{word} {cosine:.2f}" for word, cosine in near)
 
@@ -115,13 +114,9 @@ def _asked(vectors: Vectors, questions: Sequence[Question]) -> Steps:
 
 def _grammar(vectors: Vectors, asked: Sequence[Relation]) -> list[Block]:
     scores = [(relation, s) for relation in asked if (s := score(vectors, relation)) is not None]
-    return [_table(scores), *_claims(scores)]
-
-
-def _table(scores: Sequence[tuple[Relation, Score]]) -> Block:
     head = ("relation", "pairs", "questions", "right", "or of its kind", "or its form", "among five", "by the mean")
     rows = [(r.name, str(s.pairs), f"{s.questions:,}", *(f"{100 * part:.0f} %" for part in s[2:])) for r, s in scores]
-    return Steps(head, rows, numbers=tuple(range(1, len(head))))
+    return [Steps(head, rows, numbers=tuple(range(1, len(head)))), *_claims(scores)]
 
 
 def _claims(scores: Sequence[tuple[Relation, Score]]) -> list[Block]:

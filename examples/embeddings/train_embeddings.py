@@ -64,17 +64,12 @@ class Settings:
 
 
 class Batch(NamedTuple):
-    """Pairs of a piece of the text.
+    """Pairs of a piece of the text."""
 
-    Attributes:
-        word, context: (P,). noise: (N, K), where N divides P.
-        read: the words of the piece.
-    """
-
-    word: Tensor
-    context: Tensor
-    noise: Tensor
-    read: int
+    word: Tensor  # (P,)
+    context: Tensor  # (P,)
+    noise: Tensor  # (N, K), where N divides P
+    read: int  # the words of the piece
 
 
 class Pieces:
@@ -125,27 +120,18 @@ def loss(model: SkipGram, batch: Batch) -> tuple[Tensor, float]:
 
 
 class Trained(NamedTuple):
-    """What a training gives.
-
-    Attributes:
-        speed: words of the text in a second, those included that equation 5 leaves out.
-        seconds: of the training, also of earlier runs in its folder.
-        losses: (step, mean loss of a pair over the last steps) of the log.
-    """
+    """What a training gives."""
 
     vectors: Vectors
-    speed: float
-    seconds: float
-    losses: list[tuple[int, float]]
+    speed: float  # words of the text in a second, those included that equation 5 leaves out
+    seconds: float  # of the training, also of earlier runs in its folder
+    losses: list[tuple[int, float]]  # (step, mean loss of a pair over the last steps) of the log
 
 
 def train(corpus: Corpus, settings: Settings, folder: Path | None = None, progress: bool = True) -> Trained:
-    """Train vectors on a corpus. With a folder, a run that was interrupted there is resumed.
-
-    Raises:
-        KeyboardInterrupt: the run was interrupted. OSError, RuntimeError: the folder cannot be used.
-        ValueError: it has a run of other settings or of another text.
-    """
+    """Train vectors on a corpus. With a folder, a run that was interrupted there is resumed. Raises KeyboardInterrupt:
+    the run was interrupted. OSError, RuntimeError: the folder cannot be used. ValueError: it has a run of other
+    settings or of another text."""
     mg.manual_seed(settings.seed)
     model = SkipGram(Config(len(corpus.words), settings.width, settings.negatives))
     optimizer = Adam(model.parameters(), lr=settings.rate)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,21 +12,16 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.viz.numbers import similar
-from minigrad.viz.page import written
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Near = list[tuple[str, float]]  # words and their cosines, falling
-TEXT = ".txt"  # the ending of word2vec's text format
 ROWS = 4096  # questions that are answered at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words as vectors: array (V, D), float32; the most frequent word first.
-
-    Raises:
-        ValueError: the two do not fit, a number is not finite, or a word is there twice.
-    """
+    """Words as vectors: array (V, D), float32; the most frequent word first. Raises ValueError: the two do not fit, a
+    number is not finite, or a word is there twice."""
 
     words: tuple[str, ...]
     array: Array
@@ -85,58 +79,17 @@ class Vectors:
         order = [i for i in np.argsort(-cosines, kind="stable")[: count + len(without)].tolist() if i not in without]
         return [(self.words[i], float(cosines[i])) for i in order[:count]]
 
-    # Files --------------------------------------------------------------------------------------------------
-
     def save(self, path: Path) -> None:
-        """Write a file: word2vec's text format if its name ends in .txt, else the tensor and the words (``mg.save``).
-
-        The text has a line with V and D, then a line for each word: the word, and its numbers. Raises OSError.
-        """
-        if path.suffix == TEXT:
-            numbers = (" ".join(map(str, row)) for row in self.array)  # the fewest digits that give float32 back
-            rows = (f"{word} {row}\n" for word, row in zip(self.words, numbers, strict=True))
-            written(path, "".join([f"{len(self.words)} {self.array.shape[1]}\n", *rows]))
-        else:
-            mg.save({"words": list(self.words), "vectors": mg.tensor(self.array)}, path)
+        """Write the words and the tensor (``mg.save``). Raises OSError."""
+        mg.save({"words": list(self.words), "vectors": mg.tensor(self.array)}, path)
 
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read a file of ``save``, or of another program in word2vec's text format.
-
-        Raises:
-            OSError: it cannot be read. ValueError: it is damaged, or another file.
-        """
+        """Read a file of ``save``. Raises OSError: it cannot be read. ValueError: it is damaged, or another file."""
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
-        if path.suffix == TEXT:
-            with path.open(encoding="utf-8-sig", newline="\n") as file:
-                return _from_text(path, file)
         try:
             data = mg.load(path)
             return cls(tuple(data["words"]), data["vectors"].float().numpy())
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} has no vectors of this program: {error}") from error
-
-
-def _from_text(path: Path, lines: Iterable[str]) -> Vectors:
-    words: list[str] = []
-    number = 1  # of the line
-    try:
-        rows = iter(lines)
-        count, width = map(int, next(rows).split())
-        if count < 1 or width < 1:
-            raise ValueError("the first line has the number of words and the width of their vectors")
-        array = np.empty((count, width), np.float32)
-        for place, line in enumerate(itertools.islice(rows, count)):
-            number = place + 2
-            word, *numbers = line.rstrip().rsplit(" ", width)
-            if len(numbers) != width:
-                raise ValueError(f"{len(numbers):,} numbers, and the first line promises {width:,}")
-            words.append(word)
-            array[place] = np.array(numbers, np.float32)
-        number += 1
-        if len(words) != count:
-            raise ValueError(f"there are {len(words):,} words, and the first line promises {count:,}")
-        return Vectors(tuple(words), array)
-    except (ValueError, StopIteration, MemoryError) as error:
-        raise ValueError(f"{path}, line {number}: not in word2vec's text format ({error})") from error

@@ -53,11 +53,8 @@ def split_of(sentence: Piece) -> str:
 def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
     """Draw ``size`` distinct pairs of a split; the same arguments give the same pairs anywhere.
 
-    Splits are disjoint whatever the seeds.
-
-    Raises:
-        ValueError: for an unknown split, or more pairs than the grammar has.
-    """
+    Splits are disjoint whatever the seeds. Raises ValueError: for an unknown split, or more pairs than the grammar
+    has."""
     if split not in LARGEST:
         raise ValueError(f"draw: no split {split!r}; there are {', '.join(LARGEST)}")
     if not 0 <= size <= LARGEST[split]:

@@ -25,7 +25,8 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
     """The worked example. ``updates``: of each training at most; 0 leaves them out."""
     measured = measure(seed)
     trained = train_all(lengths, updates, seed) if updates else []
-    overview = _overview(measured)
+    several = [*measured.radii, measured.lstm, measured.gru, measured.transformer]
+    overview = _norms("How much of a gradient arrives, by distance", _lines(several))
     free, clipped = cliff.descend(None), cliff.descend(cliff.CLIP)
     return told(
         globals(),
@@ -35,7 +36,7 @@ def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDAT
         chains=_chain(measured),
         **_recurrent(measured),
         **_gates(measured),
-        rates=_rates([*measured.radii, measured.lstm, measured.gru, measured.transformer]),
+        rates=_rates(several),
         at_rest=measured.transformer.norms[0],
         positions=DISTANCE + 1,
         **_clipping(free, clipped),
@@ -126,11 +127,6 @@ def _gates(measured: Measurements) -> Fields:
     }
 
 
-def _overview(measured: Measurements) -> Chart:
-    several = [*measured.radii, measured.lstm, measured.gru, measured.transformer]
-    return _norms("How much of a gradient arrives, by distance", _lines(several))
-
-
 def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Fields:
     at = free.cliff
     before = free.places[at]
@@ -209,7 +205,10 @@ def _checks(measured: Measurements, free: cliff.Descent, clipped: cliff.Descent)
         "lstm_keeps": measured.lstm.orders <= MOST_ORDERS,
         "transformer_keeps": measured.transformer.orders <= MOST_ORDERS,
         "near_theory": [
-            Checked(f"{one.network.name}: a step multiplies by theory's rate, within 1 %", _near_rate(one))
+            Checked(
+                f"{one.network.name}: a step multiplies by theory's rate, within 1 %",
+                abs(math.exp(one.slope) / one.network.rate - 1) < 0.01,
+            )
             for one in (measured.lstm, measured.gru)
         ],
         "more_with_two": two < one,
@@ -225,7 +224,3 @@ def _slope_check(one: Measured) -> Checked:
         f"{one.network.name}: the logarithm's slope is ln {one.network.rate:g} = {number(theory, 4)}, within a tenth"
     )
     return Checked(claim, abs(one.slope / theory - 1) < TOLERANCE)
-
-
-def _near_rate(one: Measured) -> bool:
-    return abs(math.exp(one.slope) / one.network.rate - 1) < 0.01

@@ -22,17 +22,12 @@ REST = 1e-12  # the size of inputs that leave a network in the state 0, even whe
 
 @dataclass(frozen=True)
 class Network:
-    """A network (B, T, D) -> (B, T, H).
-
-    Attributes:
-        rate: what theory multiplies the norm of the gradient by with each step, at rest.
-        formula: of the rate, in words and signs.
-    """
+    """A network (B, T, D) -> (B, T, H)."""
 
     name: str
     model: Model
-    rate: float
-    formula: str
+    rate: float  # what theory multiplies the norm of the gradient by with each step, at rest
+    formula: str  # of the rate, in words and signs
 
 
 def rnn(radius: float) -> Network:

@@ -23,18 +23,13 @@ BLANK, SIGN = 0, ALPHABET + 1
 
 
 class Task(ABC):
-    """A task of a length, on which sequences lie far apart.
-
-    Attributes:
-        inputs, outputs: the widths of a network for it.
-        up: what ``score`` measures. guess: the score of a network that remembers nothing.
-    """
+    """A task of a length, on which sequences lie far apart."""
 
     name: ClassVar[str]
-    inputs: ClassVar[int]
-    outputs: ClassVar[int]
-    up: ClassVar[str]
-    guess: ClassVar[float]
+    inputs: ClassVar[int]  # the width of a network for it
+    outputs: ClassVar[int]  # likewise
+    up: ClassVar[str]  # what ``score`` measures
+    guess: ClassVar[float]  # the score of a network that remembers nothing
     more: ClassVar[int] = 0  # steps than its length says
 
     def __init__(self, length: int) -> None:

@@ -66,18 +66,13 @@ def network(name: str, task: Task) -> nn.Module:
 
 @dataclass(frozen=True)
 class Trained:
-    """How far a network came.
-
-    Attributes:
-        length: of the task. updates: after which it was solved, or all of them.
-        score: on sequences that were not trained on.
-    """
+    """How far a network came."""
 
     task: type[Task]
     network: str
-    length: int
-    updates: int
-    score: float
+    length: int  # of the task
+    updates: int  # after which it was solved, or all of them
+    score: float  # on sequences that were not trained on
     solved: bool
 
 

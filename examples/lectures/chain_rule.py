@@ -25,7 +25,7 @@ from ..lesson.markdown import Fields, told
 X, Y = 3.0, 2.0
 STEPS = 10  # of a chain
 FACTORS = (0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5)  # of the slider
-START, FEW = 1, (1, 5)  # the place of 0.7; of those that are printed
+START = 1  # the place of 0.7
 DRAWN = (0.5, 0.9, 1.1, 1.5)
 BEGIN = 0.5  # of the chains that bend
 BENT: dict[str, Callable[[Tensor], Tensor]] = {
@@ -38,16 +38,11 @@ SHORTCUT = "h + ½ tanh(h)"
 
 
 class Chain(NamedTuple):
-    """A chain h₀ → h₁ → … → hₙ.
+    """A chain h₀ → h₁ → … → hₙ."""
 
-    Attributes:
-        values: h (n + 1). gradients: ∂hₙ/∂hₜ (n + 1), of one walk back; the last is 1.
-        slopes: ∂hₜ₊₁/∂hₜ (n), each of a walk over its step alone.
-    """
-
-    values: Array
-    gradients: Array
-    slopes: Array
+    values: Array  # h (n + 1)
+    gradients: Array  # ∂hₙ/∂hₜ (n + 1), of one walk back; the last is 1
+    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each of a walk over its step alone
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:
@@ -146,7 +141,7 @@ def _chain() -> Fields:
     distance = list(range(STEPS + 1))
     lines = [Series(f"factor {f:g}", distance, _distances(times(f))) for f in DRAWN]
     return {
-        "factors": Choice("factor w", [f"{f:g}" for f in FACTORS], options, START, True, printed=FEW),
+        "factors": Choice("factor w", [f"{f:g}" for f in FACTORS], options, START, True),
         "powers": Chart("The gradient over the distance", "steps d", "gradient", lines, log_y=True, digits=4),
         "low": 0.9**100,
         "high": 1.1**100,
@@ -162,7 +157,7 @@ def _nonlinear() -> Fields:
     options: list[Block] = [_table(name, bent(name), _bent_step(name), 6) for name in names]
     lines = [Series(name, distance, _distances(bent(name))) for name in names]
     return {
-        "kinds": Choice("each step is", names, options, 0, printed=(0, 3)),
+        "kinds": Choice("each step is", names, options, 0),
         "bent": Chart("The gradient over the distance", "steps d", "gradient", lines, log_y=True, digits=7),
     }
 

@@ -117,7 +117,7 @@ def _fractions() -> Fields:
         "fractions": _sum("fractions", fractions(len(WORDS)), how, 2),
         "step": 1 / (len(WORDS) - 1),
         "longer_step": 1 / (LONGER - 1),
-        "lengths": Choice("words T", [str(n) for n in lengths], options, 0, True, printed=(0, len(lengths) - 1)),
+        "lengths": Choice("words T", [str(n) for n in lengths], options, 0, True),
     }
 
 
@@ -140,7 +140,7 @@ def _compared() -> Fields:
     return {
         "steps": Chart("The step from position 0 to position 1", "words of the text", "distance", series, log_x=True),
         "shares": Steps(("position", *KINDS), rows, numbers=(0, 1, 2, 3)),
-        "places": Choice("position", [str(t) for t in PLACES], options, 3, True, printed=(1, len(PLACES) - 1)),
+        "places": Choice("position", [str(t) for t in PLACES], options, 3, True),
     }
 
 

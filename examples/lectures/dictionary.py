@@ -154,7 +154,7 @@ def _scale() -> Fields:
         for scale in SCALES
     ]
     return {
-        "curves": Choice("scale β", [f"{scale:g}" for scale in SCALES], options, START, True, printed=(START,)),
+        "curves": Choice("scale β", [f"{scale:g}" for scale in SCALES], options, START, True),
         "by_scale": Matrix(
             "softmax(β q Kᵀ)",
             table,

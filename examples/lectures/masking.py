@@ -191,7 +191,7 @@ def _telling(drawn: Sequence[Exercise]) -> int:
 def _exercises(drawn: Sequence[Exercise]) -> Choice:
     options: list[Block] = [_exercise(one) for one in drawn]
     start = _telling(drawn)
-    return Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True, printed=(start,))
+    return Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True)
 
 
 def _exercise(left: Exercise) -> Steps:

@@ -94,7 +94,7 @@ def _row(computed: Attended) -> Fields:
     return {
         "asks": WORDS[ASKS],
         "recipe": recipe,
-        "rows": Choice("the word that looks", NAMES, lines, ASKS, printed=(ASKS,)),
+        "rows": Choice("the word that looks", NAMES, lines, ASKS),
         "low": low,
         "high": high,
     }
@@ -103,7 +103,7 @@ def _row(computed: Attended) -> Fields:
 def _others(computed: Attended) -> Choice:
     kinds = matrices(computed.weights)
     options: list[Block] = [_equation(name, weights, computed.values) for name, weights in kinds.items()]
-    return Choice("A", list(kinds), options, 1, printed=(2, 4))
+    return Choice("A", list(kinds), options, 1)
 
 
 def _back(computed: Attended) -> Fields:

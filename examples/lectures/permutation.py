@@ -101,7 +101,7 @@ def _permuted(model: Layers) -> Fields:
 def _pairs(model: Layers, positions: bool) -> Choice:
     """One of the orders shown, to choose."""
     equations = [_pair(model, order, positions) for order in SHOWN]
-    return Choice("order", [_written(order) for order in SHOWN], equations, printed=(0,))
+    return Choice("order", [_written(order) for order in SHOWN], equations)
 
 
 def _pair(model: Layers, order: Order, positions: bool) -> Equation:

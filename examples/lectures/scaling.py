@@ -21,18 +21,12 @@ SEED = 0
 
 
 class Measured(NamedTuple):
-    """At one width, of q · k and of q · k / √d.
-
-    Attributes:
-        variances: of the dot products.
-        greatest: the mean of the greatest of KEYS weights.
-        slopes: the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p).
-    """
+    """At one width, of q · k and of q · k / √d."""
 
     width: int
-    variances: list[float]
-    greatest: list[float]
-    slopes: list[float]
+    variances: list[float]  # of the dot products
+    greatest: list[float]  # the mean of the greatest of KEYS weights
+    slopes: list[float]  # the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p)
 
 
 def measure(widths: Sequence[int] = WIDTHS, pairs: int = PAIRS) -> list[Measured]:

@@ -106,7 +106,7 @@ def _sharper() -> Fields:
             ],
             numbers=(1, 2),
         ),
-        "temperature": Choice("temperature", temperatures, options, ONE, True, printed=(0, ONE, len(SCALES) - 1)),
+        "temperature": Choice("temperature", temperatures, options, ONE, True),
     }
 
 
@@ -128,7 +128,7 @@ def _gradient() -> Fields:
         )
     largest = ", ".join(f"{np.abs(jacobian(factor)).max():.3f}" for factor in FACTORS)
     return {
-        "jacobians": Choice("logits", [_times(factor) for factor in FACTORS], options, printed=(0, len(FACTORS) - 1)),
+        "jacobians": Choice("logits", [_times(factor) for factor in FACTORS], options),
         "factors": ", ".join(_times(factor) for factor in FACTORS),
         "largest": largest,
     }

@@ -31,23 +31,15 @@ END = "⟨end⟩"
 
 
 class Looked(NamedTuple):
-    """A sentence in the encoder, by word.
+    """A sentence in the encoder, by word."""
 
-    Attributes:
-        words: of the source, its end included. target: the translation's words, its end included.
-        self_attention: (layers, heads, S, S) by words; rows sum to 1.
-        cross_attention: (layers, heads, T, S), likewise.
-        error: how far the cross-attention that was recorded is from that which the model computes, at most.
-        translation: the text. notes: what the tokenizer said of the sentence.
-    """
-
-    words: list[str]
-    target: list[str]
-    self_attention: Array
-    cross_attention: Array
-    error: float
-    translation: str
-    notes: list[str]
+    words: list[str]  # of the source, its end included
+    target: list[str]  # the translation's words, its end included
+    self_attention: Array  # (layers, heads, S, S) by words; rows sum to 1
+    cross_attention: Array  # (layers, heads, T, S), likewise
+    error: float  # how far the cross-attention that was recorded is from that which the model computes, at most
+    translation: str  # the text
+    notes: list[str]  # what the tokenizer said of the sentence
 
 
 def look(translator: Translator, sentence: str) -> Looked:
@@ -77,11 +69,7 @@ def by_word(weights: Array, rows: Sequence[list[int]], columns: Sequence[list[in
 
 
 def place(words: Sequence[str], word: str) -> int:
-    """Where a word stands.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """Where a word stands. Raises ValueError: it does not."""
     lower = [w.lower() for w in words]
     if word.lower() not in lower:
         raise ValueError(f"the sentence has no word {word!r}: {' '.join(words)}")
@@ -89,11 +77,8 @@ def place(words: Sequence[str], word: str) -> int:
 
 
 def lesson(run: Path) -> Lesson:
-    """The worked example.
-
-    Raises:
-        FileNotFoundError: there is no trained run. ValueError, RuntimeError: it is damaged.
-    """
+    """The worked example. Raises FileNotFoundError: there is no trained run. ValueError, RuntimeError: it is
+    damaged."""
     from minigrad_models.translation.translator import Translator
 
     translator = Translator.load(run)
@@ -152,7 +137,7 @@ def _sentence(computed: Looked, chosen: tuple[int, int]) -> Fields:
         "even": 1 / len(computed.words),
         "favour": [int((weights[..., a] > weights[..., b]).sum()) for a, b in ((one, other), (other, one))],
         "chosen": _named(*chosen),
-        "attention": Choice("attention of", list(rows), lines, start, printed=(0, start)),
+        "attention": Choice("attention of", list(rows), lines, start),
     }
 
 
@@ -186,7 +171,7 @@ def _cross(computed: Looked) -> Choice:
         Matrix(f"cross-attention, {name}", value, computed.target, computed.words, 2, "weights", note=note)
         for name, value in zip(names, values, strict=True)
     ]
-    return Choice("layer", names, options, printed=(0,))
+    return Choice("layer", names, options)
 
 
 def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> list[Block]:

@@ -42,19 +42,13 @@ SEED, UPDATES, RATE = 0, 60, 5e-3
 LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # after so many updates the model is looked at
 NAMES = {PAD: "PAD", BOS: "SOS", EOS: "EOS"}
 MOST = 10  # tokens of a translation
-FEW = (0, 3, 7)  # of LOOKS, those that are printed
 
 
 class Look(NamedTuple):
-    """The model after some updates.
+    """The model after some updates."""
 
-    Attributes:
-        probabilities: of each word of the vocabulary at each place, the right words read before (T, V).
-        text: what it writes by itself.
-    """
-
-    probabilities: Array
-    text: str
+    probabilities: Array  # of each word of the vocabulary at each place, the right words read before (T, V)
+    text: str  # what it writes by itself
 
 
 class Trained(NamedTuple):
@@ -220,7 +214,7 @@ def _loss(trained: Trained) -> Fields:
     means = " → ".join(number(v, 3) for v in -np.log(chances).mean(0))
     curve = Series("mean of all tokens", range(0, UPDATES, 2), trained.losses[::2])
     return {
-        "looks": Choice("updates", updates, options, len(updates) - 1, True, printed=FEW),
+        "looks": Choice("updates", updates, options, len(updates) - 1, True),
         "loss": Matrix("loss", -np.log(chances), words[1:], updates, 3, "", how, example=(1, 2)),
         "means": means,
         "curve": Chart("The loss in training", "updates", "loss", [curve]),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Literal, Protocol, SupportsFloat
 
 import numpy as np
@@ -53,32 +52,20 @@ class Mark:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Numbers with names at their rows and columns.
+    """Numbers with names at their rows and columns."""
 
-    Attributes:
-        name: above it. key: by which marks call it; no other matrix of the lesson has it; the name if empty.
-        values: two dimensions; -inf is shown as −∞.
-        rows, columns: names, or none.
-        digits: after the decimal point.
-        shade: of cells by number: "weights" from 0 to 1, "signs" around 0.
-        how: in words, how cell (i, j) was computed; marks: from what.
-        example: the cell whose words are shown where nobody points at one.
-        first: how many columns are shown before "…" and the last; None: all.
-        note: below the name, such as a shape.
-    """
-
-    name: str
-    values: Tensor | Array
-    rows: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    digits: int = 2
-    shade: Shade = ""
-    how: Callable[[int, int], str] | None = None
-    marks: tuple[Mark, ...] = ()
-    first: int | None = None
-    note: str = ""
-    key: str = ""
-    example: tuple[int, int] = (0, 0)
+    name: str  # above it
+    values: Tensor | Array  # two dimensions; -inf is shown as −∞
+    rows: Sequence[str] = ()  # their names
+    columns: Sequence[str] = ()  # likewise
+    digits: int = 2  # after the decimal point
+    shade: Shade = ""  # of cells by number: "weights" from 0 to 1, "signs" around 0
+    how: Callable[[int, int], str] | None = None  # in words, how cell (i, j) was computed
+    marks: tuple[Mark, ...] = ()  # from what
+    first: int | None = None  # how many columns are shown before "…" and the last; None: all
+    note: str = ""  # below the name, such as a shape
+    key: str = ""  # by which marks call it, different from all others of the lesson; the name if empty
+    example: tuple[int, int] = (0, 0)  # the cell whose words are shown where nobody points at one
 
     @property
     def array(self) -> Array:
@@ -152,20 +139,14 @@ class Steps(Plain):
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart.
-
-    Attributes:
-        dashed: it was not measured, but is what theory says.
-        joined: a line goes from point to point; else each is a dot.
-        like: the name of the series that it belongs to; it has that one's colour, and no name or numbers beside it.
-    """
+    """One line of a chart."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    dashed: bool = False
-    like: str = ""
-    joined: bool = True
+    dashed: bool = False  # it was not measured, but is what theory says
+    like: str = ""  # the series that it belongs to: it has that one's colour, and no name or numbers beside it
+    joined: bool = True  # a line goes from point to point; else each is a dot
 
 
 @dataclass(frozen=True)
@@ -240,19 +221,17 @@ class Line(Plain):
 
 @dataclass(frozen=True)
 class Choice(Plain):
-    """One of several, by a list or (``slider``) on a line; in plain text those of ``printed``, or all."""
+    """One of several, by a list or (``slider``) on a line; in plain text the one at the start."""
 
     label: str
     names: Sequence[str]
     options: Sequence[Block]
     start: int = 0
     slider: bool = False
-    printed: Sequence[int] | None = None
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        options = [option.data() for option in self.options]
-        return {**super().data(), "options": options, "printed": None}
+        return {**super().data(), "options": [option.data() for option in self.options]}
 
 
 @dataclass(frozen=True)
@@ -293,48 +272,27 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures side by side.
-
-    Attributes:
-        title: above them.
-        shade: "ink" from 0, the paper, to full ink; "signs" around 0, one colour above it and another below.
-        across: how many stand in a row; None: as many as there is room for.
-        side: of a number's square, in pixels.
-        each: the largest number of each picture has the full colour, not that of all pictures.
-        printed: the places of those that plain text shows; None: all.
-
-    Raises ValueError: there are none, or fewer than 1 in a row; a picture's numbers have not two dimensions.
-    """
+    """Small pictures side by side, of which plain text has the title alone."""
 
     title: str
     pictures: Sequence[Picture]
-    shade: Literal["ink", "signs"] = "ink"
-    across: int | None = None
-    side: int = 8
-    each: bool = False
-    printed: Sequence[int] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.pictures or (self.across is not None and self.across < 1):
-            raise ValueError(f"{self.title}: {len(self.pictures)} pictures, {self.across} in a row")
-
-    @property
-    def most(self) -> list[float]:
-        """The number that has the full colour, for each picture."""
-        largest = [float(np.abs(a[np.isfinite(a)]).max(initial=0)) for a in (one.array for one in self.pictures)]
-        return largest if self.each else [max(largest)] * len(largest)
+    shade: Literal["ink", "signs"] = "ink"  # from paper, 0, to ink; or one colour above 0 and another below
+    across: int | None = None  # how many stand in a row; None: as many as there is room for
+    side: int = 8  # of a number's square, in pixels
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """For assets/lecture.js. The largest number of all pictures has the full colour."""
+        arrays = [one.array for one in self.pictures]
+        most = max(float(np.abs(array[np.isfinite(array)]).max(initial=0)) for array in arrays)
         pictures = [
             {
                 "caption": one.caption,
-                "columns": one.array.shape[1],
-                "values": _short(one.array),
+                "columns": array.shape[1],
+                "values": [float(f"{value:.4g}") for value in array.ravel().tolist()],  # the digits that a page shows
                 "most": most,
                 "side": one.side or self.side,
             }
-            for one, most in zip(self.pictures, self.most, strict=True)
+            for one, array in zip(self.pictures, arrays, strict=True)
         ]
         head = {"kind": "pictures", "title": self.title, "shade": self.shade, "across": self.across}
         return {**head, "pictures": pictures}
@@ -355,33 +313,13 @@ class Dense:
 
 @dataclass(frozen=True)
 class Plane:
-    """Points with labels, each a small picture; the page decodes the place under the pointer. In plain text a map.
-
-    Attributes:
-        points: (N, 2). labels: of each.
-        pictures: (N, height, width), from 0 for paper to 1 for ink.
-        network: from the two numbers of a place to height × width numbers from 0 to 1.
-    """
+    """Points with labels, each a small picture; the page decodes the place under the pointer."""
 
     title: str
-    points: Array
-    labels: Sequence[str]
-    pictures: Array
-    network: Sequence[Dense]
-
-    def __post_init__(self) -> None:
-        """Raises ValueError: points, labels and pictures do not belong together, or the network has other sizes."""
-        count = len(self.labels)
-        lengths = {len(self.pictures), len(self.points), count}
-        if len(lengths) > 1 or not count or np.shape(self.points)[1:] != (2,) or np.ndim(self.pictures) != 3:
-            raise ValueError(
-                f"a plane of {count} labels has points of the shape {np.shape(self.points)} and pictures of "
-                f"{np.shape(self.pictures)}: ({count}, 2) and ({count}, height, width) are needed"
-            )
-        sizes, pixels = [2, *(len(layer.bias) for layer in self.network)], self.pictures[0].size
-        shapes = [np.shape(layer.weight) for layer in self.network]
-        if shapes != [(b, a) for a, b in pairwise(sizes)] or sizes[-1] != pixels:
-            raise ValueError(f"weights of {shapes} do not lead from 2 numbers to the {pixels} of a picture")
+    points: Array  # (N, 2)
+    labels: Sequence[str]  # of each
+    pictures: Array  # (N, height, width), from 0 for paper to 1 for ink
+    network: Sequence[Dense]  # from the two numbers of a place to height × width numbers from 0 to 1
 
     def data(self) -> dict[str, Any]:
         """For assets/plane.js."""
@@ -462,11 +400,6 @@ def two_dimensions(values: Tensor | Array, name: str) -> Array:
     if array.ndim != 2:
         raise ValueError(f"{name} has the shape {array.shape}: it needs two dimensions")
     return array
-
-
-def _short(array: Array) -> list[float]:
-    """All numbers, row by row, to the four digits that a page shows."""
-    return [float(f"{value:.4g}") for value in array.ravel().tolist()]
 
 
 class Number(float):

@@ -6,12 +6,9 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-import numpy as np
-
 from minigrad_models.viz.texts import label
 
 from .blocks import (
-    Array,
     Block,
     Chart,
     Checked,
@@ -29,9 +26,7 @@ from .blocks import (
 )
 
 WIDE = 100  # columns of text
-MAP = (90, 30)  # columns and lines of a plane
 POSITIONS = 8  # of a positional encoding, and as many of its dimensions
-ABOVE, BELOW = " ░▒▓█", " ·-=#"  # numbers above 0 and below it, from the smallest to the largest
 
 
 def plain(lesson: Lesson) -> str:
@@ -59,16 +54,13 @@ def _block(block: Block) -> str:
         case Line():
             return _line(block)
         case Choice():
-            places = range(len(block.options)) if block.printed is None else block.printed
-            return "\n\n".join(f"{block.label} {block.names[i]}\n{_block(block.options[i])}" for i in places)
+            return f"{block.label} {block.names[block.start]}\n{_block(block.options[block.start])}"
         case Checked():
             return f"[{'ok' if block.holds else 'WRONG'}] {block.claim}"
         case Positions():
             return _positions(block)
-        case Pictures():
-            return _pictures(block)
-        case Plane():
-            return _plane(block)
+        case Pictures() | Plane():
+            return f"{printable(block.title)} (on the page: --save)"
 
 
 def _paragraph(text: str) -> str:
@@ -161,47 +153,3 @@ def _positions(block: Positions) -> str:
     columns = [f"{'cos' if j % 2 else 'sin'} {j}" for j in range(dimensions)]
     note = f"{length} × {dimensions}" + (f", the first {few} positions" if few < length else "")
     return _block(Matrix("PE", view.values[:few], rows, columns, 4, first=POSITIONS, note=note))
-
-
-def _pictures(block: Pictures) -> str:
-    """Its pictures in rows, each number as two letters, which make about a square."""
-    places = range(len(block.pictures)) if block.printed is None else block.printed
-    drawn = [_picture(block.pictures[i].array, block.pictures[i].caption, block.most[i]) for i in places]
-    wide = max(width(one[0]) for one in drawn)
-    across = min(block.across or WIDE, max(1, (WIDE + 2) // (wide + 2)))
-    rows = [_beside(drawn[i : i + across]) for i in range(0, len(drawn), across)]
-    legend = f"{BELOW[:0:-1]} below 0, {ABOVE[1:]} above" if block.shade == "signs" else ""
-    return "\n".join(filter(None, [printable(block.title), legend, "\n\n".join(rows)]))
-
-
-def _picture(values: Array, caption: str, most: float) -> list[str]:
-    """Lines of one width."""
-    lines = ["".join(2 * _shade(value / (most or 1.0)) for value in row) for row in values.tolist()]
-    lines.append(printable(caption))
-    wide = max(map(width, lines))
-    return [_pad(line, wide) for line in lines]
-
-
-def _shade(part: float) -> str:
-    """The letter of a number from -1 to 1."""
-    if not abs(part) <= 1:
-        return "?"
-    return (BELOW if part < 0 else ABOVE)[round(abs(part) * (len(ABOVE) - 1))]
-
-
-def _beside(pictures: Sequence[list[str]]) -> str:
-    """Pictures side by side."""
-    high = max(map(len, pictures))
-    filled = [one + [" " * width(one[0])] * (high - len(one)) for one in pictures]
-    return "\n".join("  ".join(parts).rstrip() for parts in zip(*filled, strict=True))
-
-
-def _plane(plane: Plane) -> str:
-    """A map: the first letter of the first label at each place."""
-    points = np.asarray(plane.points, np.float64)
-    low, high = points.min(0), points.max(0)
-    places = np.rint((points - low) / np.where(high > low, high - low, 1) * (np.array(MAP) - 1)).astype(int)
-    letters = [[" "] * MAP[0] for _ in range(MAP[1])]
-    for (x, y), text in zip(places[::-1].tolist(), list(plane.labels)[::-1], strict=True):  # the first one is on top
-        letters[MAP[1] - 1 - y][x] = printable(text[:1])
-    return "\n".join([printable(plane.title), *("".join(line).rstrip() for line in letters)])

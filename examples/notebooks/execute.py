@@ -13,6 +13,7 @@ import argparse
 import base64
 import io
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +37,14 @@ def notebooks(names: list[str]) -> list[Path]:
 
 
 def executed(path: Path) -> Any:
-    """A notebook with the outputs of its cells, run anew from its folder.
-
-    Raises:
-        ImportError: nbclient or ipykernel is missing. nbclient.exceptions.CellExecutionError: a cell raised.
-    """
+    """A notebook with the outputs of its cells, run anew from its folder. Raises ImportError: nbclient or ipykernel is
+    missing. nbclient.exceptions.CellExecutionError: a cell raised."""
     try:
         from nbclient import NotebookClient
     except ImportError as error:
         needed = how_to_install("notebook", "nbclient", "ipykernel")
         raise ImportError(f"notebooks are run by nbclient: {needed}") from error
-    notebook = _format().read(path, as_version=4)
+    notebook = import_module("nbformat").read(path, as_version=4)
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": FOLDER}}).execute()
     return notebook
 
@@ -72,21 +70,12 @@ def _stored(output: Any) -> Any:
         return output
     if any("widget" in kind for kind in output.data):
         return None
-    kept = [kind for kind in STORED if kind in output.data]
-    if set(kept) & set(PICTURES):
-        kept.remove("text/html") if "text/html" in kept else None
-    output.data = {kind: output.data[kind] for kind in kept}
-    if "image/svg+xml" in kept:
+    stored = (kind for kind in STORED if kind != "text/html") if set(PICTURES) & output.data.keys() else STORED
+    output.data = {kind: output.data[kind] for kind in stored if kind in output.data}
+    if "image/svg+xml" in output.data:
         output.data["image/png"] = base64.b64encode(small(output.data["image/svg+xml"])).decode()
     output.metadata = {}
     return output
-
-
-def _format() -> Any:
-    """The library that reads and writes notebooks, and has no types; it comes with nbclient."""
-    import nbformat
-
-    return nbformat
 
 
 def small(svg: str) -> bytes:
@@ -108,7 +97,7 @@ def main(argv: list[str] | None = None) -> int:
         chosen = notebooks(p.parse_args(argv).names)
         for path in chosen:
             print(path.name, flush=True)
-            _format().write(stored(executed(path)), path)
+            import_module("nbformat").write(stored(executed(path)), path)
     except (FileNotFoundError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

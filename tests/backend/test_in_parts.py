@@ -11,7 +11,8 @@ from minigrad.autograd.observer import Observer, observed
 from minigrad.backend.in_parts import InParts
 from minigrad.backend.kernels import cross_entropy_numba as kernel
 from minigrad.nn import functional as F
-from tests.support.compiled_checks import needs_numba, on_threads
+from tests.support.compiled_checks import needs_numba
+from tests.support.plain_checks import on_threads
 
 pytestmark = needs_numba
 

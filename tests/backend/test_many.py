@@ -17,8 +17,9 @@ from minigrad.optim.optimizer import Values
 from minigrad.optim.swa_utils import move_means
 from tests.support import kernel_checks, launches, strict
 from tests.support.cases import cases, raises
-from tests.support.compiled_checks import needs_numba, on_threads
+from tests.support.compiled_checks import needs_numba
 from tests.support.kernel_checks import assert_close, needs_emulator, on_device, to_host
+from tests.support.plain_checks import on_threads
 
 Rows = list[tuple[Any, ...]]
 

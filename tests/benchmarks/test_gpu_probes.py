@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import minigrad as mg
 from benchmarks.gpu import parity, probes
 from benchmarks.gpu.place import Place
 from benchmarks.process import Differ
@@ -32,13 +31,6 @@ def place(tmp_path: Path) -> Place:
 def test_the_stand_in_passes(place: Place) -> None:
     for probe in probes.items(place).values():
         probe()
-
-
-def test_other_results_are_noticed(place: Place) -> None:
-    rows = [([1.0, 2.0], [1.0, 2.001]), ([1, 2], [1, 3]), ([1.0, float("nan")], [1.0, 0.0]), ([1.0], [1.0, 1.0])]
-    for here, there in [*rows, ([1.0, 2.0], [1, 2])]:
-        with pytest.raises(AssertionError):
-            probes.compared(place, lambda x, a=here, b=there: mg.tensor(a if x.device.type == "cpu" else b))
 
 
 def test_an_op_with_another_gradient_is_noticed(place: Place) -> None:

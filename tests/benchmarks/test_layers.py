@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import layers, process
+from benchmarks import layers
 from benchmarks.layers import LAYERS, Layer
 from benchmarks.process import Differ
 
@@ -44,6 +44,6 @@ def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
             return {"numbers": [[1.0, 2.0, 3.0]] * len(LAYERS)}
         return {"times": [1.0 if library == "minigrad" else 4.0] * len(LAYERS)}
 
-    monkeypatch.setattr(process, "ask", answer)
+    monkeypatch.setattr(layers, "ask", answer)
     written = layers.table(rounds=1, seconds=1.0).written()
     assert [row[2:] for row in written] == [["1.00", "4.00", "0.25", f"{layer.goal:.2f}"] for layer in LAYERS]

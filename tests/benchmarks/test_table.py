@@ -24,7 +24,3 @@ def test_text(table: Table) -> None:
         "",
         "a note",
     ]
-
-
-def test_values_are_not_rounded(table: Table) -> None:
-    assert table.values()["rows"][0] == {"step": "small", "ms": 1.25, "ratio": 0.5}

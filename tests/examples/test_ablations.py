@@ -118,7 +118,7 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     assert main(options) == 1
     assert program.runs == ALL
     message = capsys.readouterr()
-    assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |  |" in message.out and "dropout 0.1 failed" in message.err
+    assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |  |" in message.out and "dropout 0.1 failed" in message.err
     assert main(options) == 0
     assert program.runs[3:] == ALL[1:2]
 

@@ -97,13 +97,11 @@ def test_it_trains_what_is_new_and_compares(fake: Program, tmp_path: Path, capsy
     assert all("--steps" in call and "7" in call for call in fake.calls)
     assert (tmp_path / "pages" / "compare.html").stat().st_size > 10_000
     assert "Exact translations by length" in (tmp_path / "pages" / "compare.svg").read_text()
-    cli.main([*command, "--table"])
+    cli.main(command)
     assert len(fake.calls) == 2 and "50.0%" in capsys.readouterr().out
 
 
 def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(arguments(tmp_path, "--table")) == 1
-    assert "nothing is trained in" in capsys.readouterr().err
     fake.code = 1
     assert cli.main(arguments(tmp_path, "--models", "gru")) == 1
     assert "error: a training failed" in capsys.readouterr().err

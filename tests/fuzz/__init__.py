@@ -1,1 +1,1 @@
-"""Hostile input for every reader, the command line and the server: ``python -m tests.fuzz --help``."""
+"""Hostile files for every reader: ``python -m tests.fuzz --help``."""

@@ -36,7 +36,7 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
         path.write_bytes(data)
         if name == "last.safetensors":
             shutil.copy(path, folder / "run" / name)
-        for reader in readers(name):
+        for reader in READERS.get(name, [mg.load]):
             fault = watched(lambda reader=reader, path=path: reader(path), REFUSED)  # type: ignore[misc]
             yield Finding(f"file {number}, {name}, {reader.__name__}", fault)
 
@@ -58,25 +58,6 @@ def flipped(data: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.choice((1, 1, 3, 20)) if data else 0):
         changed[rng.randrange(min(len(data), rng.choice((16, 400, 1 << 30))))] ^= 1 << rng.randrange(8)
     return bytes(changed)
-
-
-def readers(name: str) -> list[Callable[[Path], Any]]:
-    """What reads a file of that name."""
-    if name == "model.safetensors":
-        return [read_checkpoint, translate]
-    if name == "last.safetensors":
-        return [resume]
-    if name.endswith(".toml"):
-        return [settings.read]
-    if name.endswith(".jsonl"):
-        return [read_log, draw]
-    if ".tsv" in name:
-        return [pairs]
-    if name.endswith(".mid"):
-        return [play]
-    if name == "chorales.json":
-        return [music.read_chorales]
-    return [mg.load]
 
 
 def translate(path: Path) -> None:
@@ -114,3 +95,15 @@ def draw(path: Path) -> None:
 def _ended(status: int) -> None:
     if status not in (0, 1):
         raise AssertionError(f"the command ended with {status}")
+
+
+READERS: dict[str, list[Callable[[Path], Any]]] = {  # all others are read by ``mg.load``
+    "model.safetensors": [read_checkpoint, translate],
+    "last.safetensors": [resume],
+    "settings.toml": [settings.read],
+    "log.jsonl": [read_log, draw],
+    "pairs.tsv": [pairs],
+    "pairs.tsv.gz": [pairs],
+    "piece.mid": [play],
+    "chorales.json": [music.read_chorales],
+}

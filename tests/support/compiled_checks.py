@@ -4,17 +4,17 @@ The definition is the op itself, as for NumPy's kernels (``plain_checks.py``): n
 float32's own rounding is four orders below it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minigrad.backend import Device, for_device, kernels, parallel
+from minigrad.backend import Device, for_device, kernels
 from minigrad.backend.compiled import store
 
 from . import plain_checks
-from .plain_checks import plain
+from .plain_checks import on_threads, plain, strided, transposed
 
 needs_numba = pytest.mark.skipif(store.library() is None, reason="Numba (the extra fast) is not installed")
 TOLERANCE = 2e-5  # of the largest number
@@ -52,26 +52,12 @@ def check(name: str, *args: Any, differentiable: Sequence[int] = (), tolerance: 
         args: the op's arguments, of numbers in float64.
     """
     expected, slopes, g = plain(name, list(args), differentiable)
-    for lay in (np.ascontiguousarray, turned, stepped):
+    for lay in (np.ascontiguousarray, transposed, strided):
         given = [lay(a) if isinstance(a, np.ndarray) and a.ndim else a for a in args]
         out, found = run(name, given, differentiable, lay(g) if np.ndim(g) else g)
         close(np.asarray(out), np.asarray(expected), f"{name}, {lay.__name__}", tolerance)
         for i in differentiable:
             close(found[i], slopes[i], f"{name}, {lay.__name__}, gradient of argument {i}", tolerance)
-
-
-def on_threads(compute: Callable[[], Sequence[Any]]) -> None:
-    """The arrays that are computed do not depend on the number of threads."""
-    before, results = parallel.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            parallel.set_num_threads(threads)
-            results.append([np.array(array) for array in compute()])
-    finally:
-        parallel.set_num_threads(before)
-    for threads, others in enumerate(results[1:], 2):
-        for number, (a, b) in enumerate(zip(results[0], others, strict=True)):
-            np.testing.assert_array_equal(a, b, err_msg=f"{threads} threads gave other bits of array {number}")
 
 
 def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None:
@@ -83,15 +69,3 @@ def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None
         return [out, *slopes.values()]
 
     on_threads(compute)
-
-
-def turned(a: Any) -> Any:
-    """The same numbers in the memory of the transpose."""
-    return np.asfortranarray(a)
-
-
-def stepped(a: Any) -> Any:
-    """The same numbers, every other one of memory."""
-    wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
-    wide[..., ::2] = a
-    return wide[..., ::2]

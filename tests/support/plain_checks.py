@@ -1,7 +1,7 @@
 """A CPU kernel against the plain definition of its op: values, gradients, layouts, threads."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,18 +103,20 @@ def _check_layouts(name: str, args: Arrays, differentiable: Sequence[int]) -> No
     """Transposed and strided memory, for inputs and for the gradient that arrives."""
     needs = tuple(i in differentiable for i in range(len(args)))
     expected, slopes, g = plain(name, args, differentiable)
-    for lay in (_transposed, _strided):
+    for lay in (transposed, strided):
         out, found = run(name, [lay(a) if isinstance(a, np.ndarray) else a for a in args], needs, lay(g))
         close(out, expected, np.float64, lay.__name__)
         for i in differentiable:
             close(found[i], slopes[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
 
 
-def _transposed(a: Any) -> Any:
+def transposed(a: Any) -> Any:
+    """The same numbers in the memory of the transpose."""
     return np.array(a.T, order="C").T
 
 
-def _strided(a: Any) -> Any:
+def strided(a: Any) -> Any:
+    """The same numbers, every other one of memory along each axis."""
     wide = np.zeros(tuple(2 * n for n in a.shape), a.dtype)
     every = wide[tuple(slice(1, None, 2) for _ in a.shape)] if a.ndim else wide
     every[...] = a
@@ -122,22 +124,32 @@ def _strided(a: Any) -> Any:
 
 
 def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
-    """The same bits from one thread and from three; the same but for rounding where products are cut."""
+    """The same bits from any number of threads; the same but for rounding where products are cut."""
     needs = tuple(i in differentiable for i in range(len(args)))
     g = plain(name, args, differentiable)[2]
-    before = parallel.get_num_threads()
+
+    def compute() -> list[Any]:
+        out, found = run(name, args, needs, g)
+        return [out, *(f for f in found if f is not None)]
+
+    on_threads(compute, 8 if name in CUT_BY_THREADS else 0)
+
+
+def on_threads(compute: Callable[[], Sequence[Any]], ulps: int = 0) -> None:
+    """The arrays that are computed do not depend on the number of threads, but for so many last places in float64."""
+    before, results = parallel.get_num_threads(), []
     try:
-        results = []
-        for threads in (1, 3):
+        for threads in (1, 2, 3):
             parallel.set_num_threads(threads)
-            out, found = run(name, args, needs, g)
-            results.append([out, *(f for f in found if f is not None)])
+            results.append([np.array(array) for array in compute()])
     finally:
         parallel.set_num_threads(before)
-    for a, b in zip(*results, strict=True):
-        if name in CUT_BY_THREADS:
-            ulp = np.finfo(np.float64).eps
-            size = float(np.abs(a[np.isfinite(a)]).max(initial=0.1))
-            np.testing.assert_allclose(a, b, rtol=8 * ulp, atol=8 * ulp * size, err_msg="more than rounding")
-        else:
-            np.testing.assert_array_equal(a, b, err_msg="another number of threads gave other bits")
+    for threads, others in enumerate(results[1:], 2):
+        for number, (a, b) in enumerate(zip(results[0], others, strict=True)):
+            message = f"{threads} threads gave other bits of array {number}"
+            if ulps:
+                rtol = ulps * np.finfo(np.float64).eps
+                size = float(np.abs(a[np.isfinite(a)]).max(initial=0.1))
+                np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * size, err_msg=message)
+            else:
+                np.testing.assert_array_equal(a, b, err_msg=message)

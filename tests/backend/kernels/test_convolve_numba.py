@@ -10,8 +10,8 @@ from minigrad.backend.kernels import convolve_numba
 from minigrad.backend.window import Window
 from minigrad.compat.ops.registry import REGISTRY
 from tests.support.cases import cases
-from tests.support.compiled_checks import check, close, kernel, needs_numba, on_threads, run
-from tests.support.plain_checks import normal
+from tests.support.compiled_checks import check, close, kernel, needs_numba, run
+from tests.support.plain_checks import normal, on_threads
 
 pytestmark = needs_numba
 ONE, NONE = (1, 1), ((0, 0), (0, 0))

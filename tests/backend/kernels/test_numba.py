@@ -11,8 +11,8 @@ import pytest
 
 from minigrad.backend import random, splitmix
 from tests.support.cases import cases, each
-from tests.support.compiled_checks import check, close, kernel, needs_numba, on_threads, run, same_bits
-from tests.support.plain_checks import normal, plain
+from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
+from tests.support.plain_checks import normal, on_threads, plain
 
 pytestmark = needs_numba
 SHAPES = [(), (1,), (3,), (8,), (17,), (5, 64), (3, 2, 100), (700, 100)]

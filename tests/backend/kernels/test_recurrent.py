@@ -11,8 +11,8 @@ from minigrad.backend import Device, for_device, kernels
 from minigrad.compat.ops.registry import REGISTRY
 from tests.support import compiled_checks
 from tests.support.cases import cases
-from tests.support.compiled_checks import needs_numba, on_threads
-from tests.support.plain_checks import _strided, _transposed, close, normal, without_kernel
+from tests.support.compiled_checks import needs_numba
+from tests.support.plain_checks import close, normal, on_threads, strided, transposed, without_kernel
 
 KINDS = ["rnn", "rnn relu", "gru", "gru no bias", "lstm", "lstm projected"]
 COMPILED = ["gru", "gru no bias", "lstm"]
@@ -112,7 +112,7 @@ def test_memory_layout_makes_no_difference(kind: str, compiled: bool) -> None:
     args = arguments(kind, (18, 17, 2) if compiled else (3, 2, 2), False, 5)
     results, slopes, g = plain(kind, args)
     needs = tuple(isinstance(a, np.ndarray) for a in args)
-    for lay in (_transposed, _strided):
+    for lay in (transposed, strided):
         laid = [lay(a) if isinstance(a, np.ndarray) else a for a in args]
         expected = results, slopes, [lay(d) for d in g]
         compare(kind, compiled, laid, needs, expected, np.float32 if compiled else np.float64)

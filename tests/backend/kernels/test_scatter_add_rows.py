@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.support.cases import cases
-from tests.support.compiled_checks import kernel, needs_numba, on_threads, stepped, turned
-from tests.support.plain_checks import normal
+from tests.support.compiled_checks import kernel, needs_numba
+from tests.support.plain_checks import normal, on_threads, strided, transposed
 
 pytestmark = [needs_numba, pytest.mark.usefixtures("small_blocks")]
 COUNTS = [(1, 1, 1), (5, 3, 2), (300, 7, 33), (40, 500, 64), (2000, 900, 17), (300, 7, 100)]
@@ -25,7 +25,7 @@ def added(x: Any, indices: Any, rows: int) -> Any:
 def check(x: Any, indices: Any, rows: int) -> None:
     expected = np.zeros((rows, x.shape[1]))
     np.add.at(expected, indices, x)
-    for lay in (np.ascontiguousarray, turned, stepped):
+    for lay in (np.ascontiguousarray, transposed, strided):
         for kind in (np.int64, np.int32):
             out = added(lay(x.astype(np.float32)), indices.astype(kind), rows)
             assert (out.dtype, out.shape) == (np.float32, expected.shape)

@@ -90,7 +90,7 @@ def test_other_blocks_in_text() -> None:
     chart = Chart("T", "d", "y", (Series("one", (1, 2), (1.2345e-8, 0)), theory), digits=None)
     assert body(chart).splitlines() == ["T", "d      one", "----------", "1  1.23e−8", "2     0.00"]
     assert [scientific(v) for v in (1, 0.01234, 456.7, -2e5, np.inf)] == ["1.00", "0.0123", "457", "−2.00e5", "∞"]
-    choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), printed=(1,))
+    choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), start=1)
     assert body(choice) == "head 2\nsecond"
 
 
@@ -107,24 +107,10 @@ def test_a_chart_as_a_vector_picture() -> None:
         Chart("T", "d", "y", (one, Series("theory", (1,), (1,), like="two"))).svg()
 
 
-def test_pictures_in_text() -> None:
-    ink = Picture(np.array([[0.0, 1.0], [0.5, 0.26]]), "a 7")
-    low = Picture(np.ones((1, 2)) / 2, "low")
-    assert body(Pictures("Digits", (ink, low))).splitlines() == ["Digits", "  ██  ▒▒▒▒", "▒▒░░  low", "a 7"]
-    signs = Picture(np.array([[-2.0, -1.0, 0.0, 2.0, np.nan]]))
-    assert body(Pictures("W", (signs,), "signs")).splitlines() == ["W", "#=-· below 0, ░▒▓█ above", "##--  ██??"]
-    many = Pictures("Many", [Picture(np.ones((2, 8)), str(i)) for i in range(7)])
-    assert [len(line) for line in body(many).splitlines()[1:3]] == [5 * 18 - 2] * 2  # as many as there is room for
-    assert len(body(Pictures("Many", many.pictures, across=2)).splitlines()) == 1 + 4 * 3 + 3
-    assert "5" in (few := body(Pictures("Few", many.pictures, printed=(0, 5)))) and "1" not in few
-
-
-def test_the_full_colour_of_pictures() -> None:
-    pictures = (Picture(np.array([[1.0, -np.inf]])), Picture(np.array([[-4.0]])))
-    assert Pictures("", pictures).most == [4, 4] and Pictures("", pictures, each=True).most == [1, 4]
-    assert body(Pictures("", (Picture(np.zeros((1, 1)), "none"),))) == "\nnone"
-    raises(ValueError, "Nothing: 0 pictures", lambda: Pictures("Nothing", ()))
-    raises(ValueError, "All: 1 pictures, 0 in a row", lambda: Pictures("All", pictures[:1], across=0))
+def test_pictures_have_their_title_in_text_and_one_full_colour_on_the_page() -> None:
+    pictures = Pictures("Digits", (Picture(np.array([[1.0, -np.inf]])), Picture(np.array([[-4.0]]))))
+    assert body(pictures) == "Digits (on the page: --save)"
+    assert [picture["most"] for picture in pictures.data()["pictures"]] == [4, 4]
     flat = Pictures("", (Picture(np.zeros(3), "x"),))
     raises(ValueError, r"the picture x has the shape \(3,\)", flat.data)
 
@@ -276,23 +262,6 @@ def test_the_place_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> N
     np.testing.assert_allclose(original, 255 * block().pictures[distances.argmin()].ravel(), atol=0.51)
     assert all(contrast(page, f".keys button >> nth={n}") >= 4.5 for n in range(3))
     assert contrast(page, ".place") >= 4.5 and contrast(page, ".beside .quiet") >= 4.5
-
-
-def test_a_map_in_text() -> None:
-    text = plain(Lesson("plane", "A plane", "", (Section("One", (block(),)),)))
-    lines = text[text.index("Codes\n") :].rstrip("\n").splitlines()[1:]
-    assert len(lines) == 30 and lines[0].endswith(" b b") and lines[-1] == "c" and max(map(len, lines)) == 90
-    assert [line.strip() for line in lines[1:-1] if line.strip()] == ["a"]
-
-
-def test_what_does_not_belong_together_is_refused() -> None:
-    one = block()
-    for message, labels, network in (
-        (r"a plane of 3 labels has points of the shape \(4, 2\)", one.labels[:3], one.network),
-        ("do not lead from 2 numbers to the 6 of a picture", one.labels, one.network[:2]),
-        ("do not lead from 2", one.labels, one.network[1:]),
-    ):
-        raises(ValueError, message, lambda: Plane("", one.points, labels, one.pictures, network))  # noqa: B023
 
 
 WORDS = "My friends like tomatoes because they are tasty sleep tired"

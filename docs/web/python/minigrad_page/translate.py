@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import minigrad as mg
@@ -19,15 +20,16 @@ BATCH = 16  # sentence pairs
 PAIRS = 4000  # of the corpus that ships with minigrad
 RATE = 3e-4
 
-_held: list[Translator] = []
+
+@cache
+def _translator() -> Translator:
+    return Translator.load(FILE)
 
 
 def act(asked: dict[str, Any]) -> dict[str, Any]:
     """Answer a request of the page: {"path", "body"}; of a refused one {"error"}."""
-    if not _held:
-        _held.append(Translator.load(FILE))
     try:
-        return {"answer": PATHS[asked["path"]](_held[0], asked.get("body") or {})}
+        return {"answer": PATHS[asked["path"]](_translator(), asked.get("body") or {})}
     except api.Refused as error:
         return {"error": error.message}
 
@@ -41,7 +43,7 @@ def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     model.train()
     try:
         for _ in range(int(request["steps"])):
-            source, target = zip(*itertools.islice(_pairs, BATCH), strict=True)
+            source, target = zip(*itertools.islice(_pairs(), BATCH), strict=True)
             loss = model.loss(_padded(translator, source, "source"), _padded(translator, target, "target"))
             adam.zero_grad()
             loss.backward()
@@ -52,11 +54,11 @@ def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     return {"losses": losses}
 
 
-def _endless() -> Iterator[tuple[str, str]]:
+@cache
+def _pairs() -> Iterator[tuple[str, str]]:
     """Pairs of the shipped corpus, from the first on, again and again."""
     train = read_shipped(PAIRS)["train"]
-    while True:
-        yield from zip(train.source, train.target, strict=True)
+    return itertools.cycle(zip(train.source, train.target, strict=True))
 
 
 def _padded(translator: Translator, sentences: Sequence[str], side: str) -> mg.Tensor:
@@ -66,7 +68,6 @@ def _padded(translator: Translator, sentences: Sequence[str], side: str) -> mg.T
     return pad([[*begin, *tokenizer.encode(text), EOS] for text in sentences])
 
 
-_pairs = _endless()
 PATHS: dict[str, Callable[[Translator, dict[str, Any]], Any]] = {
     "/about": lambda translator, _: api.about(translator),
     "/translate": api.translate,

@@ -1,0 +1,74 @@
+"""Jobs that several libraries do: first their results are compared, then their times.
+
+A module names its jobs in ``jobs(library, **work)``: functions without arguments, by name. It raises ``Missing`` where
+the library is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .process import Answer, Differ, alternate, ask, middle, progress
+from .steps import repeat
+
+Jobs = dict[str, Callable[[], Any]]
+
+
+def results(library: str, module: str, **work: Any) -> Answer:
+    """The result of each job, an array, as lists."""
+    return {name: np.asarray(job()).tolist() for name, job in _jobs(library, module, work).items()}
+
+
+def times(library: str, module: str, seconds: float, **work: Any) -> Answer:
+    """The median time of each job in ms."""
+    return {name: median(repeat(job, seconds, 1, 2)) for name, job in _jobs(library, module, work).items()}
+
+
+def _jobs(library: str, module: str, work: dict[str, Any]) -> Jobs:
+    jobs: Jobs = importlib.import_module(f"benchmarks.{module}").jobs(library, **work)
+    return jobs
+
+
+def compared(
+    module: str,
+    libraries: Iterable[str],
+    rounds: int,
+    seconds: float,
+    tolerance: float = 0.0,
+    random: Iterable[str] = (),
+    **work: Any,
+) -> dict[str, list[Answer]]:
+    """The times of a module's jobs by library. Raises Differ: the libraries do not compute the same.
+
+    Args:
+        tolerance: of results. random: jobs that draw numbers; the shapes of their results must be equal.
+    """
+    what = ", ".join([module, *map(str, work.values())])
+    progress(f"{what}: results")
+    answers = {library: ask("benchmarks.compare:results", library, module=module, **work) for library in libraries}
+    agree(module, answers, tolerance, random)
+    timed = partial(ask, "benchmarks.compare:times", module=module, seconds=seconds, **work)
+    return alternate(answers, rounds, timed, what)
+
+
+def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0, random: Iterable[str] = ()) -> None:
+    """Raise Differ if a library's results are not those of the first library."""
+    known = [library for library, answer in answers.items() if "missing" not in answer]
+    for library in known[1:]:
+        for job, result in answers[known[0]].items():
+            ours, theirs = np.array(result), np.array(answers[library][job])
+            same = ours.shape == theirs.shape and (job in random or np.abs(ours - theirs).max() <= tolerance)
+            if not same:
+                raise Differ(f"{what}, {job}: {known[0]} and {library} have computed different results")
+
+
+def speed(answers: Iterable[Answer], job: str, tokens: int) -> float | None:
+    """Tokens a second of a job that computes so many; None where the library is missing."""
+    time = middle(answers, job)
+    return None if time is None else 1000 * tokens / time
