@@ -187,9 +187,7 @@ class Options(NamedTuple):
 
 
 def pretrain(options: Options) -> dict[str, float]:
-    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on. Raises
-    KeyboardInterrupt: the run was interrupted; OSError, ValueError, RuntimeError, ImportError: the text or the folder
-    cannot be used."""
+    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on."""
     texts = split(options.text)
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:

@@ -60,8 +60,7 @@ def _completion(p: argparse.ArgumentParser) -> None:
 
 
 def _complete(options: argparse.Namespace) -> int:
-    """Print a shell's completion of the commands and their options. Raises ImportError: the library that writes it is
-    missing."""
+    """Print a shell's completion of the commands and their options."""
     try:
         import shtab
     except ImportError:

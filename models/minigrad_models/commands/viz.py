@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def view_of(words: list[str], device: str = "cpu") -> View:
-    """What the words name: runs, a MIDI file, or a model and a sentence. Raises FileNotFoundError: there is no such
-    file; ValueError: files that do not go together, or a model alone."""
+    """What the words name: runs, a MIDI file, or a model and a sentence."""
     from ..viz import piano_roll, training
 
     first, *rest = words

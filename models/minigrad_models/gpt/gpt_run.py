@@ -125,8 +125,7 @@ class Trained(NamedTuple):
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'. Raises
-    FileNotFoundError: there is none; ValueError, RuntimeError: it is damaged, or of another program."""
+    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'."""
     if (path / pretrained.CONFIG).is_file():
         return of_transformers(path, device)
     file, checkpoint, description = PROGRAM.read(path)
@@ -155,8 +154,7 @@ def of_transformers(path: Path, device: str) -> Trained:
 
 
 def export(trained: Trained, folder: Path) -> None:
-    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read. Raises ValueError: transformers has no
-    such model; ImportError: no tokenizers library; OSError: it cannot be written."""
+    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read."""
     if not isinstance(trained.model, pretrained.Pretrained):
         raise ValueError(f"transformers has no model of the kind {trained.architecture}: it cannot be exported")
     trained.model.tokenizer = trained.tokens.library()

@@ -108,7 +108,6 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    common.check_output(options.json, "--json")
     from .music_run import evaluate
 
     windows = options.window or 0, options.stride or 0

@@ -53,8 +53,7 @@ def build(settings: Settings) -> MusicTransformer:
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), or of a file. Raises FileNotFoundError: there is
-    none; ValueError, RuntimeError: it is damaged, or of another program."""
+    """The model of a run (if it is not finished, the best so far), or of a file."""
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))

@@ -13,7 +13,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from ..generation import beam_search as generate
-from ..generation.beam_search import AttentiveDecoder, MaxLength
+from ..generation.beam_search import Decoder, MaxLength
 from ..text.tokenizer import BOS, PAD
 
 
@@ -64,22 +64,12 @@ class Plain:
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Tokens so far (N, T) -> logits of the next token (N, V)."""
-        self.tokens = tokens
         states = self.model.decode(tokens, self.memory, self.mask)
         return F.linear(states[:, -1], self.model.embedding.weight)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""
         self.memory, self.mask = self.memory[rows], self.mask[rows]
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S): the mean over the last layer's heads."""
-        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
-        return weights[-1, :, :, -1].mean(0)
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0]
 
 
 class TranslationModel(nn.Module):
@@ -119,7 +109,7 @@ class TranslationModel(nn.Module):
         """Raises ValueError: the model has no attention."""
 
     @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
+    def begin(self, source: Tensor, cached: bool = True) -> Decoder:
         """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
         Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
         for all tokens anew."""
@@ -190,13 +180,12 @@ class TranslationModel(nn.Module):
         beam_size: int = 5,
         max_length: MaxLength = 100,
         length_penalty: float = 0.6,
-        coverage_penalty: float = 0.0,
         cached: bool = True,
     ) -> Tensor:
         """The best translation by beam search: source (B, S) -> (B, T), padded after EOS. ``generate.beam_search``
         describes the arguments, and returns all beams with their scores."""
         decoder = self.begin(source, cached)
-        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
+        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty)
         return pad([beam[0].tokens for beam in beams], source.device)
 
     def fitting(self, max_length: MaxLength) -> MaxLength:

@@ -306,27 +306,6 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
     raises(ValueError, r"carried \(None there, 'given' now\)", lambda: carrying(tmp_path / "none", 20).fit())
 
 
-def test_tensorboard(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    def killed(model: Any) -> Any:
-        raise KeyError("before the first save")
-
-    with pytest.raises(KeyError):
-        trainer(tmp_path, evaluate=killed, tensorboard=True, save_every=None, keep_snapshots=0).fit()
-    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 0
-    trainer(tmp_path, steps=12, tensorboard=True).fit()
-    trainer(tmp_path, steps=18, tensorboard=True).fit()
-    read = EventAccumulator(str(tmp_path / "tensorboard"))
-    read.Reload()
-    names = {"training/loss", "training/lr", "training/grad_norm", "evaluation/loss"}
-    assert names <= set(read.Tags()["scalars"])
-    assert [event.step for event in read.Scalars("evaluation/loss")] == [6, 12, 18]
-    found = [line["loss"] for line in read_log(tmp_path) if "loss" in line]
-    assert [event.value for event in read.Scalars("training/loss")] == pytest.approx(found, rel=1e-6)
-
-
 @pytest.mark.parametrize("whole", [False, True])
 def test_modes_are_those_that_the_program_has_set(tmp_path: Path, whole: bool) -> None:
     """A part in eval mode stays so, from the first update on; a model that was evaluated is trained."""

@@ -98,11 +98,6 @@ def test_decoding_from_the_last_state_is_decoding_from_scratch(name: str, device
     tokens = pad([[BOS]] * 3, device)
     for step in range(4):
         assert mg.allclose(values(cached.next_logits(tokens)), values(plain.next_logits(tokens)), atol=1e-5)
-        if name.endswith("none"):
-            with pytest.raises(ValueError, match="no attention"):
-                cached.attention()
-        else:
-            assert mg.allclose(values(cached.attention()), values(plain.attention()), atol=1e-5)
         if step == 1:  # each sentence goes on in two beams, and one sentence is left out
             rows, width = mg.tensor([2, 2, 0, 0], device=device), 2
         else:  # beams change places
@@ -110,7 +105,6 @@ def test_decoding_from_the_last_state_is_decoding_from_scratch(name: str, device
             rows = mg.tensor([0, 1, 2] if step == 0 else [1, 0, 2, 3], device=device)
         for decoder in (cached, plain):
             decoder.reorder(rows, width)
-            assert decoder.source_mask().shape == (len(rows), 4)
         tokens = mg.cat([tokens[rows], pad([[4 + i] for i in range(len(rows))], device)], 1)
 
 

@@ -156,8 +156,7 @@ class Arcs:
         return self.notes.shape[1] - 1
 
     def of(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
-        """The notes that a note looked at, and their weights, the largest first; ``head``: None for the mean of all.
-        Raises ValueError: there is no such note, layer or head."""
+        """The notes that a note looked at, and their weights, the largest first; ``head``: None for the mean of all."""
         layer = checked_number("layer", layer, self.layers)
         head = self.heads if head is None else checked_number("head", head, self.heads)
         place = (layer, head, checked_number("note", note, self.notes.shape[2]))
@@ -166,8 +165,7 @@ class Arcs:
 
 
 def arcs_of(attention: Any, count: int) -> Arcs:
-    """The arcs in the attention (L, H, N, N) of ``count`` notes. Raises ValueError: another shape, weights that are
-    negative or no finite numbers, too many for a page."""
+    """The arcs in the attention (L, H, N, N) of ``count`` notes."""
     array = host(attention)
     shape = array.shape
     if array.ndim != 4 or shape[2:] != (count, count) or 0 in shape:
