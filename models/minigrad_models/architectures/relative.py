@@ -38,11 +38,3 @@ class RelativePositions(nn.Module):
         """Queries (B, H, T, W), the last of S ``keys`` -> q E_rᵀ by key (B, H, T, S), skewed."""
         distance = mg.arange(keys, -1, -1, device=q.device).clamp(max=self.weight.shape[1] - 1)
         return relative_shift(q @ self.weight[:, distance].mT)  # (B, H, T, S + 1) -> (B, H, T, S)
-
-    def definition(self, q: Tensor, keys: int) -> Tensor:
-        """The same up to the present, and 0 for keys in the future, from an embedding for each pair of query and key:
-        (H, T, S, W) numbers, which the skew does without."""
-        t = q.shape[2]
-        distance = mg.arange(keys - t, keys, device=q.device)[:, None] - mg.arange(keys, device=q.device)  # (T, S)
-        pairs = self.weight[:, distance.clamp(0, self.weight.shape[1] - 1)]  # (H, T, S, W)
-        return mg.einsum("bhtw,htsw->bhts", q, pairs).masked_fill(distance < 0, 0.0)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import minigrad as mg
-from minigrad import Tensor, arange, cat, multinomial, where, zeros, zeros_like
+from minigrad import Tensor, arange, cat, multinomial, where, zeros
 from minigrad.autograd import no_grad
 
 from ..text.tokenizer import EOS
@@ -111,14 +111,6 @@ def sample(
         return (place if ids is None else ids.gather(1, place))[:, 0]
 
     return _generate(decoder, max_length, choose, eos, on_token)
-
-
-def probabilities(
-    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
-) -> Tensor:
-    """The distribution of ``sample``: logits (N, V) -> probabilities (N, V) that sum to 1."""
-    p, ids = _likeliest(logits, temperature, top_k, top_p)
-    return p if ids is None else zeros_like(logits).scatter(-1, ids, p)
 
 
 def _likeliest(

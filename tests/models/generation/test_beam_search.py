@@ -13,10 +13,10 @@ import minigrad as mg
 from minigrad_models.generation.beam_search import (
     Hypothesis,
     RepetitionPenalty,
+    _likeliest,
     beam_search,
     greedy,
     power,
-    probabilities,
     sample,
     wu,
 )
@@ -58,6 +58,14 @@ class Random:
         groups = [self.rows[i : i + beam_size] for i in range(0, len(self.rows), beam_size)]
         # a sentence's rows stand together:
         assert all(len(set(g)) == 1 and len(g) == beam_size for g in groups)
+
+
+def probabilities(
+    logits: mg.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> mg.Tensor:
+    """The distribution that ``sample`` draws from: logits (N, V) -> (N, V)."""
+    p, ids = _likeliest(logits, temperature, top_k, top_p)
+    return p if ids is None else mg.zeros_like(logits).scatter(-1, ids, p)
 
 
 def log_p(decoder: Random, seed: int, sentence: list[int]) -> float:
