@@ -15,7 +15,7 @@ import numpy as np
 
 from ..schema import content
 from .midi import Song, check_tempo
-from .notes import PITCHES, Note, checked, ordered
+from .notes import PITCHES, Note, checked
 
 Grid = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -84,19 +84,6 @@ def spans(grid: Grid) -> list[Span]:
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
         result += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
     return [span for span in result if span.pitch != SILENCE]
-
-
-def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]:
-    """The notes of a grid (T, 4), with the voice as their track.
-
-    Args:
-        tempo: quarter notes a minute. A file that is written with the same tempo has its sixteenths on the grid.
-
-    Raises ValueError: it is no grid, or a number is out of range.
-    """
-    check_tempo(tempo)
-    row = 60 / tempo / ROWS
-    return ordered(checked(Note(s.pitch, velocity, s.first * row, s.end * row, s.voice) for s in spans(grid)))
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:

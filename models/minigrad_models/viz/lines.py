@@ -150,32 +150,23 @@ def draw(
     field.axes(across)
     with field.clipped():
         for curve in curves:
-            _draw_curve(field, curve)
+            colour = LIGHT.nth(curve.colour)
+            if curve.joined:
+                field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
+            if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
+                field.dots(curve.x, curve.y, colour, 2.2)
     _write_names(field, [curve for curve in curves if curve.named])
     return drawing.svg()
 
 
-def _draw_curve(field: Field, curve: Curve) -> None:
-    colour = LIGHT.nth(curve.colour)
-    if curve.joined:
-        field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
-    if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
-        field.dots(curve.x, curve.y, colour, 2.2)
-
-
 def _write_names(field: Field, curves: Sequence[Curve]) -> None:
     """Names beside the ends of their curves, as near as they can stand without touching."""
-    ends = [_end(field.y(curve.y), field.bottom) for curve in curves]
+    places = [field.y(curve.y) for curve in curves]
+    ends = [float(y[np.isfinite(y)][-1]) if np.isfinite(y).any() else field.bottom for y in places]
     order = np.argsort(ends, kind="stable").tolist()
     for i, y in zip(order, apart([ends[i] for i in order], _NAME + 2, field.bottom + _BOTTOM - 12), strict=True):
         name, colour = cut(curves[i].name, _LONGEST), LIGHT.nth(curves[i].colour)
         field.drawing.text(field.right + _GAP, y + 4, name, size=_NAME, colour=colour, font_family=SERIF)
-
-
-def _end(places: Floats, otherwise: float) -> float:
-    """The last place of a curve."""
-    known = places[np.isfinite(places)]
-    return float(known[-1]) if known.size else otherwise
 
 
 def apart(places: Sequence[float], gap: float, last: float) -> list[float]:

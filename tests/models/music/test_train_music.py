@@ -17,9 +17,9 @@ from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.music_data import read
 from minigrad_models.music.music_run import evaluate, load
 from minigrad_models.music.music_settings import DataSettings, Settings
-from minigrad_models.music.performance import decode, parse
+from minigrad_models.music.performance import decode
 from minigrad_models.training import read_checkpoint
-from tests.support.music import SMALL
+from tests.support.music import SMALL, parse
 from tests.support.runs import evaluated
 
 Refused = Callable[[list[str], str], None]

@@ -1,7 +1,6 @@
 """The loop: when it does what, and what it must not disturb."""
 
 import ast
-import errno
 import math
 import os
 import random
@@ -16,7 +15,7 @@ import pytest
 
 import minigrad
 from minigrad.optim.lr_scheduler import ReduceLROnPlateau
-from minigrad_models.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
+from minigrad_models.training import Settings, Trainer, averaged_state, read_checkpoint, read_log
 from tests.models.training import program
 from tests.models.training.program import contents, differences, everything, trainer
 from tests.support.cases import raises

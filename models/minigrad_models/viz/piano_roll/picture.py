@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.vector import INK, LINE, QUIET, Drawing, cut, shortened, width
+from minigrad.viz.vector import INK, LINE, QUIET, Drawing, cut, shortened
 
 from ..texts import LONGEST
 from .score import BLACK, Score, clock, pitch_name, time_ticks
 
 SECOND = 60.0  # pixels of one, where the whole picture then is neither narrower nor wider than this
 NARROWEST, WIDEST = 480.0, 1200.0
-LEFT, EDGE, TOP, BOTTOM = 62.0, 18.0, 34.0, 26.0  # around the field: of names and keys, title, and times
+LEFT, EDGE, TOP, BOTTOM = 62.0, 18.0, 34.0, 42.0  # around the field: of names and keys, title, and times
 KEY = 26.0  # the length of a key
-LINE_HEIGHT = 16.0
+LINE_HEIGHT, ENTRY = 16.0, 104.0  # of the legend, and the width of a track's name in it
 TALLEST = 300.0  # of all rows together, where a row is neither flatter nor taller than this
 FLATTEST, TALLEST_ROW = 3.0, 12.0
 NAMED = 24  # tracks in the legend
@@ -35,22 +35,10 @@ class Picture:
         self.low, self.high = score.span
         count = self.high - self.low + 1
         self.row = min(max(TALLEST / count, FLATTEST), TALLEST_ROW)
-        self.legend = self._lines(score.names[:NAMED] if len(score.names) > 1 else ())
-        self.top = TOP + LINE_HEIGHT * len(self.legend)
+        self.names = score.names[:NAMED] if len(score.names) > 1 else ()
+        self.across = int((self.right - LEFT) // ENTRY)  # names on a line of the legend
+        self.top = TOP + LINE_HEIGHT * -(-len(self.names) // self.across)
         self.bottom = self.top + self.row * count
-
-    def _lines(self, names: Sequence[str]) -> list[list[tuple[float, int]]]:
-        """The lines of the legend: where in them each track stands."""
-        lines: list[list[tuple[float, int]]] = []
-        x = self.right
-        for place, name in enumerate(names):
-            wide = 30 + width(cut(name, LONGEST), SMALL)
-            if x + wide > self.right:
-                lines.append([])
-                x = LEFT
-            lines[-1].append((x, place))
-            x += wide
-        return lines
 
     def x(self, seconds: float) -> float:
         """The place of a time."""
@@ -62,26 +50,21 @@ class Picture:
 
     def svg(self, bars: bool, note: int | None, looked: Weights, caption: str) -> str:
         """The text of the file; ``note`` and what it ``looked`` at, with a line below that says so, the ``caption``."""
-        high = self.bottom + BOTTOM + (LINE_HEIGHT if caption else 0)
+        high = self.bottom + BOTTOM
         drawing = Drawing(self.right + EDGE, high, self.title)
         title = shortened(self.title, 13, self.right - EDGE)
         drawing.text(EDGE, 20, title, size=13, font_weight=600)
-        self._legend(drawing)
+        for place, name in enumerate(self.names):
+            x, y = LEFT + ENTRY * (place % self.across), TOP + LINE_HEIGHT * (place // self.across)
+            drawing.add("circle", cx=x + 5, cy=y - 4, r=4.5, fill=LIGHT.nth(place))
+            drawing.text(x + 14, y, shortened(cut(name, LONGEST), SMALL, ENTRY - 18), size=SMALL)
         self._rows(drawing)
         self._times(drawing, bars)
         self._notes(drawing)
         if note is not None:
             self._arcs(drawing, note, looked)
-        if caption:
             drawing.text(LEFT, high - 8, shortened(caption, SMALL, self.right - LEFT), size=SMALL)
         return drawing.svg()
-
-    def _legend(self, drawing: Drawing) -> None:
-        for line, entries in enumerate(self.legend):
-            y = TOP + LINE_HEIGHT * line
-            for x, place in entries:
-                drawing.add("circle", cx=x + 5, cy=y - 4, r=4.5, fill=LIGHT.nth(place))
-                drawing.text(x + 14, y, cut(self.score.names[place], LONGEST), size=SMALL)
 
     def _rows(self, drawing: Drawing) -> None:
         """A key for each pitch, with a band where it is black, and the names of the Cs."""
@@ -99,21 +82,19 @@ class Picture:
     def _times(self, drawing: Drawing, bars: bool) -> None:
         """Lines and times, or numbers of bars."""
         about = (self.right - LEFT) / 56
-        for seconds, text in self._bars(about) if bars else self._seconds(about):
+        if bars:
+            there = [(t, i) for i, t in enumerate(self.score.bars.tolist()) if self.start <= t <= self.stop]
+            step = next(s for e in range(9) for s in (10**e, 2 * 10**e, 4 * 10**e) if len(there) <= s * about or e == 8)
+            marks = [(t, str(i + 1)) for t, i in there if i % step == 0]
+        else:
+            ticks = time_ticks(self.start, self.stop, int(about))
+            digits = int(len(ticks) > 1 and ticks[1] - ticks[0] < 1)
+            marks = [(t, clock(t, digits)) for t in ticks]
+        for seconds, text in marks:
             x = self.x(seconds)
             drawing.line([(x, self.top), (x, self.bottom + 4)], LINE, 0.7)
             drawing.text(x, self.bottom + 17, text, "middle", SMALL, QUIET)
         drawing.line([(LEFT, self.bottom), (self.right, self.bottom)], QUIET, 0.7)
-
-    def _seconds(self, about: float) -> list[tuple[float, str]]:
-        marks = time_ticks(self.start, self.stop, int(about))
-        digits = int(len(marks) > 1 and marks[1] - marks[0] < 1)
-        return [(mark, clock(mark, digits)) for mark in marks]
-
-    def _bars(self, about: float) -> list[tuple[float, str]]:
-        there = [(t, i) for i, t in enumerate(self.score.bars.tolist(), 1) if self.start <= t <= self.stop]
-        step = next(s for e in range(9) for s in (10**e, 2 * 10**e, 4 * 10**e) if len(there) <= s * about or e == 8)
-        return [(t, str(number)) for t, number in there if (number - 1) % step == 0]
 
     def _notes(self, drawing: Drawing) -> None:
         score = self.score
@@ -128,37 +109,29 @@ class Picture:
             drawing.add("rect", **box, class_="note", fill=LIGHT.nth(int(score.tracks[i])), fill_opacity=opacity)
 
     def _arcs(self, drawing: Drawing, note: int, looked: Weights) -> None:
-        """Arcs from a note to earlier ones, the thicker and darker the larger the weight."""
-        most = max((weight for _, weight in looked), default=1.0)
+        """Arcs from a note to earlier ones, the thicker and darker the larger the weight; and a frame around it."""
+        score, most = self.score, max((weight for _, weight in looked), default=1.0)
+        onset = lambda i: (self.x(float(score.starts[i])), self.y(int(score.pitches[i])) + self.row / 2)
         drawing.open("clipPath", id="field")  # what it looked at may lie outside the picture
         drawing.add("rect", x=LEFT - 2, y=0, width=self.right - LEFT + 4, height=self.bottom)
         drawing.close("clipPath")
         drawing.open("g", clip_path="url(#field)")
-        (x, y), look = self._onset(note), {"class_": "arc", "fill": "none", "stroke": INK, "stroke_linecap": "round"}
+        (x, y), look = onset(note), {"class_": "arc", "fill": "none", "stroke": INK, "stroke_linecap": "round"}
         for other, weight in reversed(looked):
-            part, (left, level) = weight / most, self._onset(other)
+            part, (left, level) = weight / most, onset(other)
             rise = min(max(0.3 * abs(x - left), 14.0), 90.0)
             peak = max(min(y, level) - rise, 2 * self.top - (y + level) / 2)  # the arc stays below the legend
             path = f"M{x:.2f} {y:.2f}Q{(x + left) / 2:.2f} {peak:.2f} {left:.2f} {level:.2f}"
             drawing.add("path", d=path, **look, stroke_width=0.6 + 4 * part, stroke_opacity=0.1 + 0.8 * part**0.5)
-        score, pitch = self.score, int(self.score.pitches[note])
         wide = max(self.scale * (min(float(score.ends[note]), self.stop) - float(score.starts[note])), 1.5)
-        box: dict[str, Any] = {"x": x, "y": self.y(pitch), "width": wide, "height": self.row}
+        box: dict[str, Any] = {"x": x, "y": y - self.row / 2, "width": wide, "height": self.row}
         drawing.add("rect", **box, fill="none", stroke=INK, stroke_width=1.5)
         drawing.close("g")
-
-    def _onset(self, note: int) -> tuple[float, float]:
-        """Where a note begins."""
-        return self.x(float(self.score.starts[note])), self.y(int(self.score.pitches[note])) + self.row / 2
 
 
 def sentence(score: Score, note: int, looked: Weights, whose: str) -> str:
     """What a note looked at, in words, as far as it is a hundredth or nearly."""
-    targets = [f"{named(score, other)} {100 * weight:.0f} %" for other, weight in looked if weight >= 0.005]
+    named = lambda i: f"{pitch_name(int(score.pitches[i]))} ({clock(float(score.starts[i]), 1)})"
+    targets = [f"{named(other)} {100 * weight:.0f} %" for other, weight in looked if weight >= 0.005]
     nothing = "hardly any earlier note" if looked else "no earlier note"
-    return f"{whose}: {named(score, note)} looked at {', '.join(targets) or nothing}"
-
-
-def named(score: Score, note: int) -> str:
-    """A note by its pitch and time."""
-    return f"{pitch_name(int(score.pitches[note]))} ({clock(float(score.starts[note]), 1)})"
+    return f"{whose}: {named(note)} looked at {', '.join(targets) or nothing}"
