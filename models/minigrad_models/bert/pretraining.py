@@ -200,6 +200,8 @@ def pretrain(options: Options) -> dict[str, float]:
     weights = sum(p.numel() for p in model.parameters())
     tell(f"{border:,} sentences of {len(known.ids):,} pieces to learn from, {len(asked):,} to measure by")
     tell(f"{weights:,} parameters, {options.updates:,} updates")
+    described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
+    described |= {"text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
     return fit(
         model,
         Examples(known, *numbers, options.seed),
@@ -214,14 +216,8 @@ def pretrain(options: Options) -> dict[str, float]:
             unit="examples",
         ),
         lambda m: measure(m, checks),
-        identity(options, model, known),
+        described,
     )
-
-
-def identity(options: Options, model: BertForPreTraining, known: Sentences) -> dict[str, Any]:
-    """What must be the same where a run goes on."""
-    described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
-    return {**described, "text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
 
 
 def loss(model: BertForPreTraining, batch: Batch) -> tuple[Tensor, float]:

@@ -44,8 +44,7 @@ class Config:
         norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums, as the
             paper does.
 
-    Raises:
-        ValueError: a size that cannot be, a dropout that is no probability, or another activation.
+    Raises ValueError: a size that cannot be, a dropout that is no probability, or another activation.
     """
 
     vocabulary: int
@@ -136,7 +135,8 @@ class Layer(nn.Module):
         """The segment's states (B, T, D) -> (B, T, D); the memory is (B, M, D), the rest as in the attention."""
 
         def attend(y: Tensor) -> Tensor:
-            keys, values = self.attention.keys_values(mg.cat((self.normalised(memory), y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
+            past = self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
+            keys, values = self.attention.keys_values(mg.cat((past, y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
             return self.attention(y, keys, values, self.attention.distances(r), u, v, hidden)
 
         return self.through(x, attend)
@@ -144,10 +144,6 @@ class Layer(nn.Module):
     def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
         """The layer by its attention (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
-
-    def normalised(self, memory: Tensor) -> Tensor:
-        """The memory as the attention takes a segment: normalised, if the norm is first."""
-        return self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
 
 
 class TransformerXL(Writes):

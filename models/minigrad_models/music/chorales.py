@@ -42,9 +42,8 @@ def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
     Returns:
         The pieces of each split, (T, 4) int64.
 
-    Raises:
-        FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot be
-            read.
+    Raises FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot
+    be read.
     """
     file = Path(path)
     if not os.path.exists(file):

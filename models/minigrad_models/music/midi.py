@@ -96,10 +96,9 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     Returns:
         The song. A file in which nothing sounds is a song without notes: what needs notes has to say so.
 
-    Raises:
-        FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums alone, or has a
-            note later than 24 hours; or its times are not musical (type 2, or SMPTE's frames). OSError: it cannot be
-            read. ImportError: mido is missing.
+    Raises FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums alone, or has
+    a note later than 24 hours; or its times are not musical (type 2, or SMPTE's frames). OSError: it cannot be read.
+    ImportError: mido is missing.
     """
     file = Path(path)
     if not os.path.exists(file):
@@ -288,9 +287,8 @@ def write_midi(
         tempo: quarter notes a minute, 4 to 1000: where other programs draw bars. It changes no note's seconds.
         names: of tracks, by their numbers.
 
-    Raises:
-        ValueError: a pitch, velocity, time, track or tempo out of range. FileNotFoundError: there is no such
-            folder. OSError: it cannot be written; an older file stays. ImportError: mido is missing.
+    Raises ValueError: a pitch, velocity, time, track or tempo out of range. FileNotFoundError: there is no such folder.
+    OSError: it cannot be written; an older file stays. ImportError: mido is missing.
     """
     mido = load_library()
     target, kept = Path(path), ordered(checked(notes))

@@ -45,8 +45,7 @@ class Config:
         activation: "relu", the paper's; "gelu" or "gelu_tanh". epsilon: of the layer norms.
         norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums.
 
-    Raises:
-        ValueError: a size that cannot be, a dropout that is no probability, another attention or activation.
+    Raises ValueError: a size that cannot be, a dropout that is no probability, another attention or activation.
     """
 
     vocabulary: int

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from minigrad import Tensor
 from minigrad.backend.extras import is_on_path
@@ -40,13 +40,23 @@ def command(name: str, *arguments: str) -> str:
     return shlex.join([*(shlex.split(os.environ.get(TYPED, "")) or minigrad), *words])
 
 
+class Description(TypedDict):
+    """The schema of what all programs' checkpoints say besides weights; ``settings`` are by section."""
+
+    program: str
+    version: int
+    config: dict[str, Any]
+    settings: dict[str, dict[str, Any]]
+    model: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Program:
     """A program that keeps models in folders of runs."""
 
     name: str  # of its module
     version: int  # of what it writes into checkpoints
-    description: Any  # the schema of that, a TypedDict; it has "config" and "settings"
+    description: type[Description]  # the schema of that
     settings: type[Sections]
     files: tuple[str, ...] = ()  # of a run, besides ``FILES``
     earlier: tuple[str, ...] = ()  # names that the program had, which stand in the checkpoints of that time

@@ -57,7 +57,6 @@ class SubwordTokenizer:
         lowercase: bool = False,
         min_frequency: int = 2,
         split_digits: bool = False,
-        progress: bool = False,
     ) -> SubwordTokenizer:
         """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts give the same
         vocabulary in the same order.
@@ -68,7 +67,6 @@ class SubwordTokenizer:
             lowercase: make all texts lower-case.
             min_frequency: no rarer pair is merged.
             split_digits: each digit is a token of its own, so that a number never seen is made of tokens that were.
-            progress: show bars on stderr.
 
         Raises:
             ValueError: no text, or a vocabulary too small for the characters, or too large.
@@ -84,8 +82,8 @@ class SubwordTokenizer:
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
-        options = {"vocab_size": vocabulary, "show_progress": progress}
-        learner, trainer = _learner(lowercase, min_frequency, split_digits, **options)
+        options = {"vocab_size": vocabulary, "min_frequency": min_frequency, "show_progress": False}
+        learner, trainer = _learner(lowercase, split_digits, **options)
         learner.train_from_iterator(itertools.chain([first], texts), trainer)
         trained = _without_marks(json.loads(learner.to_str()))
         size = trained.get_vocab_size()
@@ -152,12 +150,12 @@ def load_library() -> Any:
     return tokenizers
 
 
-def _learner(lowercase: bool, min_frequency: int, split_digits: bool, **options: Any) -> tuple[Any, Any]:
+def _learner(lowercase: bool, split_digits: bool, **options: Any) -> tuple[Any, Any]:
     """An untrained tokenizer of the library, and its trainer."""
     tokenizers = load_library()
     models, trainers, splitters = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
     learner = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL[UNKNOWN]))
-    trainer = trainers.BpeTrainer(min_frequency=min_frequency, special_tokens=list(SPECIAL), **options)
+    trainer = trainers.BpeTrainer(special_tokens=list(SPECIAL), **options)
     normalizers = tokenizers.normalizers
     steps = [normalizers.NFC()]
     if lowercase:

@@ -195,8 +195,7 @@ class Trainer:
                 break
             if due.snapshot:
                 state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
-                if self.ranks.is_first:
-                    self.folder.put_snapshot(state.step, self._weights(self.model))
+                self.ranks.of_first(lambda: self.folder.put_snapshot(state.step, self._weights(self.model)))
             if due.evaluation:
                 state.evaluated, state.best, state.best_step, state.bad = self.ranks.of_first(self._evaluate)
             if due.save:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from minigrad.autograd.mode import at_end
 from ..generation.beam_search import Hypothesis as TokenHypothesis
 from ..generation.beam_search import beam_search, greedy, power, sample
 from ..generation.minimum_bayes_risk import minimum_bayes_risk
-from ..programs.folder import Program
+from ..programs.folder import Description, Program
 from ..programs.folder import write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.lines import Texts
@@ -38,14 +38,9 @@ BATCH = 100  # sentences to translate together
 PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
 
 
-class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``extra``."""
+class Described(Description):
+    """What a checkpoint says besides weights."""
 
-    program: str
-    version: int
-    config: dict[str, bool | int | float | str | list[str]]
-    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
-    model: dict[str, Any]
     tokenizers: dict[str, Any]
     examples: NotRequired[Examples]
 
@@ -59,7 +54,7 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
 
 REPORTS = ("validation.json", "test.json")
 EARLIER = ("minigrad.translate", "examples.translate")
-PROGRAM = Program("minigrad_models.translation", 2, Description, Settings, REPORTS, EARLIER)
+PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS, EARLIER)
 
 
 def extra(

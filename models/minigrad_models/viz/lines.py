@@ -134,8 +134,7 @@ def draw(
         across, up: names of the axes. log: which of them are logarithmic.
         width: in pixels.
 
-    Raises:
-        ValueError: there is no curve, or hardly room for one beside the names.
+    Raises ValueError: there is no curve, or hardly room for one beside the names.
     """
     names = [cut(curve.name, _LONGEST) for curve in curves if curve.named]
     right = width - _EDGE - _GAP - _NAMED * max(map(len, names), default=0)

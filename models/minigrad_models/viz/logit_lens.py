@@ -182,10 +182,8 @@ def logit_lens(
         sentence: which of a batch. title: of the page.
         named: the model's inputs by name. Of ``mask``, True at tokens (B, T), padding is left out.
 
-    Raises:
-        TypeError: a model without layers or logits; a text, and no tokenizer.
-        ValueError: there are no tokens, shapes do not fit, top is below 1, the page would be too large, or a
-            distribution is not of numbers.
+    Raises TypeError: a model without layers or logits; a text, and no tokenizer. ValueError: there are no tokens,
+    shapes do not fit, top is below 1, the page would be too large, or a distribution is not of numbers.
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
         raise TypeError(

@@ -54,8 +54,7 @@ class PianoRoll(View):
         Args:
             note: its place in the music given. layer, head: which; None takes the mean of all heads.
 
-        Raises:
-            ValueError: there is no such note, layer or head, or no attention at all.
+        Raises ValueError: there is no such note, layer or head, or no attention at all.
         """
         if self.arcs is None:
             raise ValueError("there is no attention here: give it as piano_roll(music, attention=weights)")
@@ -97,8 +96,7 @@ class PianoRoll(View):
                 all heads).
             bars: numbers of bars in place of seconds; by default as in the page.
 
-        Raises:
-            ValueError: there is no such time, note, layer or head; no attention, or no tempo.
+        Raises ValueError: there is no such time, note, layer or head; no attention, or no tempo.
         """
         last = max(self.score.seconds, 0.1)
         stop = last if stop is None else float(stop)
@@ -140,10 +138,9 @@ def piano_roll(
         tracks: names of the tracks by their numbers: a list, a dictionary or a function.
         title: of the page; by default a file's name.
 
-    Raises:
-        TypeError: music is neither.
-        ValueError: there is no note, or one with numbers that no note has; attention of another shape, or with
-            negative or infinite weights; a tempo that is none. FileNotFoundError, ValueError: the file cannot be read.
+    Raises TypeError: music is neither. ValueError: there is no note, or one with numbers that no note has; attention of
+    another shape, or with negative or infinite weights; a tempo that is none. FileNotFoundError, ValueError: the file
+    cannot be read.
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))

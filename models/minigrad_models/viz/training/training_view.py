@@ -61,8 +61,7 @@ class TrainingView(Picture):
             log: charts with a logarithmic axis; True: all. columns: charts side by side.
             width: of the picture, in pixels.
 
-        Raises:
-            ValueError: a chart or an axis that there is not, or a width that is too small for the columns.
+        Raises ValueError: a chart or an axis that there is not, or a width that is too small for the columns.
         """
         chosen = self.charts if charts is None else _names(charts)
         logarithmic = frozenset(self.charts if log is True else _names(log or ()))
@@ -105,9 +104,8 @@ def training(
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
         title: of the page.
 
-    Raises:
-        FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture.
-        ValueError: a line is no JSON object, or an SVG is none.
+    Raises FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture. ValueError: a
+    line is no JSON object, or an SVG is none.
     """
     known = read_runs(runs, names)
     tracks = [*tracks_of(snapshots, known), *(weights_of(known) if weights else [])]
