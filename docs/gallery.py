@@ -308,14 +308,8 @@ def logit_lens_page(translator: Translator) -> bytes:
     return photograph(translator.logit_lens(), (1180, 720), point, dark=True)
 
 
-def piano_roll(_: Translator) -> str:
-    """Three voices, and what a note of the third looked at."""
-    view = piano_roll_of_canon()
-    return view.svg(note=imitating(view), head=0)
-
-
 def piano_roll_page(_: Translator) -> bytes:
-    """The page, at the same note."""
+    """Three voices, and what a note of the third looked at."""
     view = piano_roll_of_canon()
 
     def look(page: Any) -> None:
@@ -410,7 +404,6 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "embedding.svg": embedding,
     "logit_lens.svg": logit_lens,
     "logit_lens_page.png": logit_lens_page,
-    "piano_roll.svg": piano_roll,
     "piano_roll_page.png": piano_roll_page,
     "graph.svg": graph,
     "graph_page.png": graph_page,

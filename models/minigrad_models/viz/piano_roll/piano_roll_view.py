@@ -1,4 +1,4 @@
-"""What ``piano_roll`` returns: a page that plays and scrolls, and a vector picture."""
+"""What ``piano_roll`` returns: a page that plays and scrolls."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minigrad.viz.numbers import checked_number, coded
+from minigrad.viz.numbers import coded
 from minigrad.viz.page import Page
 from minigrad.viz.vector import clean
-from minigrad.viz.view import Picture as View
+from minigrad.viz.view import View
 
-from .picture import Picture, sentence
 from .score import Arcs, Score, arcs_of, score_of
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class PianoRoll(View):
         text = f"{count:,} note{'s' * (count != 1)} in {self.score.seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
         if self.arcs:
             text += f", attention of {self.arcs.layers} layers and {self.arcs.heads} heads"
-        return f"<piano roll of {text}; .save('x.html') or .svg()>"
+        return f"<piano roll of {text}; .save('x.html')>"
 
     def looked_at(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
         """The earlier notes that a note looked at, and the weights, the largest first; at most eight.
@@ -79,41 +78,6 @@ class PianoRoll(View):
         }
         return Page.of("roll", self.title, {"roll": data}, SCRIPTS)
 
-    def svg(
-        self,
-        start: float = 0.0,
-        stop: float | None = None,
-        *,
-        note: int | None = None,
-        layer: int = 0,
-        head: int | None = None,
-        bars: bool | None = None,
-    ) -> str:
-        """A vector picture of all notes, or of those from ``start`` to ``stop`` seconds.
-
-        Args:
-            note: the place of one whose attention is drawn as arcs, in ``layer`` and ``head`` (None: the mean of
-                all heads).
-            bars: numbers of bars in place of seconds; by default as in the page.
-
-        Raises ValueError: there is no such time, note, layer or head; no attention, or no tempo.
-        """
-        last = max(self.score.seconds, 0.1)
-        stop = last if stop is None else float(stop)
-        if not 0 <= start < stop:
-            raise ValueError(f"there is nothing to draw from {start:g} s to {stop:g} s: the music has {last:.1f} s")
-        if bars and not self.score.bars.size:
-            raise ValueError("no tempo is known, so there are no bars: give one as piano_roll(music, tempo=100)")
-        picture, looked, caption = Picture(self.score, self.title, float(start), stop), [], ""
-        if note is not None:
-            note = checked_number("note", note, len(self.score))
-            looked = self.looked_at(note, layer, head)
-            if not start <= (begin := float(self.score.starts[note])) <= stop:
-                raise ValueError(f"note {note} begins at {begin:.1f} s: not from {start:g} s to {stop:g} s")
-            whose = f"Layer {layer}, {'all heads' if head is None else f'head {head}'}"
-            caption = sentence(self.score, note, looked, whose)
-        return picture.svg(self.bars if bars is None else bars, note, looked, caption)
-
 
 def piano_roll(
     music: str | os.PathLike[str] | Song | Sequence[Note],
@@ -126,7 +90,6 @@ def piano_roll(
     """Notes over time, to see and to hear, and what each note looked at when a model chose it.
 
         piano_roll("song.mid").save("song.html")
-        piano_roll(notes, attention=weights).save("looks.svg", note=17, layer=0, head=2)
 
     Args:
         music: the path of a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.

@@ -1,4 +1,4 @@
-"""The notes of a piano roll as arrays, in the order given, and how pitches and times are written; and what each note
+"""The notes of a piano roll as arrays, in the order given; and what each note
 looked at, without what is small: of all earlier notes the few largest weights, by layer and head."""
 
 from __future__ import annotations
@@ -20,15 +20,12 @@ from ..texts import reader
 if TYPE_CHECKING:
     from ...music.midi import Song
 
-OCTAVE = ("C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B")
-BLACK = frozenset((1, 3, 6, 8, 10))  # keys of an octave
 BAR = 4.0  # quarter notes
 MOST_BARS = 20_000  # of a tempo that makes more there are none: nobody could tell them apart
 KEPT = 8  # earlier notes of a layer, head and note
 MOST = 4_000_000  # weights in a page: some 20 MB
 NONE = -1  # in place of a note, where a note looked at fewer
 _CELLS = 1 << 21  # weights that are sorted at once
-_STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -113,24 +110,6 @@ def bar_lines(song: Song, seconds: float) -> Floats:
         return np.zeros(0)
     lines: Floats = song.seconds_at(BAR * np.arange(int(last / BAR) + 1))
     return lines[lines <= seconds]
-
-
-def pitch_name(pitch: int) -> str:
-    """A pitch as musicians write it: 60, middle C, is "C4"."""
-    return f"{OCTAVE[pitch % 12]}{pitch // 12 - 1}".replace("-", "−")
-
-
-def clock(seconds: float, digits: int = 0) -> str:
-    """Minutes and seconds: "1:05", with one digit "1:05.3"."""
-    whole = round(seconds * 10**digits)
-    minutes, rest = divmod(whole, 60 * 10**digits)
-    return f"{minutes}:{rest / 10**digits:0{3 + digits if digits else 2}.{digits}f}"
-
-
-def time_ticks(low: float, high: float, about: int) -> list[float]:
-    """Round times within a range, at most ``about`` of them or nearly: tenths, seconds, parts of minutes, minutes."""
-    step = next((s for s in _STEPS if (high - low) / s <= about), _STEPS[-1])
-    return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 @dataclass(frozen=True)
