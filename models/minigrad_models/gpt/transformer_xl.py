@@ -21,9 +21,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..architectures.layers import FeedForward, Residual
+from ..architectures.layers import FeedForward, Residual, relative_shift
 from ..architectures.pretrained import check_sizes
-from ..architectures.relative import relative_shift
 from ..generation.continuation import Prompts
 from ..generation.generate import Writes
 

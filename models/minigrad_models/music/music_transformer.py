@@ -17,9 +17,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..architectures.layers import MultiHeadAttention, TransformerLayer
+from ..architectures.layers import MultiHeadAttention, RelativePositions, TransformerLayer
 from ..architectures.pretrained import check_sizes
-from ..architectures.relative import RelativePositions
 from ..generation import continuation
 from ..generation.causal import Causal
 from ..translation.transformer import positional_encoding

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.architectures.relative import RelativePositions, relative_shift
+from minigrad_models.architectures.layers import RelativePositions, relative_shift
 from tests.support.parity import assert_close
 
 H, W = 3, 4
