@@ -327,13 +327,6 @@ def imitating(view: PianoRoll) -> int:
     return int(((view.score.tracks == 2) & (view.score.bars[4] <= view.score.starts)).argmax())
 
 
-def training(translator: Translator) -> str:
-    """The live model's own training."""
-    translator.model  # noqa: B018  # is trained when it is asked for
-    charts = ("loss", "exact", "learning rate", "gradient norm")
-    return model_viz.training(translator.run, names=["noun phrases"]).svg(charts, smoothing=4)
-
-
 def training_page(translator: Translator) -> bytes:
     """Curves, and beside them the weights at a step."""
     translator.model  # noqa: B018
@@ -399,7 +392,6 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "attention_model.svg": attention_model,
     "attention_page.png": attention_page,
     "linked.png": linked,
-    "training.svg": training,
     "training_page.png": training_page,
     "embedding.svg": embedding,
     "logit_lens.svg": logit_lens,
