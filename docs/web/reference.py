@@ -43,7 +43,7 @@ BELOW = {
         *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
     ),
     "minigrad_models.viz": (
-        *("embedding", "logit_lens", "piano_roll", "piano_roll.piano_roll_view", "positional_encoding"),
+        *("embedding", "logit_lens", "piano_roll", "positional_encoding"),
         *("training", "training.training_view"),
     ),
     "minigrad.nn": ("attention", "parallel"),

@@ -1,6 +1,7 @@
 """Piano rolls: the notes and arcs that a page holds, and what is refused."""
 
 import base64
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,7 @@ import minigrad as mg
 from minigrad.viz.palette import DARK, LIGHT, rgb
 from minigrad_models.music.midi import Song, write_midi
 from minigrad_models.music.notes import Note
-from minigrad_models.viz.piano_roll import PianoRoll, piano_roll
-from minigrad_models.viz.piano_roll import score as score_module
-from minigrad_models.viz.piano_roll.score import KEPT, bar_lines
+from minigrad_models.viz.piano_roll import KEPT, PianoRoll, bar_lines, piano_roll
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
 
@@ -103,7 +102,7 @@ def test_what_it_says_of_itself() -> None:
 
 def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     w = weights(50)
-    monkeypatch.setattr(score_module, "_CELLS", 50 * 3 * 7)  # several parts
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.piano_roll"], "_CELLS", 50 * 3 * 7)  # several parts
     view = piano_roll(many(50), attention=w)
     both = np.concatenate([w, w.mean(1, keepdims=True)], 1)
     for layer in range(2):
