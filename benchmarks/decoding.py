@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import minigrad
+from minigrad_models.generation.beam_search import beam_search
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation.transformer import Config, Transformer, positional_encoding
 
@@ -59,7 +60,9 @@ def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Decode]
     model, sentences = model_of(work, work.length + tokens), minigrad.from_numpy(source(work, batch))
     return {
         "greedy": lambda: model.greedy(sentences, max_length=tokens, cached=cached).tolist(),
-        "beam": lambda: model.beam_search(sentences, BEAM, max_length=tokens, cached=cached).tolist(),
+        "beam": lambda: [
+            beam[0].tokens for beam in beam_search(model.begin(sentences, cached), BEAM, tokens, length_penalty=0.6)
+        ],
     }
 
 

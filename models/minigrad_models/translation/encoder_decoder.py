@@ -156,42 +156,12 @@ class TranslationModel(nn.Module):
         return self.cross_attention(target, *self.encode(source))
 
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
-        hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
-        return pad([h.tokens for h in hypotheses], source.device)
-
-    def sample(
-        self,
-        source: Tensor,
-        max_length: MaxLength = 100,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        cached: bool = True,
-    ) -> Tensor:
-        """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
-        decoder = self.begin(source, cached)
-        hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
-        return pad([h.tokens for h in hypotheses], source.device)
-
-    def beam_search(
-        self,
-        source: Tensor,
-        beam_size: int = 5,
-        max_length: MaxLength = 100,
-        length_penalty: float = 0.6,
-        cached: bool = True,
-    ) -> Tensor:
-        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS. ``generate.beam_search``
-        describes the arguments, and returns all beams with their scores."""
-        decoder = self.begin(source, cached)
-        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty)
-        return pad([beam[0].tokens for beam in beams], source.device)
-
-    def fitting(self, max_length: MaxLength) -> MaxLength:
-        """The limit on the tokens to write, lowered to the model's longest sentence."""
+        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is
+        lowered to the model's longest sentence."""
         most = self.config.positions - 1
-        return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+        limit = min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+        hypotheses = generate.greedy(self.begin(source, cached), limit)
+        return pad([h.tokens for h in hypotheses], source.device)
 
 
 def r_drop_loss(

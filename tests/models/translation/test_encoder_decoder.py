@@ -8,7 +8,6 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
-from minigrad_models.generation import beam_search as generate
 from minigrad_models.programs.models import size
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
@@ -125,16 +124,8 @@ def test_attention_of_a_translation(name: str, device: str) -> None:
 @each_model
 def test_sentences_may_not_be_longer_than_the_models(name: str) -> None:
     model = small(name, "cpu", positions=4)
-    assert model.fitting(100) == 3 and model.fitting([2, 9]) == [2, 3]
-    assert model.greedy(pad([[4, EOS]]), 100).shape[1] <= 3
-
-
-def test_sampling_draws_what_the_model_says() -> None:
-    model, source = small("lstm additive", "cpu"), pad([[4, EOS]])
-    mg.manual_seed(0)
-    drawn = model.sample(source, 5)
-    mg.manual_seed(0)
-    assert drawn.tolist() == [generate.sample(model.begin(source), 5)[0].tokens]
+    for limit in (100, [9]):
+        assert model.greedy(pad([[4, EOS]]), limit).shape[1] <= 3
 
 
 def test_configurations_that_make_no_sense() -> None:
