@@ -308,14 +308,8 @@ def logit_lens_page(translator: Translator) -> bytes:
     return photograph(translator.logit_lens(), (1180, 720), point, dark=True)
 
 
-def piano_roll(_: Translator) -> str:
-    """Three voices, and what a note of the third looked at."""
-    view = piano_roll_of_canon()
-    return view.svg(note=imitating(view), head=0)
-
-
 def piano_roll_page(_: Translator) -> bytes:
-    """The page, at the same note."""
+    """Three voices, and what a note of the third looked at."""
     view = piano_roll_of_canon()
 
     def look(page: Any) -> None:
@@ -331,13 +325,6 @@ def piano_roll_page(_: Translator) -> bytes:
 def imitating(view: PianoRoll) -> int:
     """The note of the lowest voice with which it begins the third bar of the round."""
     return int(((view.score.tracks == 2) & (view.score.bars[4] <= view.score.starts)).argmax())
-
-
-def training(translator: Translator) -> str:
-    """The live model's own training."""
-    translator.model  # noqa: B018  # is trained when it is asked for
-    charts = ("loss", "exact", "learning rate", "gradient norm")
-    return model_viz.training(translator.run, names=["noun phrases"]).svg(charts, smoothing=4)
 
 
 def training_page(translator: Translator) -> bytes:
@@ -405,12 +392,10 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "attention_model.svg": attention_model,
     "attention_page.png": attention_page,
     "linked.png": linked,
-    "training.svg": training,
     "training_page.png": training_page,
     "embedding.svg": embedding,
     "logit_lens.svg": logit_lens,
     "logit_lens_page.png": logit_lens_page,
-    "piano_roll.svg": piano_roll,
     "piano_roll_page.png": piano_roll_page,
     "graph.svg": graph,
     "graph_page.png": graph_page,

@@ -33,7 +33,7 @@ BELOW = {
     "minigrad.backend": ("extras",),
     "minigrad.compat": ("amp", "backends", "hub", "library", "overrides", "profiler", "testing", "types"),
     "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
-    "minigrad_models.architectures": ("autoencoder", "classifiers", "layers", "pretrained", "relative", "skip_gram"),
+    "minigrad_models.architectures": ("autoencoder", "classifiers", "layers", "pretrained", "skip_gram"),
     "minigrad_models.bert": ("bert",),
     "minigrad_models.generation": ("beam_search", "cache", "causal", "continuation", "generate", "minimum_bayes_risk"),
     "minigrad_models.gpt": ("gpt2", "transformer_xl"),
@@ -43,7 +43,7 @@ BELOW = {
         *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
     ),
     "minigrad_models.viz": (
-        *("embedding", "logit_lens", "piano_roll", "piano_roll.piano_roll_view", "positional_encoding"),
+        *("embedding", "logit_lens", "piano_roll", "positional_encoding"),
         *("training", "training.training_view"),
     ),
     "minigrad.nn": ("attention", "parallel"),

@@ -25,8 +25,7 @@ _MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as t
 
 
 def content(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of an ordinary file. Raises OSError: it cannot be read; ValueError: it is a folder, a device or
-    a pipe, or has more than ``most`` bytes."""
+    """The bytes of an ordinary file."""
     if is_endless(path) or os.path.isdir(path):
         raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
     with opened(path) as file:

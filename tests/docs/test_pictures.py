@@ -44,17 +44,17 @@ def test_the_gallery_is_whole_and_shown(gallery: ModuleType) -> None:
 
 def test_what_is_wrong_with_a_gallery(gallery: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "attention.svg").write_text("<p/>")
-    (tmp_path / "training.svg").write_text(f"<!--{'x' * 60_000}--><svg xmlns='http://www.w3.org/2000/svg'/>")
+    (tmp_path / "embedding.svg").write_text(f"<!--{'x' * 60_000}--><svg xmlns='http://www.w3.org/2000/svg'/>")
     (tmp_path / "other.png").write_bytes(b"GIF")
     wrong = gallery.check(tmp_path)
     for line in ("attention.svg is no SVG", "other.png is no PNG", "other.png is made by nothing here"):
         assert line in wrong
-    assert "playback.png is missing" in wrong and any(line.startswith("training.svg has 60,0") for line in wrong)
+    assert "playback.png is missing" in wrong and any(line.startswith("embedding.svg has 60,0") for line in wrong)
     assert gallery.main(["--check", "--folder", str(tmp_path)]) == 1
 
 
 def test_pictures_are_made_of_the_live_model(gallery: ModuleType, tmp_path: Path) -> None:
-    names = ["attention.svg", "training.svg", "embedding.svg", "positional_encoding.svg", "logit_lens.svg"]
+    names = ["attention.svg", "embedding.svg", "positional_encoding.svg", "logit_lens.svg"]
     assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
     for name in names:
         ElementTree.parse(tmp_path / "made" / name)

@@ -14,7 +14,7 @@ PACKAGE = "models_in_torch"
 FILES = {  # of models, and of what they share
     name: f"minigrad_models.{folder}.{name}"
     for folder, names in {
-        "architectures": "autoencoder classifiers layers pretrained relative skip_gram",
+        "architectures": "autoencoder classifiers layers pretrained skip_gram",
         "generation": "causal generate",
         "translation": "transformer seq2seq conv_seq2seq encoder_decoder",
         "gpt": "gpt2 transformer_xl",
@@ -23,7 +23,7 @@ FILES = {  # of models, and of what they share
     }.items()
     for name in names.split()
 }
-TWINS = ("causal", "generate", "layers", "pretrained", "relative", "transformer", "encoder_decoder")  # of other models
+TWINS = ("causal", "generate", "layers", "pretrained", "transformer", "encoder_decoder")  # of other models
 
 
 def in_torch(name: str) -> ModuleType:

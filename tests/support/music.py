@@ -1,8 +1,12 @@
 """Small music that tests write: chorales of a few bars that walk through chords, and a pianist's scales."""
 
+from typing import Any
+
 import numpy as np
 
-from minigrad_models.music.notes import Note
+from minigrad_models.music.chorales import ROWS, spans
+from minigrad_models.music.notes import Note, ordered
+from minigrad_models.music.performance import EVENTS, name
 
 CHORDS = np.array([[72, 67, 64, 48], [71, 67, 62, 43], [72, 69, 65, 41], [74, 67, 59, 55]])
 SIZES = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "32", "--cycle", "16", "--batch", "4")
@@ -18,3 +22,17 @@ def chorale(seed: int, steps: int = 24) -> np.ndarray:
 def scale(first: int, count: int = 40) -> list[Note]:
     """A pianist's scale, with two velocities."""
     return [Note(first + i % 12, 40 + 40 * (i % 2), 0.25 * i, 0.25 * i + 0.2) for i in range(count)]
+
+
+def notes_of(grid: Any, tempo: float = 100.0, velocity: int = 80) -> list[Note]:
+    """The notes of a grid (T, 4), with the voice as their track."""
+    row = 60 / tempo / ROWS
+    return ordered(Note(s.pitch, velocity, s.first * row, s.end * row, s.voice) for s in spans(grid))
+
+
+IDS = {name(i): i for i in range(EVENTS)}
+
+
+def parse(text: str) -> Any:
+    """The events that a text names, with commas or space between them: (T,) int64."""
+    return np.array([IDS[word] for word in text.replace(",", " ").split()], np.int64)

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn, viz
-from minigrad_models.architectures.relative import relative_shift
+from minigrad_models.architectures.layers import relative_shift
 from minigrad_models.bert import bert
 from minigrad_models.gpt.gpt2 import GPT2
 from minigrad_models.gpt.gpt2 import Config as GPT2Config

@@ -61,11 +61,8 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """The weights of a file by the model's names, and the names that no rule knows.
-
-    Raises:
-        ValueError: weights that a file joins have no length that can be split.
-    """
+    """The weights of a file by the model's names, and the names that no rule knows. Raises ValueError: weights that a
+    file joins have no length that can be split."""
     rest = dict(weights)
     result: Weights = {}
     for rule in rules:
@@ -207,11 +204,8 @@ class Pretrained(nn.Module):
         return [name for name in self.to_theirs(there) if name not in others] if names else []
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each as a whole.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
+        """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each as a whole. Raises
+        OSError: a file cannot be written."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         described = {"model_type": self.MODEL_TYPE, "architectures": [self.ARCHITECTURE], **self.config.published()}
@@ -223,11 +217,8 @@ class Pretrained(nn.Module):
 
 
 def read_config(folder: Path, model_type: str) -> dict[str, Any]:
-    """The entries of config.json.
-
-    Raises:
-        FileNotFoundError: no folder, or none with that file. ValueError: damaged, or of another architecture.
-    """
+    """The entries of config.json. Raises FileNotFoundError: no folder, or none with that file. ValueError: damaged, or
+    of another architecture."""
     path = folder / CONFIG
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: from_pretrained reads files, it downloads nothing")
@@ -254,8 +245,7 @@ def from_published(
         fields: from names of the file to its names.
         fixed: entries that must have a value, if they are there.
 
-    Raises:
-        ValueError: an entry of another type or out of range, or one that the model cannot follow.
+    Raises ValueError: an entry of another type or out of range, or one that the model cannot follow.
     """
     for name, value in fixed.items():
         if published.get(name, value) != value:

@@ -30,8 +30,7 @@ class Config:
         d_model: D, the width of a vector.
         negatives: k of equation 4, the noise words for each pair.
 
-    Raises:
-        ValueError: one of them is less than 1.
+    Raises ValueError: one of them is less than 1.
     """
 
     vocabulary: int

@@ -93,9 +93,8 @@ class Config:
         labels: of a classifier; 0 for as many as names, or 2. label_names: their names, which decide how many there
             are; "LABEL_0" and so on if there are none.
 
-    Raises:
-        ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
-            padding that is not in the vocabulary.
+    Raises ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
+    padding that is not in the vocabulary.
     """
 
     vocabulary: int = 30522
@@ -145,10 +144,7 @@ def numbered(labels: int) -> list[str]:
 
 def label_names(published: Mapping[str, Any]) -> list[str]:
     """The names of labels in a config.json: ``id2label``; or ``num_labels`` without names, if these are not as many.
-
-    Raises:
-        ValueError: they are not numbered from 0 on.
-    """
+    Raises ValueError: they are not numbered from 0 on."""
     names = published.get("id2label") or {}
     check(names, dict[int | str, str], "id2label")
     named = {str(key): name for key, name in names.items()}  # a file has its keys as text
@@ -231,11 +227,8 @@ class Bert(PretrainedBert):
     def through(
         self, tokens: Tensor, types: Tensor | None, mask: Tensor | None, positions: Tensor | None = None
     ) -> Iterator[Tensor]:
-        """The input of the first layer, then the output of each (B, T, D). Positions count from 0 if None.
-
-        Raises:
-            ValueError: more tokens than positions.
-        """
+        """The input of the first layer, then the output of each (B, T, D). Positions count from 0 if None. Raises
+        ValueError: more tokens than positions."""
         if tokens.shape[1] > self.config.positions:
             raise ValueError(
                 f"{tokens.shape[1]:,} tokens are more than the model's {self.config.positions:,} positions"
@@ -284,9 +277,8 @@ class Bert(PretrainedBert):
             batch: texts at once.
             longest: the most tokens of a text, the rest is left out; 0 for the model's positions.
 
-        Raises:
-            TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
-                ``longest`` out of range.
+        Raises TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
+        ``longest`` out of range.
         """
         if isinstance(texts, str):
             raise TypeError("encode takes several texts: put a single one into a list")
@@ -419,11 +411,8 @@ class BertForMaskedLM(BertWithWords):
 
 
 class BertLMHeadModel(BertWithWords):
-    """A causal language model with BERT's weights: logits of the next token (B, T, V).
-
-    Raises:
-        ValueError: a configuration that is not causal (``is_decoder`` in config.json).
-    """
+    """A causal language model with BERT's weights: logits of the next token (B, T, V). Raises ValueError: a
+    configuration that is not causal (``is_decoder`` in config.json)."""
 
     ARCHITECTURE, RULES, HEADS = "BertLMHeadModel", WORDS, ("words",)
 
@@ -548,11 +537,8 @@ class BertForTokenClassification(BertClassifier):
 
 
 class BertForQuestionAnswering(PretrainedBert):
-    """A question and a text -> logits of where in it the answer begins, and ends (B, T) each: figure 4 c.
-
-    Raises:
-        ValueError: a configuration with other than two labels, such as that of a classifier.
-    """
+    """A question and a text -> logits of where in it the answer begins, and ends (B, T) each: figure 4 c. Raises
+    ValueError: a configuration with other than two labels, such as that of a classifier."""
 
     ARCHITECTURE, RULES, HEADS = "BertForQuestionAnswering", SPAN, ("span",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -80,7 +81,7 @@ def _size(p: argparse.ArgumentParser) -> None:
     add_number(group, "--width", whole(), default.width, "of its states")
     add_number(group, "--heads", whole(), default.heads, "of attention; they divide the width")
     add_number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")
-    add_number(group, "--dropout", _probability, default.dropout, "a probability")
+    add_number(group, "--dropout", positive(0, 1), default.dropout, "a probability")
 
 
 def _run(p: argparse.ArgumentParser, name: str) -> None:
@@ -112,7 +113,7 @@ def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--from", dest="source", type=Path, metavar="DIR", help="the model's folder (default: MiniLM)")
     add_number(p, "--top", whole(), 5, "lines to show")
     _length(p, whole(3), search.LONGEST, "word pieces of a line that are read")
-    cache = search.default_cache()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minigrad" / "search"
     text = f"for embeddings, to be used again (default: {cache})"
     p.add_argument("--cache", type=Path, default=cache, metavar="DIR", help=text)
     p.add_argument("--no-cache", dest="cache", action="store_const", const=None, help="keep no embeddings")
@@ -121,16 +122,6 @@ def _search(p: argparse.ArgumentParser) -> None:
 def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, meaning: str) -> None:
     text = f"{meaning} (default: {usual}, or the model's positions if these are fewer)"
     p.add_argument("--max-length", type=kind, metavar="N", help=text)
-
-
-def _probability(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"a number from 0 on, below 1, is needed, not {text[:60]!r}")
-    return value
 
 
 def _do_pretrain(o: argparse.Namespace) -> int:

@@ -53,8 +53,7 @@ class Question(NamedTuple):
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, without their ends. Raises FileNotFoundError: there is none; ValueError:
-    it is no text in UTF-8, damaged, or a bomb."""
+    """The lines of a file with their numbers, without their ends."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return enumerate(Lines(path), 1)
@@ -70,8 +69,7 @@ def find(folder: Path, *names: str) -> Path:
 
 
 def sentences(path: Path, names: Mapping[str, str]) -> list[Labelled]:
-    """SST-2: sentence, tab, label. ``names`` are those of labels that the file has as numbers. Raises as ``lines``;
-    ValueError as well for a line without one tab, and a file without examples."""
+    """SST-2: sentence, tab, label. ``names`` are those of labels that the file has as numbers."""
     result = []
     for number, line in lines(path):
         text, tab, label = line.rpartition("\t")

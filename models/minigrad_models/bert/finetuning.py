@@ -77,9 +77,7 @@ class Trained(NamedTuple):
 
 
 def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
-    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on. Raises KeyboardInterrupt:
-    the run was interrupted; OSError, ValueError, RuntimeError, ImportError: data, weights or the folder cannot be
-    used."""
+    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on."""
     known, asked = task.read(options.data)
     labels = task.labels(known)
     task.check(asked, labels)
@@ -133,8 +131,7 @@ def identity(task: Task[Any, Any], options: Options, model: Pretrained, known: S
 
 
 def load(path: Path) -> Trained:
-    """The model of a run, or of a folder that a run has written. Raises FileNotFoundError: there is none; ValueError,
-    RuntimeError: it is damaged, or of no task."""
+    """The model of a run, or of a folder that a run has written."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():

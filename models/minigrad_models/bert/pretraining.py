@@ -187,9 +187,7 @@ class Options(NamedTuple):
 
 
 def pretrain(options: Options) -> dict[str, float]:
-    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on. Raises
-    KeyboardInterrupt: the run was interrupted; OSError, ValueError, RuntimeError, ImportError: the text or the folder
-    cannot be used."""
+    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on."""
     texts = split(options.text)
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:
@@ -202,6 +200,8 @@ def pretrain(options: Options) -> dict[str, float]:
     weights = sum(p.numel() for p in model.parameters())
     tell(f"{border:,} sentences of {len(known.ids):,} pieces to learn from, {len(asked):,} to measure by")
     tell(f"{weights:,} parameters, {options.updates:,} updates")
+    described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
+    described |= {"text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
     return fit(
         model,
         Examples(known, *numbers, options.seed),
@@ -216,14 +216,8 @@ def pretrain(options: Options) -> dict[str, float]:
             unit="examples",
         ),
         lambda m: measure(m, checks),
-        identity(options, model, known),
+        described,
     )
-
-
-def identity(options: Options, model: BertForPreTraining, known: Sentences) -> dict[str, Any]:
-    """What must be the same where a run goes on."""
-    described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
-    return {**described, "text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
 
 
 def loss(model: BertForPreTraining, batch: Batch) -> tuple[Tensor, float]:

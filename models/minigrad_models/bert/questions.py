@@ -10,8 +10,9 @@ measuring is in those for training.
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,65 +23,12 @@ from .bert_data import Question
 Split = Literal["train", "dev"]
 TEXTS = {"train": 600, "dev": 100}
 ASKED = 4  # questions about a text
-FIRST = (
-    "Ada Boris Clara Dario Elena Felix Greta Hugo Irene Jonas Karin Leon Marta Nils Olga Pablo Rosa Simon Tessa Viktor"
-)
-LAST = (
-    "Abel Berg Conti Duval Ekman Fuchs Grimaldi Holm Ivanov Jansen Kovac Lindt Moreau Novak Olsen Petrov Quist Ricci "
-    "Santos Tanaka Urban Vidal Weber Zeller"
-)
 HELD_OUT = 5  # of this many pairs of first and last names one is for measuring
 
 
-class Kind(NamedTuple):
-    """A kind of fact: sentences with {who} and {what}, questions for what and for who, and what there is, with commas
-    between."""
-
-    wordings: tuple[str, ...]
-    asked: tuple[str, ...]
-    who: tuple[str, ...]
-    values: str
-
-
-KINDS = (
-    Kind(
-        ("{who} lives in {what}.", "The home of {who} is in {what}.", "{who} has a small house in {what}."),
-        ("Where does {who} live?", "In which city is the home of {who}?"),
-        ("Who lives in {what}?", "Whose home is in {what}?"),
-        "Turin, Lisbon, Oslo, Vienna, Kyoto, Quito, Dublin, Cairo, Seville, Bergen, Havana, Lyon",
-    ),
-    Kind(
-        ("{who} was born in {what}.", "In {what}, {who} was born.", "The year {what} is when {who} was born."),
-        ("When was {who} born?", "In which year was {who} born?"),
-        ("Who was born in {what}?",),
-        ", ".join(str(year) for year in range(1931, 2005, 3)),
-    ),
-    Kind(
-        ("{who} works as {what}.", "By profession, {who} is {what}.", "For many years {who} has been {what}."),
-        ("What is the profession of {who}?", "What does {who} work as?"),
-        ("Who works as {what}?",),
-        "a baker, a ship's carpenter, a judge, a teacher of music, a nurse, an engine driver, a gardener, "
-        "an astronomer, a printer of maps, a bridge engineer, a translator, a beekeeper",
-    ),
-    Kind(
-        ("{who} plays {what}.", "On most evenings {who} practises {what}.", "At the age of nine {who} learned {what}."),
-        ("Which instrument does {who} play?", "What does {who} practise?"),
-        ("Who plays {what}?",),
-        "the violin, the bass clarinet, the harp, the accordion, the cello, the trumpet, the church organ",
-    ),
-    Kind(
-        ("{who} paid {what} for a boat.", "The boat of {who} cost {what}.", "For {what}, {who} bought an old boat."),
-        ("How much did {who} pay for a boat?", "What did the boat of {who} cost?"),
-        ("Who paid {what} for a boat?",),
-        ", ".join(f"{euros} euros" for euros in range(450, 9000, 350)),
-    ),
-    Kind(
-        ("{who} is afraid of {what}.", "Nothing frightens {who} more than {what}.", "{who} dreams badly of {what}."),
-        ("What is {who} afraid of?", "What frightens {who}?"),
-        ("Who is afraid of {what}?",),
-        "spiders, deep water, thunder, large dogs, the dark, high ladders, the neighbour's geese",
-    ),
-)
+with Path(__file__).with_suffix(".toml").open("rb") as _file:
+    WORDS = tomllib.load(_file)  # names, and kinds of facts
+KINDS = WORDS["kinds"]
 
 
 def load(split: Split) -> list[Question]:
@@ -115,24 +63,24 @@ def as_squad(questions: list[Question]) -> dict[str, Any]:
 def _text(split: Split, number: int, random: np.random.Generator) -> list[Question]:
     """A text, and questions about it."""
     count = int(random.integers(8, 12)) if number % 10 == 9 else int(random.integers(2, 5))
-    names = [(a, b) for a in enumerate(FIRST.split()) for b in enumerate(LAST.split())]
+    names = [(a, b) for a in enumerate(WORDS["first"]) for b in enumerate(WORDS["last"])]
     there = [f"{first} {last}" for (i, first), (j, last) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
     people = random.permutation(there)[:count].tolist()
     pool = []
     for i in sorted(random.permutation(len(KINDS))[: random.integers(3, 6)]):
-        values = random.permutation(KINDS[i].values.split(", "))[:count].tolist()  # fewer, if there are so few
+        values = random.permutation(KINDS[i]["values"])[:count].tolist()  # fewer, if there are so few
         pool += [(KINDS[i], who, what) for who, what in zip(people, values, strict=False)]
     facts, context = [], ""  # the kind of each, and where the text has who and what
     for i in random.permutation(len(pool)).tolist():
         kind, who, what = pool[i]
-        sentence = kind.wordings[random.integers(len(kind.wordings))].format(who=who, what=what)
+        sentence = kind["wordings"][random.integers(len(kind["wordings"]))].format(who=who, what=what)
         facts.append((kind, *((part, len(context) + sentence.index(part)) for part in (who, what))))
         context += f"{sentence} "
     questions = []
     for i in random.permutation(len(facts))[:ASKED].tolist():
         kind, who, what = facts[i]
         for_what = random.random() < 0.75
-        forms = kind.asked if for_what else kind.who
+        forms = kind["asked"] if for_what else kind["who"]
         text = forms[random.integers(len(forms))].format(who=who[0], what=what[0])
         answer = what if for_what else who
         questions.append(Question(text, context.rstrip(), (answer,), f"{split}-{number}-{i}"))

@@ -7,7 +7,6 @@ number of pieces that are read.
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -100,9 +99,3 @@ def embed(model: Bert, texts: Sequence[str], longest: int) -> Array:
         rows = order[first : first + AT_ONCE]
         result[rows] = model.encode([texts[i] for i in rows], longest=longest).numpy()
     return result
-
-
-def default_cache() -> Path:
-    """The folder for embeddings that all programs of a person share."""
-    place = os.environ.get("XDG_CACHE_HOME")
-    return (Path(place) if place else Path.home() / ".cache") / "minigrad" / "search"

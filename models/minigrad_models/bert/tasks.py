@@ -90,8 +90,7 @@ class Task(ABC, Generic[E, A]):
     dev: ClassVar[tuple[str, ...]]
 
     def read(self, folder: Path | None) -> tuple[list[E], list[E]]:
-        """The examples to learn from, and those to measure by. Raises OSError, ValueError: files that are missing or
-        damaged."""
+        """The examples to learn from, and those to measure by."""
         if folder is None:
             raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))

@@ -73,8 +73,7 @@ def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **change
 def from_scratch(
     kind: Callable[[Config], Model], texts: Iterable[str], size: Size, positions: int, labels: list[str] | None = None
 ) -> Model:
-    """A model that begins at random, with word pieces learned from texts. Raises ValueError: sizes that cannot be, or
-    no text."""
+    """A model that begins at random, with word pieces learned from texts."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the texts give")  # a small text has few pieces, and that is well
         tokenizer = train_word_pieces(texts, size.vocabulary)

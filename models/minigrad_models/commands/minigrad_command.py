@@ -54,14 +54,13 @@ to use it:
 """
 
 
-def _completion(p: argparse.ArgumentParser) -> None:
+def _add_shell(p: argparse.ArgumentParser) -> None:
     p.epilog = COMPLETION
     p.add_argument("shell", choices=SHELLS, help="the shell to print it for")
 
 
 def _complete(options: argparse.Namespace) -> int:
-    """Print a shell's completion of the commands and their options. Raises ImportError: the library that writes it is
-    missing."""
+    """Print a shell's completion of the commands and their options."""
     try:
         import shtab
     except ImportError:
@@ -90,14 +89,15 @@ COMMANDS = (
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
     Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
     Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),
-    Command("completion", "print a shell's completion of these commands", _completion, _complete),
+    Command("completion", "print a shell's completion of these commands", _add_shell, _complete),
 )
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line's commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
-    p.add_argument("--version", action=Versions, help="print the versions of minigrad and what it runs on")
+    about = "print the versions of minigrad and what it runs on"
+    p.add_argument("--version", action="version", version=versions(), help=about)
     return p
 
 
@@ -112,17 +112,6 @@ def main(argv: list[str] | None = None) -> int:
     if words and words[0] in SYSTEMS:
         return system(words[0]).main(words[1:])
     return run_program(lambda: act(parser(), argv), "--batch-tokens or --batch")
-
-
-class Versions(argparse.Action):
-    """An option that prints versions, and ends the program."""
-
-    def __init__(self, option_strings: Any, dest: str, **rest: Any) -> None:
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **rest)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        print(versions())
-        parser.exit()
 
 
 def versions() -> str:

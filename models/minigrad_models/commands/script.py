@@ -9,7 +9,6 @@ import runpy
 import sys
 from pathlib import Path
 
-from ..programs.command_line import check_output
 from ..programs.options import whole
 
 
@@ -40,7 +39,6 @@ def profile(options: argparse.Namespace) -> int:
     """Run the program, and print where its time goes, also when it fails. Returns the program's exit status."""
     from minigrad.profiler import profile
 
-    check_output(None, "")
     _prepare(options, options.compat)
     recorded = profile(profile_memory=options.memory)
     stop: SystemExit | None = None
@@ -63,8 +61,7 @@ def profile(options: argparse.Namespace) -> int:
 
 
 def _prepare(options: argparse.Namespace, for_torch: bool) -> None:
-    """Put the program's folder and arguments where it expects them. Raises FileNotFoundError: there is no such file;
-    ModuleNotFoundError: there is no such module."""
+    """Put the program's folder and arguments where it expects them."""
     program = options.program
     sys.argv = [program, *options.arguments]
     sys.path[0] = os.getcwd() if options.is_module else os.path.dirname(os.path.realpath(program))

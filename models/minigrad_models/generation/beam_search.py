@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import minigrad as mg
-from minigrad import Tensor, arange, cat, multinomial, where, zeros, zeros_like
+from minigrad import Tensor, arange, cat, multinomial, where, zeros
 from minigrad.autograd import no_grad
-from minigrad.backend.dtype import finfo
 
 from ..text.tokenizer import EOS
 
@@ -43,22 +42,12 @@ class Decoder(Protocol):
         sentences may be left out, and keep their order."""
 
 
-class AttentiveDecoder(Decoder, Protocol):
-    """A decoder that also returns its attention, for the coverage penalty."""
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S); rows sum to 1, padding has 0."""
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-
-
 @dataclass(frozen=True)
 class Hypothesis:
     """A generated sentence."""
 
     tokens: list[int]  # EOS last unless the limit cut it off
-    score: float  # for ranking: the log-probability, with the penalties of beam search
+    score: float  # for ranking: the log-probability, with the length penalty of beam search
     log_probability: float  # ln P(tokens | source)
 
 
@@ -122,14 +111,6 @@ def sample(
         return (place if ids is None else ids.gather(1, place))[:, 0]
 
     return _generate(decoder, max_length, choose, eos, on_token)
-
-
-def probabilities(
-    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
-) -> Tensor:
-    """The distribution of ``sample``: logits (N, V) -> probabilities (N, V) that sum to 1."""
-    p, ids = _likeliest(logits, temperature, top_k, top_p)
-    return p if ids is None else zeros_like(logits).scatter(-1, ids, p)
 
 
 def _likeliest(
@@ -204,24 +185,22 @@ def beam_search(
     beam_size: int = 5,
     max_length: MaxLength = 100,
     length_penalty: float | LengthPenalty = 0.6,
-    coverage_penalty: float = 0.0,
     early_stopping: bool = True,
     eos: int | None = EOS,
 ) -> list[list[Hypothesis]]:
     """Beam search: the W likeliest beginnings of each sentence are continued; finished ones are ranked by
 
-        log P(Y | X) / lp(Y) + coverage_penalty · Σᵢ log min(Σⱼ aᵢⱼ, 1),    lp(Y) = ((5 + |Y|) / 6)^α
+        log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^α
 
-    (Wu et al. 2016, arXiv 1609.08144, equation 14), where aᵢⱼ is the attention of target token j to source
-    token i, and |Y| and |X| count EOS. At each step the continuations of a sentence by all tokens are sorted by
-    log P. Those among the first W that end are finished; the W best of the others are continued.
+    (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| counts EOS. At each step
+    the continuations of a sentence by all tokens are sorted by log P. Those among the first W that end are finished;
+    the W best of the others are continued.
 
     Args:
         max_length, eos: as for ``greedy``.
         beam_size: W; with early_stopping, 1 generates what ``greedy`` does.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or a function lp of the length:
             ``power(alpha)`` is fairseq's |Y|^α.
-        coverage_penalty: β; above 0, sentences that skip source tokens rank lower. Needs an ``AttentiveDecoder``.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
             higher. False: it is done when no beam can reach the W-th of the finished ones. log P only falls, so no
             continuation of Y scores more than log P(Y) divided by the largest lp of the lengths up to the limit.
@@ -232,11 +211,9 @@ def beam_search(
     """
     if beam_size < 1:
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")
-    if math.isnan(coverage_penalty) or coverage_penalty < 0:
-        raise ValueError(f"coverage_penalty must be 0 or more, not {coverage_penalty}")
     divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
     limits = max_lengths(max_length, len(decoder.start))
-    beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
+    beam = _Beam(decoder, beam_size, limits, divisor, early_stopping, eos)
     length = 0
     while beam.active:
         beam.step(length := length + 1)
@@ -269,7 +246,6 @@ class _Beam:
     size: int
     limits: list[int]
     divisor: LengthPenalty
-    coverage_penalty: float
     early_stopping: bool
     eos: int | None
 
@@ -279,29 +255,24 @@ class _Beam:
         self.active = list(range(len(self.limits)))  # the numbers of the sentences that are not done
         self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
         self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)  # of each row (b, W)
-        self.covered: Tensor | None = None  # the attention of each row to each source token so far (N, S)
         self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, the best first
 
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank those that end."""
         norm, log_p, rows, tokens = self.candidates()
-        if self.coverage_penalty:
-            attention = cast(AttentiveDecoder, self.decoder).attention()
-            self.covered = attention if self.covered is None else self.covered + attention
         size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
         ended = tokens == (NEVER if self.eos is None else self.eos)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
         rows, tokens = rows.gather(1, place), tokens.gather(1, place)
-        norms, coverage, *numbers = _read(norm.flatten(), self.coverage(), *best, self.log_p, rows, tokens)
+        norms, *numbers = _read(norm.flatten(), *best, self.log_p, rows, tokens)
         _check(norms, length)
-        over = self.finish(length, coverage, numbers[:3], numbers[3:])
+        over = self.finish(length, numbers[:3], numbers[3:])
         if any(over):
             self.active, stay = _remaining(self.active, over, rows)
             self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
         rows = rows.flatten()
         self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
-        self.covered = None if self.covered is None else self.covered[rows]
         if self.active:
             self.decoder.reorder(rows, size)
 
@@ -327,16 +298,7 @@ class _Beam:
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
-    def coverage(self) -> Tensor:
-        """The coverage penalty of each row (N)."""
-        if self.covered is None:
-            return zeros(len(self.tokens), device=self.tokens.device)
-        least = finfo(self.covered.dtype).tiny  # a token without attention does not count as -inf
-        missing = self.covered.clamp(least, 1.0).log()
-        missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
-        return missing.sum(1) * self.coverage_penalty
-
-    def finish(self, length: int, coverage: list[float], best: list[Rows], following: list[Rows]) -> list[bool]:
+    def finish(self, length: int, best: list[Rows], following: list[Rows]) -> list[bool]:
         """Rank what ends, and return whether each sentence is done: it continues otherwise. Of the W best candidates,
         and of those ``following`` that do not end (at a limit, they end if nothing else has), there are log P, rows and
         tokens (b, W)."""
@@ -344,22 +306,22 @@ class _Beam:
         for n, i in enumerate(self.active):
             for p, row, token in zip(*(column[n] for column in best), strict=True):
                 if token == self.eos and p > -math.inf:
-                    self.rank(i, [*self.texts[row], token], p, coverage[row])
+                    self.rank(i, [*self.texts[row], token], p)
             over.append(self.is_over(i, length, following[0][n][0]))
             endless = over[-1] and not self.finished[i]
             for p, row, token in zip(*(column[n] for column in following), strict=True):
                 text = [*self.texts[row], token]
                 if endless:
-                    self.rank(i, text, p, coverage[row])
+                    self.rank(i, text, p)
                 elif not over[-1]:
                     texts.append(text)
         self.texts = texts
         return over
 
-    def rank(self, sentence: int, tokens: list[int], log_p: float, coverage: float) -> None:
+    def rank(self, sentence: int, tokens: list[int], log_p: float) -> None:
         """Add a finished hypothesis of a sentence."""
         hypotheses = self.finished[sentence]
-        hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)) + coverage, log_p))
+        hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)), log_p))
         hypotheses.sort(key=lambda h: -h.score)
 
 

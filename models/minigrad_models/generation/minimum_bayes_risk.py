@@ -37,19 +37,15 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     return [hypotheses[i] for i in order]
 
 
-def sentence_bleu(translation: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
-    """BLEU of one sentence, from 0 to 1. The counts of groups of two and more tokens are raised by one, so that
-    a sentence without a common group of four does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
-    Automatic Evaluation Metrics for Machine Translation", section 4)."""
-    return _bleu(_counts(translation), _counts(reference))
-
-
 def _counts(tokens: Sequence[Hashable]) -> Counts:
     """The counts of all groups of n tokens, for n = 1 to ORDERS."""
     return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
 
 
 def _bleu(hypothesis: Counts, reference: Counts) -> float:
+    """BLEU of one sentence, from 0 to 1. The counts of groups of two and more tokens are raised by one, so that
+    a sentence without a common group of four does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
+    Automatic Evaluation Metrics for Machine Translation", section 4)."""
     length, reference_length = hypothesis[0].total(), reference[0].total()
     if not length or not reference_length:
         return float(length == reference_length)

@@ -68,8 +68,7 @@ class Config:
         epsilon: of the layer norms.
         tied: the last linear layer is the embedding.
 
-    Raises:
-        ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation.
+    Raises ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation.
     """
 
     vocabulary: int = 50257

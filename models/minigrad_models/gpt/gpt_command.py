@@ -58,8 +58,7 @@ def _export(p: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings from a preset or a file, and from options; those of a model to begin with come first. Raises
-    ValueError: an option contradicts that model."""
+    """The settings from a preset or a file, and from options; those of a model to begin with come first."""
     values = common.values_of(options, Settings)
     settings = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
     start = values.get("start", settings.model.start)
@@ -94,7 +93,6 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    common.check_output(options.json, "--json")
     from .gpt_run import evaluate
 
     numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)

@@ -17,7 +17,6 @@ from minigrad.utils.bar import bar
 from ..generation import generate as generation
 from ..generation.beam_search import OnToken
 from ..generation.generate import Search
-from ..programs.command_line import check_output
 from ..programs.options import search_of
 from . import gpt_run as run
 from .tokens import Tokens, decode
@@ -44,8 +43,7 @@ def example(model: Any, tokens: Tokens, length: int, seed: int) -> str:
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first. Raises
-    ValueError: the prompt is empty, or has what the vocabulary lacks."""
+    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model continues at least one token")
@@ -59,7 +57,6 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
 
 def generate(options: argparse.Namespace) -> int:
     """Write texts; a single one as its tokens come. Returns the exit status."""
-    check_output(None, "")
     search = search_of(options)
     trained = run.load(options.run, options.device)
     tokens, context = trained.tokens, trained.model.context

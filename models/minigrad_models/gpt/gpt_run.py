@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from minigrad import Tensor
 from minigrad.serialization.source import replaced
@@ -19,7 +19,7 @@ from minigrad.utils.bar import bar
 
 from ..architectures import pretrained
 from ..programs import models
-from ..programs.folder import Program
+from ..programs.folder import Description, Program
 from ..programs.validation import Score, check_windows, mean_loss, score_windows
 from ..text import Recurrence
 from . import gpt2, text, tokens, transformer_xl
@@ -91,18 +91,13 @@ def copied(model: Any, settings: ModelSettings) -> Any:
     return other
 
 
-class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``Program.described``."""
+class Described(Description):
+    """What a checkpoint says besides weights."""
 
-    program: str
-    version: int
-    config: dict[str, bool | int | float | str]
-    settings: dict[str, dict[str, bool | int | float | str]]
-    model: dict[str, Any]
     tokenizer: dict[str, str]
 
 
-PROGRAM = Program("minigrad_models.gpt", 1, Description, Settings, earlier=("examples.gpt",))
+PROGRAM = Program("minigrad_models.gpt", 1, Described, Settings, earlier=("examples.gpt",))
 
 
 class Trained(NamedTuple):
@@ -125,10 +120,15 @@ class Trained(NamedTuple):
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'. Raises
-    FileNotFoundError: there is none; ValueError, RuntimeError: it is damaged, or of another program."""
+    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'."""
     if (path / pretrained.CONFIG).is_file():
-        return of_transformers(path, device)
+        gpt = gpt2.GPT2.from_pretrained(path)
+        if gpt.tokenizer is None:
+            raise ValueError(f"{path} has no tokenizer: neither tokenizer.json nor vocab.json and merges.txt")
+        try:
+            return Trained(gpt.to(device), tokens.from_library(gpt.tokenizer), None)
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be used: {error}") from None
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))
@@ -143,20 +143,8 @@ def load(path: Path, device: str = "cpu") -> Trained:
     return Trained(model.to(device).eval(), vocabulary, settings)
 
 
-def of_transformers(path: Path, device: str) -> Trained:
-    """A GPT-2 with its tokenizer. Raises as ``load``."""
-    model = gpt2.GPT2.from_pretrained(path)
-    if model.tokenizer is None:
-        raise ValueError(f"{path} has no tokenizer: neither tokenizer.json nor vocab.json and merges.txt")
-    try:
-        return Trained(model.to(device), tokens.from_library(model.tokenizer), None)
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be used: {error}") from None
-
-
 def export(trained: Trained, folder: Path) -> None:
-    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read. Raises ValueError: transformers has no
-    such model; ImportError: no tokenizers library; OSError: it cannot be written."""
+    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read."""
     if not isinstance(trained.model, pretrained.Pretrained):
         raise ValueError(f"transformers has no model of the kind {trained.architecture}: it cannot be exported")
     trained.model.tokenizer = trained.tokens.library()

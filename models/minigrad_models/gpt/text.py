@@ -31,8 +31,7 @@ class Text(NamedTuple):
 
 
 def read(settings: DataSettings) -> Text:
-    """The text of the settings. Raises FileNotFoundError: there is no file; ValueError: it is not text, or too short to
-    be split."""
+    """The text of the settings."""
     if settings.input:
         path = Path(settings.input)
     else:
@@ -90,8 +89,7 @@ class Windows:
 
 
 def segments(ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> Segments:
-    """The batches of a training, see ``Windows``; the loss function brings them to the device. Raises ValueError: the
-    text is too short."""
+    """The batches of a training, see ``Windows``; the loss function brings them to the device."""
     try:
         return Segments(ids, batch, window, seed)
     except ValueError as error:

@@ -129,8 +129,7 @@ class Subwords(Tokens):
 
     @classmethod
     def train(cls, text: str, vocabulary: int) -> Subwords:
-        """Learn subwords from a text. The same text gives the same. Raises ImportError: no tokenizers library;
-        ValueError: a vocabulary that is too large."""
+        """Learn subwords from a text. The same text gives the same."""
         check_vocabulary(vocabulary)
         library = load_library()
         tokenizer = byte_level(library.models.BPE())

@@ -21,9 +21,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..architectures.layers import FeedForward, Residual
+from ..architectures.layers import FeedForward, Residual, relative_shift
 from ..architectures.pretrained import check_sizes
-from ..architectures.relative import relative_shift
 from ..generation.continuation import Prompts
 from ..generation.generate import Writes
 
@@ -43,12 +42,8 @@ class Config:
         epsilon: of the layer norms.
         norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums, as the
             paper does.
-        shared: all layers have one u and one v, as in the paper's equations; else each its own.
-        clamp: distances above it count as it (the authors' program does so where a memory is longer than in
-            training); None for no bound.
 
-    Raises:
-        ValueError: a size that cannot be, a dropout that is no probability, or another activation.
+    Raises ValueError: a size that cannot be, a dropout that is no probability, or another activation.
     """
 
     vocabulary: int
@@ -64,8 +59,6 @@ class Config:
     activation: str = "relu"
     epsilon: float = 1e-5
     norm_first: bool = False
-    shared: bool = True
-    clamp: int | None = None
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -141,7 +134,8 @@ class Layer(nn.Module):
         """The segment's states (B, T, D) -> (B, T, D); the memory is (B, M, D), the rest as in the attention."""
 
         def attend(y: Tensor) -> Tensor:
-            keys, values = self.attention.keys_values(mg.cat((self.normalised(memory), y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
+            past = self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
+            keys, values = self.attention.keys_values(mg.cat((past, y), 1))  # [SG(h_τ) ∘ h_{τ+1}]
             return self.attention(y, keys, values, self.attention.distances(r), u, v, hidden)
 
         return self.through(x, attend)
@@ -150,27 +144,21 @@ class Layer(nn.Module):
         """The layer by its attention (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
-    def normalised(self, memory: Tensor) -> Tensor:
-        """The memory as the attention takes a segment: normalised, if the norm is first."""
-        return self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
-
 
 class TransformerXL(Writes):
     """Tokens of a segment, and the memory of those before it -> logits of the next token at each position.
 
-    Attributes:
-        config: the sizes.
-        clamp: the largest distance, or None; an evaluation with a longer memory may change it.
+    All layers have one u and one v, as in the paper's equations.
     """
 
     context = None  # tokens that it sees at most: its positions have no end
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.config, self.clamp = config, config.clamp
+        self.config = config
         self.embedding = nn.Embedding(config.vocabulary, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
-        shape = (1 if config.shared else config.layers, config.heads, 1, config.d_model // config.heads)
+        shape = (1, config.heads, 1, config.d_model // config.heads)
         self.u, self.v = nn.Parameter(mg.zeros(shape)), nn.Parameter(mg.zeros(shape))
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm: nn.Module = nn.LayerNorm(config.d_model, config.epsilon) if config.norm_first else nn.Identity()
@@ -185,15 +173,9 @@ class TransformerXL(Writes):
         """R for the distances from ``keys`` (S) down to 0: (S + 1, D), sin(d / 10000^(2i/D)) for each i, then cos."""
         like = self.embedding.weight
         distance = mg.arange(keys, -1, -1, dtype=like.dtype, device=like.device)
-        if self.clamp is not None:
-            distance = distance.clamp(max=self.clamp)
         exponent = mg.arange(0, self.config.d_model, 2, dtype=like.dtype, device=like.device) / self.config.d_model
         angles = distance[:, None] / 10000.0**exponent
         return self.dropout(mg.cat((angles.sin(), angles.cos()), -1))
-
-    def biases(self, layer: int) -> tuple[Tensor, Tensor]:
-        """u and v of a layer, each (H, 1, D/H)."""
-        return self.u[0 if self.config.shared else layer], self.v[0 if self.config.shared else layer]
 
     def hidden_states(
         self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
@@ -214,9 +196,9 @@ class TransformerXL(Writes):
         hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
         states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
         # What layers share comes before the first: so a picture of the graph can draw all layers as one.
-        u, v = (x.expand(len(self.layers), -1, -1, -1).unbind() for x in (self.u, self.v))
-        for layer, past, *biases in zip(self.layers, memory.unbind(), u, v, strict=True):
-            states.append(layer(states[-1], past, r, *biases, hidden))
+        u, v = self.u[0], self.v[0]
+        for layer, past in zip(self.layers, memory.unbind(), strict=True):
+            states.append(layer(states[-1], past, r, u, v, hidden))
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
@@ -316,7 +298,7 @@ class Cached(Plain):
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)
-        self.terms: list[tuple[Tensor, Tensor, Tensor]] = []  # of each layer W_R R, for all distances, and u and v
+        self.distances: list[Tensor] = []  # of each layer W_R R, for all distances
         self.kept: list[Sequence[Tensor]] = [()] * len(model.layers)  # keys and values, (N, H, at most reach, D/H)
         self.done = 0  # tokens that the cache has seen
 
@@ -324,9 +306,9 @@ class Cached(Plain):
     def next_logits(self, tokens: Tensor) -> Tensor:
         model, end = self.model, tokens.shape[1]
         new, keys = end - self.done, end - max(0, self.done - self.reach)
-        if not self.terms:
+        if not self.distances:
             r = model.sinusoids(max(keys, self.reach + 1))
-            self.terms = [(layer.attention.distances(r), *model.biases(i)) for i, layer in enumerate(model.layers)]
+            self.distances = [layer.attention.distances(r) for layer in model.layers]
         hidden = unseen(new, keys, self.mask(end - keys, end), self.reach, tokens.device)
         x = model.embed(tokens[:, self.done :])
         for i, layer in enumerate(model.layers):
@@ -340,8 +322,8 @@ class Cached(Plain):
         if self.kept[i]:
             both = [mg.cat(pair, 2) for pair in zip(self.kept[i], both, strict=True)]
         self.kept[i] = [part[:, :, -self.reach :] for part in both]
-        distances, u, v = self.terms[i]
-        return attention(y, both[0], both[1], distances[:, -both[0].shape[2] - 1 :], u, v, hidden)
+        distances = self.distances[i][:, -both[0].shape[2] - 1 :]
+        return attention(y, both[0], both[1], distances, self.model.u[0], self.model.v[0], hidden)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""

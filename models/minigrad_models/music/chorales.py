@@ -15,7 +15,7 @@ import numpy as np
 
 from ..schema import content
 from .midi import Song, check_tempo
-from .notes import PITCHES, Note, checked, ordered
+from .notes import PITCHES, Note, checked
 
 Grid = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -42,9 +42,8 @@ def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
     Returns:
         The pieces of each split, (T, 4) int64.
 
-    Raises:
-        FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot be
-            read.
+    Raises FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot
+    be read.
     """
     file = Path(path)
     if not os.path.exists(file):
@@ -84,19 +83,6 @@ def spans(grid: Grid) -> list[Span]:
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
         result += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
     return [span for span in result if span.pitch != SILENCE]
-
-
-def notes_of(grid: Grid, tempo: float = 100.0, velocity: int = 80) -> list[Note]:
-    """The notes of a grid (T, 4), with the voice as their track.
-
-    Args:
-        tempo: quarter notes a minute. A file that is written with the same tempo has its sixteenths on the grid.
-
-    Raises ValueError: it is no grid, or a number is out of range.
-    """
-    check_tempo(tempo)
-    row = 60 / tempo / ROWS
-    return ordered(checked(Note(s.pitch, velocity, s.first * row, s.end * row, s.voice) for s in spans(grid)))
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:

@@ -17,7 +17,6 @@ import numpy as np
 import minigrad as mg
 from minigrad import viz
 
-from ..programs.command_line import check_output
 from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data
@@ -48,9 +47,7 @@ def check_endings(output: Path | None, page: Path | None = None, wav: Path | Non
 def save(
     trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None, wav: Path | None
 ) -> None:
-    """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so. Raises
-    ValueError: there is no note in it; OSError: a file cannot be written; ImportError, RuntimeError: there is no
-    synthesiser."""
+    """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so."""
     if not written.notes:
         raise ValueError(
             f"the model wrote silence: {output} is not written. Another --seed or more --seconds may help, or a longer "
@@ -133,7 +130,6 @@ def roll(options: argparse.Namespace) -> int:
 
 def events(options: argparse.Namespace) -> int:
     """Print a file's events, and write what they say as MIDI. Returns the exit status."""
-    check_output(options.output, "--output")
     check_endings(options.output)
     song = data.song_in(options.file)
     ids = encode(song.notes)

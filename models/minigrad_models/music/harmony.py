@@ -113,8 +113,7 @@ class Melody:
 
 
 def melody_of(path: Path) -> Melody:
-    """The melody in a MIDI file: of its notes, those above which none sounds when they begin. Raises FileNotFoundError,
-    ValueError: it cannot be read, or has no notes."""
+    """The melody in a MIDI file: of its notes, those above which none sounds when they begin."""
     song = song_in(path)
     highest = grid_of(song, melody=True)[:, SOPRANO]
     notes = [n for n in song.notes if highest[round(ROWS * song.quarters(n.start))] == n.pitch]

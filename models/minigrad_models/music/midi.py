@@ -15,10 +15,9 @@ import errno
 import io
 import math
 import os
-import re
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,10 +43,6 @@ _MOST_TICKS = 1 << 48
 _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four bytes with seven bits each
 _MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
 _MOST_TRACKS = 32_000
-_META, _TEMPO, _END = 0xFF, 0x51, 0x2F  # the status of a meta message, and two types
-# Searched, as writers forget the pad of an odd chunk before it.
-_IN_RIFF = re.compile(rb"data(.{4})(?=MThd)", re.DOTALL)
-_ALONE = (0xF6, *range(0xF8, 0xFF))  # messages without data
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
 
@@ -89,11 +84,10 @@ class Song:
 
 
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
-    """Read a file of type 0, 1 or 2, or one within RIFF (RMID).
+    """Read a file of type 0 or 1.
 
     A note's ``track`` is the number of the file's track, not counting a first one without notes, which holds the
-    tempos; in a file of type 0 it is the number of the channel among those with notes. The sequences of a file of
-    type 2, which has no common time, follow one another.
+    tempos; in a file of type 0 it is the number of the channel among those with notes.
 
     Each note-off ends the note of its pitch, channel and track that began first; what is never released ends with its
     track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same
@@ -102,12 +96,16 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     Returns:
         The song. A file in which nothing sounds is a song without notes: what needs notes has to say so.
 
-    Raises:
-        FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums alone, or has a
-            note later than 24 hours. OSError: it cannot be read. ImportError: mido is missing.
+    Raises FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums alone, or has
+    a note later than 24 hours; or its times are not musical (type 2, or SMPTE's frames). OSError: it cannot be read.
+    ImportError: mido is missing.
     """
     file = Path(path)
-    data = _content(file)
+    if not os.path.exists(file):
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+    data = content(file, MOST_BYTES)
+    if data[:4] != b"MThd":
+        raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
     mido = load_library()
     try:
         return _song(_parsed(data, mido), sustain)
@@ -124,103 +122,35 @@ def load_library() -> Any:
     return mido
 
 
-def _content(file: Path) -> bytes:
-    """The bytes of an ordinary file, which may well be a MIDI file."""
-    if not os.path.exists(file):
-        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
-    data = content(file, MOST_BYTES)
-    if data[:4] == b"RIFF" and data[8:12] == b"RMID" and (start := _IN_RIFF.search(data)):
-        data = data[start.end() :][: int.from_bytes(start[1], "little")]
-    if data[:4] != b"MThd":
-        raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
-    return data
-
-
-def _chunks(data: bytes) -> Iterator[bytes]:
-    """Each chunk, with the 8 bytes of its kind and its length."""
-    start = 0
-    while start + 8 <= len(data):
-        length = int.from_bytes(data[start + 4 : start + 8], "big")
-        yield data[start : start + 8 + length]
-        start += 8 + length
-
-
 def _parsed(data: bytes, mido: Any) -> Any:
     """mido's MidiFile. Raises ValueError: it is damaged."""
     low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
     if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
         raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
     try:
-        try:
-            return mido.MidiFile(file=io.BytesIO(data))
-        except Exception:  # without what no note depends on, chunks of other kinds and meta messages, it may be well
-            chunks = (chunk for chunk in _chunks(data) if chunk[:4] in (b"MThd", b"MTrk"))
-            kept = (_plain_track(chunk) if chunk[:4] == b"MTrk" else chunk for chunk in chunks)
-            return mido.MidiFile(file=io.BytesIO(b"".join(kept)))
+        return mido.MidiFile(file=io.BytesIO(data))
     except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
         reason = "it ends too early" if isinstance(error, EOFError) else str(error)
         raise ValueError(f"it is damaged: {reason}") from None
 
 
-def _plain_track(track: bytes) -> bytes:
-    """The chunk of a track in which all meta messages apart from tempos and the track's end have the type 0x60, which
-    mido does not interpret. Raises ValueError: a tempo has too few bytes."""
-    plain, place, status = bytearray(track), 8, 0
-    try:
-        while place < len(track):
-            _, place = _number(track, place)
-            is_meta = track[place] == _META
-            if is_meta:
-                if track[place + 1] not in (_TEMPO, _END):
-                    plain[place + 1] = 0x60
-                place += 2
-            elif track[place] >= 0x80:
-                status, place = track[place], place + 1
-            if is_meta or status in (0xF0, 0xF7):
-                kind, (length, place) = track[place - 1], _number(track, place)
-                if is_meta and kind == _TEMPO and length < 3:
-                    raise ValueError(f"a tempo has a length of {length} bytes, not 3")
-                place += length
-            else:
-                place += 0 if status in _ALONE else 1 if status >> 4 in (0xC, 0xD) or status in (0xF1, 0xF3) else 2
-    except IndexError:
-        pass  # the track is cut off, and mido will say so
-    return bytes(plain)
-
-
-def _number(track: bytes, place: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and the place after it."""
-    number = 0
-    while True:
-        number, place = number << 7 | track[place] & 0x7F, place + 1
-        if track[place - 1] < 0x80:
-            return number, place
-
-
 def _song(file: Any, sustain: bool) -> Song:
-    if file.type not in (0, 1, 2):
-        raise ValueError(f"it is of type {file.type}: there are 0, 1 and 2")
-    sequences = [[track] for track in file.tracks] if file.type == 2 else [file.tracks]
+    if file.type not in (0, 1):
+        raise ValueError(f"it is of type {file.type}: files of type 0 and 1 are read")
+    played = _Played(file.tracks)
+    clock = _Clock(played.tempos, file.ticks_per_beat)
+    keys = _applied(played, sustain)
+    channels = sorted({key.channel for key in keys})
     notes: list[Note] = []
-    tempos: list[tuple[float, float]] = []
-    drums, begin = 0, 0.0
-    for number, tracks in enumerate(sequences):
-        played = _Played(tracks)
-        clock = _Clock(played.tempos, file.ticks_per_beat)
-        part = _applied(played, sustain)
-        channels = sorted({key.channel for key in part})
-        for key in part:
-            track = (channels.index(key.channel), key.track, number)[file.type]
-            start, end = (begin + clock.seconds(tick) for tick in (key.start, key.end))
-            if end > MOST_SECONDS:
-                raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
-            notes.append(Note(key.pitch, key.velocity, start, end, track))
-        tempos += [(begin + seconds, tempo) for seconds, tempo in clock.tempos()]
-        drums += played.drums
-        begin += clock.seconds(played.end)
-    if drums and not notes:
-        raise ValueError(f"it has drums alone (channel 10, {drums:,} notes), and those are left out")
-    return Song(tuple(ordered(notes)), tuple(tempos) or ((0.0, TEMPO),), drums)
+    for key in keys:
+        start, end = clock.seconds(key.start), clock.seconds(key.end)
+        if end > MOST_SECONDS:
+            raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
+        track = key.track if file.type else channels.index(key.channel)
+        notes.append(Note(key.pitch, key.velocity, start, end, track))
+    if played.drums and not notes:
+        raise ValueError(f"it has drums alone (channel 10, {played.drums:,} notes), and those are left out")
+    return Song(tuple(ordered(notes)), clock.tempos(), played.drums)
 
 
 class _Key(NamedTuple):
@@ -236,14 +166,13 @@ class _Key(NamedTuple):
 
 class _Played:
     """What is done in tracks that run side by side, in ticks: keys, without drums; pedals (tick, channel, whether it
-    goes down); tempos (tick, microseconds a quarter note); how many notes of drums; and the end of the longest
-    track."""
+    goes down); tempos (tick, microseconds a quarter note); and how many notes of drums."""
 
     def __init__(self, tracks: Sequence[Any]) -> None:
         self.keys: list[_Key] = []
         self.pedals: list[tuple[int, int, bool]] = []
         self.tempos: list[tuple[int, int]] = []
-        self.drums = self.end = 0
+        self.drums = 0
         silent = bool(tracks) and not any(message.type == "note_on" for message in tracks[0])
         for number, track in enumerate(tracks):
             self._track(track, number - silent)
@@ -271,44 +200,33 @@ class _Played:
                 self.tempos.append((now, message.tempo))
         for (channel, pitch), waiting in down.items():
             self.keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
-        self.end = max(self.end, now)
 
 
 class _Clock:
-    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the file's division: ticks a quarter note,
-    or, if negative, SMPTE's frames a second and ticks a frame, to which tempos do not matter."""
+    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the ticks of a quarter note."""
 
     def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
         if any(length == 0 for _, length in changes):
             raise ValueError("it has a tempo of 0 microseconds a quarter note")
-        default = int(_MINUTE / TEMPO)
-        if division < 0:
-            frames, ticks = -(division >> 8), division & 0xFF  # a high byte and a low one
-            if frames not in (24, 25, 29, 30):
-                raise ValueError(f"it has {frames} frames a second: SMPTE has 24, 25, 29 (that is 29.97) and 30")
-            default, changes = 1001 if frames == 29 else 1000, []
-            self._unit = (30 if frames == 29 else frames) * 1000 * ticks
-        else:
-            self._unit = 1_000_000 * division
-        if self._unit == 0:
-            raise ValueError("its time division is 0")
-        lengths = {0: default, **dict(sorted(changes, key=lambda change: change[0]))}  # of one tick the last one counts
+        if division <= 0:
+            raise ValueError(f"its time division is {division}: ticks of a quarter note are read, not SMPTE's frames")
+        start = {0: int(_MINUTE / TEMPO)}
+        lengths = {**start, **dict(sorted(changes, key=lambda change: change[0]))}  # of one tick the last one counts
+        self._unit = 1_000_000 * division
         self._ticks, self._lengths = list(lengths), list(lengths.values())
         self._sums = [0]  # of microseconds times ticks a quarter note, up to each change
         for i in range(1, len(lengths)):
             self._sums.append(self._sums[-1] + (self._ticks[i] - self._ticks[i - 1]) * self._lengths[i - 1])
-        self._musical = division > 0
 
     def seconds(self, tick: int) -> float:
         """The time of a tick."""
         i = bisect_right(self._ticks, tick) - 1
         return (self._sums[i] + (tick - self._ticks[i]) * self._lengths[i]) / self._unit
 
-    def tempos(self) -> list[tuple[float, float]]:
+    def tempos(self) -> tuple[tuple[float, float], ...]:
         """(seconds, quarter notes a minute) of each change, the first at 0."""
-        if not self._musical:
-            return [(0.0, TEMPO)]
-        return [(total / self._unit, _MINUTE / length) for total, length in zip(self._sums, self._lengths, strict=True)]
+        changes = zip(self._sums, self._lengths, strict=True)
+        return tuple((total / self._unit, _MINUTE / length) for total, length in changes)
 
 
 def _applied(played: _Played, sustain: bool) -> list[_Key]:
@@ -362,16 +280,15 @@ def write_midi(
     them; else times are rounded to less than a millisecond. A note lasts at least one tick, and ends before another
     begins at the same time. Notes of a pitch that overlap are on different channels, so that whoever reads the file
     knows which of them ends; as there are 15 channels without that of drums, a sixteenth note of one pitch is left out
-    while all others sound. A track's first channel is its number's; from the sixteenth track on tracks share channels.
+    while all others sound. A track's first channel is its number's.
 
     Args:
         notes: in any order; none gives a file in which nothing sounds.
         tempo: quarter notes a minute, 4 to 1000: where other programs draw bars. It changes no note's seconds.
         names: of tracks, by their numbers.
 
-    Raises:
-        ValueError: a pitch, velocity, time, track or tempo out of range. FileNotFoundError: there is no such
-            folder. OSError: it cannot be written; an older file stays. ImportError: mido is missing.
+    Raises ValueError: a pitch, velocity, time, track or tempo out of range. FileNotFoundError: there is no such folder.
+    OSError: it cannot be written; an older file stays. ImportError: mido is missing.
     """
     mido = load_library()
     target, kept = Path(path), ordered(checked(notes))
@@ -415,18 +332,14 @@ class _Sound(NamedTuple):
 
 def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
     """The messages of each track, in order; ``rate`` is ticks a second."""
-    tracks = sorted({note.track for note in notes})
-    own = [CHANNELS[track % len(CHANNELS)] for track in tracks]
-    spare = [channel for channel in CHANNELS if channel not in own]
-    choices = {  # first what no other track needs, since a channel has one instrument at a time
-        track: [own[i], *spare[i :: len(tracks)], *spare, *CHANNELS] for i, track in enumerate(tracks)
-    }
     ends: dict[tuple[int, int], int] = {}  # by channel and pitch
     sounds: defaultdict[int, list[_Sound]] = defaultdict(list)
     for note in notes:
         start = round(note.start * rate)
         end = max(start + 1, round(note.end * rate))
-        channel = next((c for c in choices[note.track] if ends.get((c, note.pitch), 0) <= start), None)
+        own = note.track % len(CHANNELS)
+        choices = CHANNELS[own:] + CHANNELS[:own]
+        channel = next((c for c in choices if ends.get((c, note.pitch), 0) <= start), None)
         if channel is None:  # nobody hears the sixteenth
             continue
         ends[channel, note.pitch] = end

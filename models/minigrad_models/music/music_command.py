@@ -61,7 +61,7 @@ def _harmonise(p: argparse.ArgumentParser) -> None:
 
 def _roll(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", type=Path, help="a MIDI file")
-    common.add_file(p, "--output", "an .html or .svg file (default: the file's name, .html)")
+    common.add_file(p, "--output", "an .html file (default: the file's name)")
     p.add_argument("--run", type=Path, metavar="DIR", help="a trained model, whose attention is drawn when it reads it")
     common.add_device(p)
 
@@ -108,7 +108,6 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    common.check_output(options.json, "--json")
     from .music_run import evaluate
 
     windows = options.window or 0, options.stride or 0

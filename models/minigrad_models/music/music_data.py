@@ -66,8 +66,7 @@ class Corpus:
 
 
 def read(settings: DataSettings) -> Corpus:
-    """The music of the settings. Raises FileNotFoundError: there is no file; ValueError: it is not music of this kind,
-    or too little."""
+    """The music of the settings."""
     corpus = chorales(settings) if settings.kind == "chorales" else performances(settings)
     if not corpus.train or not corpus.valid:
         plural = LANGUAGES[settings.kind].plural
@@ -150,8 +149,7 @@ def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
 
 
 def songs(paths: Sequence[Path], language: Any) -> list[Any]:
-    """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note. Raises
-    FileNotFoundError: there is no such file, or none in a folder; ValueError: a file cannot be read, or none can."""
+    """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note."""
     result = []
     for path in watched(paths, "reading"):
         if not path.is_dir():

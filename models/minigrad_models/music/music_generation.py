@@ -111,8 +111,7 @@ def example(model: Any, language: Language, seconds: float, seed: int) -> Ids:
 
 
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
-    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed. Raises
-    FileNotFoundError, ValueError: it cannot be read, or there is no note in it."""
+    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed."""
     song = data.song_in(path)
     ids = language.encode(data.piece_in(path, song, language))
     if seconds is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from minigrad.utils.bar import bar
 
 from ..programs import models
-from ..programs.folder import Program
+from ..programs.folder import Description, Program
 from ..programs.validation import Ids, Progress, check_windows, score_windows
 from . import music_data as data
 from .chorales import VOICES
@@ -22,18 +22,13 @@ from .notes import PITCHES
 MOST = 1 << 28  # numbers in the table of positions, which a file merely claims
 
 
-class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``Program.described``."""
+class Described(Description):
+    """What a checkpoint says besides weights."""
 
-    program: str
-    version: int
-    config: dict[str, Any]
-    settings: dict[str, dict[str, Any]]
-    model: dict[str, Any]
     ranges: list[list[int]]
 
 
-PROGRAM = Program("minigrad_models.music", 1, Description, Settings, files=("samples",), earlier=("examples.music",))
+PROGRAM = Program("minigrad_models.music", 1, Described, Settings, files=("samples",), earlier=("examples.music",))
 
 
 class Trained(NamedTuple):
@@ -53,8 +48,7 @@ def build(settings: Settings) -> MusicTransformer:
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), or of a file. Raises FileNotFoundError: there is
-    none; ValueError, RuntimeError: it is damaged, or of another program."""
+    """The model of a run (if it is not finished, the best so far), or of a file."""
     file, checkpoint, description = PROGRAM.read(path)
     try:
         settings = Settings.from_dict(description["settings"], str(file))

@@ -17,9 +17,8 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-from ..architectures.layers import MultiHeadAttention, TransformerLayer
+from ..architectures.layers import MultiHeadAttention, RelativePositions, TransformerLayer
 from ..architectures.pretrained import check_sizes
-from ..architectures.relative import RelativePositions
 from ..generation import continuation
 from ..generation.causal import Causal
 from ..translation.transformer import positional_encoding
@@ -45,8 +44,7 @@ class Config:
         activation: "relu", the paper's; "gelu" or "gelu_tanh". epsilon: of the layer norms.
         norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums.
 
-    Raises:
-        ValueError: a size that cannot be, a dropout that is no probability, another attention or activation.
+    Raises ValueError: a size that cannot be, a dropout that is no probability, another attention or activation.
     """
 
     vocabulary: int

@@ -15,7 +15,6 @@ exchange their ends, and what sounds is the same.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
@@ -34,7 +33,6 @@ BIN = 4  # velocities
 LONGEST_OPEN = 5.0
 """Seconds after which ``decode`` ends a note that has no NOTE_OFF, if the piece does not end before."""
 _FIRST_BIN = 16  # before a velocity is set
-_NAME = re.compile(r"(NOTE_ON|NOTE_OFF|TIME_SHIFT|SET_VELOCITY)<(\d{1,4})>")
 
 
 def encode(notes: Iterable[Note]) -> Ids:
@@ -111,30 +109,6 @@ def name(event: int) -> str:
     if event >= TIME_SHIFT:
         return f"TIME_SHIFT<{(event - TIME_SHIFT + 1) * 1000 // STEPS}>"
     return f"NOTE_OFF<{event - NOTE_OFF}>" if event >= NOTE_OFF else f"NOTE_ON<{event}>"
-
-
-def parse(text: str) -> Ids:
-    """The events that a text names, with commas or space between them: (T,) int64.
-
-    Raises ValueError: something else stands there, or a number that the vocabulary does not have.
-    """
-    return np.array([_event(word) for word in text.replace(",", " ").split()], np.int64)
-
-
-def _event(word: str) -> int:
-    match = _NAME.fullmatch(word)
-    if match is None:
-        raise ValueError(f"{word[:40]!r} is no event: there are NOTE_ON, NOTE_OFF, TIME_SHIFT and SET_VELOCITY<number>")
-    kind, number = match[1], int(match[2])
-    if kind == "TIME_SHIFT":
-        if number % 10 or not 10 <= number <= 1000:
-            raise ValueError(f"{word}: time shifts are 10 to 1000 ms, in steps of 10")
-        return TIME_SHIFT + number * STEPS // 1000 - 1
-    if number > 127:
-        raise ValueError(f"{word}: pitches and velocities are at most 127")
-    if kind == "SET_VELOCITY":
-        return SET_VELOCITY + number // BIN
-    return number + (NOTE_ON if kind == "NOTE_ON" else NOTE_OFF)
 
 
 def _checked(ids: Iterable[int] | Ids) -> Ids:

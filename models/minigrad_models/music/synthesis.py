@@ -30,10 +30,9 @@ def write_wav(path: str | os.PathLike[str], midi_path: str | os.PathLike[str], s
     Args:
         seconds: the most that the synthesiser may take.
 
-    Raises:
-        RuntimeError: no synthesiser or no soundfont is installed, or it failed. FileNotFoundError: there is no such
-            MIDI file, soundfont, or folder. TimeoutError: it takes longer. OSError: the file cannot be written; an
-            older one stays.
+    Raises RuntimeError: no synthesiser or no soundfont is installed, or it failed. FileNotFoundError: there is no such
+    MIDI file, soundfont, or folder. TimeoutError: it takes longer. OSError: the file cannot be written; an older one
+    stays.
     """
     source, target = Path(midi_path).absolute(), Path(path)
     if not source.is_file():

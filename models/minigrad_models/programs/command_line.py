@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar, get_args
 from .options import device, whole
 from .settings import FORMER, Sections
 
-CLOSED: set[str] = set()  # the streams that were closed before the start
 S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
 
@@ -152,7 +151,6 @@ def later(path: str) -> Callable[[argparse.Namespace], int]:
 
 def print_settings(settings: Sections, options: argparse.Namespace, program: str, default: str) -> int:
     """Print settings as a configuration file, and what they are made from. Returns the exit status."""
-    check_output(None, "")
     origin = options.config or f"preset {options.preset or default}"
     print(settings.as_toml(f"Settings of {program}: {origin}"), end="")
     return 0
@@ -161,7 +159,9 @@ def print_settings(settings: Sections, options: argparse.Namespace, program: str
 def run_program(program: Callable[[], int], less_memory: str) -> int:
     """The exit status of a program: errors that a person can mend are one line on stderr. ``less_memory`` names options
     that need less of it when they are smaller."""
-    _open_streams()
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed before the start: ``print`` would write notes for stderr to stdout
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 (as long as the program)
     try:
         status = program()
         sys.stdout.flush()  # here, where errors are told
@@ -186,19 +186,3 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
             except (OSError, ValueError):  # a closed pipe, a full disk: Python would say so at its exit
                 with suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def check_output(file: Path | None, option: str) -> None:
-    """Raise OSError if what a command is there for would go nowhere."""
-    if "stdout" in CLOSED and file is None:
-        raise OSError(f"standard output is closed{option and f': give {option} FILE'}")
-
-
-def _open_streams() -> None:
-    """Stand-ins for streams that were closed before the start (``2>&-``), which are None: ``print`` would write notes
-    for stderr to stdout, among the results."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (it lasts as long as the program)
-            setattr(sys, name, stream)
-            CLOSED.add(name)

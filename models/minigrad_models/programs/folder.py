@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from minigrad import Tensor
 from minigrad.backend.extras import is_on_path
@@ -29,7 +29,7 @@ DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, wh
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 T = TypeVar("T")
-FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "tensorboard")  # ``LAST`` is the first
+FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots")  # ``LAST`` is the first
 
 
 def command(name: str, *arguments: str) -> str:
@@ -40,13 +40,23 @@ def command(name: str, *arguments: str) -> str:
     return shlex.join([*(shlex.split(os.environ.get(TYPED, "")) or minigrad), *words])
 
 
+class Description(TypedDict):
+    """The schema of what all programs' checkpoints say besides weights; ``settings`` are by section."""
+
+    program: str
+    version: int
+    config: dict[str, Any]
+    settings: dict[str, dict[str, Any]]
+    model: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Program:
     """A program that keeps models in folders of runs."""
 
     name: str  # of its module
     version: int  # of what it writes into checkpoints
-    description: Any  # the schema of that, a TypedDict; it has "config" and "settings"
+    description: type[Description]  # the schema of that
     settings: type[Sections]
     files: tuple[str, ...] = ()  # of a run, besides ``FILES``
     earlier: tuple[str, ...] = ()  # names that the program had, which stand in the checkpoints of that time
@@ -61,8 +71,7 @@ class Program:
         return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
-        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself. Raises
-        FileNotFoundError: there is none; the message lists the runs."""
+        """The file of a model: that of a run (if it is not finished, the best so far), or the file itself."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -71,14 +80,12 @@ class Program:
         raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 
     def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-        """The file of a model, the checkpoint in it, and what that says besides weights. Raises FileNotFoundError:
-        there is none; ValueError, RuntimeError: it is damaged, or of another program."""
+        """The file of a model, the checkpoint in it, and what that says besides weights."""
         checkpoint = read_checkpoint(file := self.find(path))
         return file, checkpoint, self.checked(file, checkpoint.get("extra"))
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
-        """What a checkpoint says besides weights. Raises ValueError: the file is of another program, of another version
-        of this one, or damaged."""
+        """What a checkpoint says besides weights."""
         if not isinstance(description, dict) or description.get("program") not in (self.name, *self.earlier):
             raise ValueError(f"{path} is a training's checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
@@ -157,8 +164,7 @@ def write_settings(folder: Path, text: str) -> None:
 
 
 def data_set(*parts: str, what: str, instead: str) -> Path:
-    """A file or folder of the data sets that programs use by default, by its path in their folder. Raises
-    FileNotFoundError: it is not there; the message says ``what`` it is, and what to do ``instead``."""
+    """A file or folder of the data sets that programs use by default, by its path in their folder."""
     name, folder = "/".join(parts), os.environ.get(DATA)
     if folder and (path := Path(folder, *parts)).exists():
         return path

@@ -37,16 +37,17 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
     return number
 
 
-def positive(least: float = TINY) -> Callable[[str], float]:
-    """A finite number above 0, or from ``least`` on."""
+def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], float]:
+    """A finite number above 0, or from ``least`` on, and ``below`` another."""
     limits = "above 0" if least == TINY else f"from {least:g} on"
+    limits += "" if below == math.inf else f", below {below:g},"
 
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not least <= value < math.inf:
+        if not least <= value < below:
             raise argparse.ArgumentTypeError(f"a number {limits} is needed, not {text[:60]!r}")
         return value
 

@@ -19,7 +19,8 @@ from ..schema import content, reason, short
 MANY = 1e9
 ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
-FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files
+FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files; "": they are gone
+FORMER |= dict.fromkeys(("tensorboard", "coverage_penalty", "subword_model", "normalization", "r_drop_after"), "")
 
 
 def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tuple[float, float] | None = None) -> Any:
@@ -112,15 +113,16 @@ class Sections:
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Self:
-        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults. Raises ValueError: an unknown
-        section or setting, or a value of another type."""
+        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults."""
         settings, known = {}, cls.fields()
         for section, values in parts.items():
             if section not in cls.sections() or not isinstance(values, dict):
                 there = ", ".join(cls.sections())
                 raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
             for name, value in values.items():
-                name = FORMER.get(name) or name
+                name = FORMER.get(name, name)
+                if not name:
+                    continue
                 if name not in known or known[name][0] != section:
                     near = difflib.get_close_matches(name[:60], known, 1)
                     hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""
@@ -142,8 +144,7 @@ class Sections:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The settings of a TOML file. Raises FileNotFoundError: there is no such file; ValueError: not TOML, or wrong
-        settings."""
+        """The settings of a TOML file."""
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
             raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")

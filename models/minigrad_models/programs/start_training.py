@@ -51,8 +51,9 @@ def train_to_end(
 ) -> int:
     """Train, from where an earlier training in the folder stopped, or as a ``fresh`` one, for which the earlier is
     renamed. Then write the trained model, and ``report`` what it is worth, in eval mode. ``settings`` are ``Sections``
-    with ``Updates`` as ``training``, ``about`` is printed before the first update, and for ``best`` see
-    ``take_weights``. Returns the exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
+    with ``Updates`` as ``training``, ``about`` is printed before the first update. The weights are the moving
+    average, the mean of snapshots, or, with ``best``, those with the best evaluation; else the last ones. Returns the
+    exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
     trainer.check()
     if fresh and trainer.ranks.is_first:
         program.set_aside(folder)
@@ -62,9 +63,16 @@ def train_to_end(
         print(program.stopped(folder))
         return 130
     if trainer.ranks.is_first:
-        take_weights(trainer, settings.training, folder, best)
-        path = write_model(folder, trainer.model.state_dict(), trainer.state.step, trainer.extra)
-        trainer.model.eval()
+        model, s = trainer.model, settings.training
+        if s.ema:
+            assert trainer.averaged is not None
+            model.load_state_dict(trainer.averaged.module.state_dict())
+        elif s.average and trainer.state.snapshots:
+            model.load_state_dict(averaged_state(folder))
+        elif best and trainer.state.best is not None:
+            model.load_state_dict(read_checkpoint(folder / BEST)["model"])
+        path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
+        model.eval()
         print(f"saved to {path}", flush=True)
         report()
     return 0
@@ -81,16 +89,3 @@ def report_validation(program: Program, trainer: Trainer, folder: Path, validati
 def show(text: str) -> None:
     """Print a text between the lines of a progress bar, if there is one."""
     say(f"\n{text.strip()}\n", sys.stdout)
-
-
-def take_weights(trainer: Trainer, s: Updates, folder: Path, best: bool) -> None:
-    """Give the model the weights of its finished training: the moving average, the mean of snapshots, or, with
-    ``best``, those with the best evaluation; else the last ones."""
-    model = trainer.model
-    if s.ema:
-        assert trainer.averaged is not None
-        model.load_state_dict(trainer.averaged.module.state_dict())
-    elif s.average and trainer.state.snapshots:
-        model.load_state_dict(averaged_state(folder))
-    elif best and trainer.state.best is not None:
-        model.load_state_dict(read_checkpoint(folder / BEST)["model"])

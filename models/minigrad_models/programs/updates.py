@@ -13,7 +13,7 @@ from ..training import schedules
 from .settings import amount, chance, count, other, setting
 
 # Settings of ``Updates`` that do not affect the result of a training.
-FREE = {"ranks", "device", "minutes", "tensorboard", "save_seconds", "log_every"}
+FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class Updates:
     ema: float = chance(0.0, "decay of an exponential moving average, which replaces that of snapshots; 0: none")
     save_seconds: float = amount(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
     log_every: int = count(20, "updates between lines of the log")
-    tensorboard: bool = setting(False, "write a log for TensorBoard as well")
     seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
@@ -113,8 +112,7 @@ def optimizer_of(
 
 
 def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
-    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``. Raises
-    ValueError: the rate would rise to the end of the training and beyond, or not end as it should."""
+    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``."""
     if s.schedule == "inverse_sqrt":
         return schedules.inverse_sqrt(s.warm_up)
     if s.warm_up >= s.steps:
@@ -128,7 +126,7 @@ def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
 
 def loop_settings(s: Updates, evaluated: bool, **more: Any) -> LoopSettings:
     """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that ``Updates`` lacks."""
-    same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed", "tensorboard")
+    same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
     values = {name: getattr(s, name) for name in same}
     values |= {name: getattr(s, name) or None for name in ("minutes", "clip", "save_seconds")}
     patience = (s.patience or None) if evaluated else None

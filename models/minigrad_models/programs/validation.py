@@ -32,8 +32,7 @@ def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
 
 
 def moved(device: str, *tensors: Tensor) -> list[Tensor]:
-    """Tensors on the CPU, of one dtype, on a device: one copy moves them together. Raises TypeError: they have several
-    dtypes."""
+    """Tensors on the CPU, of one dtype, on a device: one copy moves them together."""
     if mg.device(device).type == "cpu":
         return list(tensors)
     if len({tensor.dtype for tensor in tensors}) > 1:

@@ -45,22 +45,18 @@ class TokenBatches:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The batches of an epoch, from number ``start`` on."""
-        order, spans = self._planned(number)
+        if self._plan is None or self._plan[0] != number:
+            self._plan = None  # frees its memory before the new one needs it
+            self._plan = number, self._planned(number)
+        order, spans = self._plan[1]
         for first, last in spans[start:].tolist():
             yield order[first:last].tolist()
 
     def _planned(self, number: int) -> Plan:
-        if self._plan is None or self._plan[0] != number:
-            self._plan = None  # frees its memory before the new one needs it
-            self._plan = number, (self._shuffled(number) if self.shuffle else self._sorted())
-        return self._plan[1]
-
-    def _sorted(self) -> Plan:
-        source, target = self.lengths.T.astype(np.int64)
-        order = np.argsort(target << 32 | source, kind="stable")
-        return order, self._cut(order)
-
-    def _shuffled(self, number: int) -> Plan:
+        if not self.shuffle:
+            source, target = self.lengths.T.astype(np.int64)
+            order = np.argsort(target << 32 | source, kind="stable")
+            return order, self._cut(order)
         # The raw numbers are the same in every version of NumPy; permutations need not be.
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))

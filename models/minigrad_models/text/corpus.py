@@ -13,6 +13,7 @@ import numpy as np
 
 from .lines import Lines, Texts
 
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')  # a cell as spreadsheets write it
 SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
 
 
@@ -29,7 +30,8 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
-            source, tab, target; a spreadsheet's quotes around cells are left out), or two files, line by line.
+            source, tab, target; quotes around a cell with commas or doubled quotes are left out), or two files, line
+            by line.
         source, target: in a folder, the last part of the files' names, before ".gz".
         required: splits that a folder must have.
 
@@ -47,8 +49,8 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
         raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
-    lines, quotes = Lines(paths[0]), _Quotes()
-    return {"train": _kept(lines, lines, quotes, _full_rows(lines, paths[0], quotes), str(paths[0]))}
+    lines = Lines(paths[0])
+    return {"train": _kept(Side(lines, column=0), Side(lines, column=1), _full_rows(lines, paths[0]), str(paths[0]))}
 
 
 def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
@@ -92,100 +94,45 @@ def _aligned(source: Path, target: Path) -> Pairs:
         counts = f"{source} has {len(left)} lines and {target} {len(right)}"
         raise ValueError(f"{counts}: line n of one must translate line n of the other")
     full = (bool(a.strip() and b.strip()) for a, b in zip(left, right, strict=True))
-    return _kept(left, right, None, full, f"{source} and {target}")
+    return _kept(Side(left), Side(right), full, f"{source} and {target}")
 
 
-class _Quotes:
-    """Whether the cells of a table are in a spreadsheet's quotes: around the cell, and doubled within. Spreadsheets put
-    all cells in quotes, or those with quotes or commas. Sentences that are quotations look alike, so the whole table
-    decides: each cell with a quote must be a quoted one, and quotes within cells, or a comma in quoted cells only, must
-    show that no person wrote them."""
-
-    def __init__(self) -> None:
-        self.quoted = self.plain = 0
-        self.doubled = self.comma = self.plain_comma = self.broken = False
-
-    def add(self, cell: str) -> None:
-        """Look at a cell, without spaces around it."""
-        if '"' not in cell:
-            self.plain += 1
-            self.plain_comma = self.plain_comma or "," in cell
-        elif _QUOTED.fullmatch(cell):
-            self.quoted += 1
-            self.doubled = self.doubled or '""' in cell[1:-1]
-            self.comma = self.comma or "," in cell
-        else:
-            self.broken = True
-
-    def __bool__(self) -> bool:
-        shows = self.doubled or (self.comma and not self.plain_comma)
-        return bool(self.quoted) and not self.broken and (not self.plain or shows)
-
-
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
-
-
-def _full_rows(lines: Lines, path: Path, quotes: _Quotes) -> Iterator[bool]:
-    """For each line of a table, whether both columns hold text; ``quotes`` looks at every cell."""
+def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
+    """For each line of a table, whether both columns hold text."""
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            yield False
-            continue
-        source, tab, rest = line.partition("\t")
-        if not tab:
-            raise ValueError(_no_tab(path, number, line))
-        if "\r" in rest and "\t" in rest.partition("\r")[2]:
-            raise ValueError(f"{path}, line {number}: two rows, with a carriage return between them and no line feed")
-        target, more, _ = rest.partition("\t")
-        row = source.strip(), target.strip()
-        if more and row[0][:1] == row[1][-1:] == '"' and row[0].count('"') % 2 == row[1].count('"') % 2 == 1:
-            raise ValueError(f"{path}, line {number}: a quoted cell seems to hold a tab: remove it in the spreadsheet")
-        for cell in row:
-            quotes.add(cell)
-        yield all(cell.strip('" ') for cell in row)
+        source, tab, target = line.partition("\t")
+        if line.strip() and not tab:
+            advice = "each line is a source sentence, a tab, its translation; spreadsheets save tab-separated text"
+            raise ValueError(f"{path}, line {number}: no tab; {advice}")
+        if "\r" in line:
+            raise ValueError(f"{path}, line {number}: a carriage return within; lines end in line feeds")
+        yield all(cell.strip('" ') for cell in (source, target.partition("\t")[0]))
 
 
-def _no_tab(path: Path, number: int, line: str) -> str:
-    """The message for a line of a table without a tab, with a guess at what stands in its place."""
-    advice = ""
-    if mark := next((mark for mark in ",;" if mark in line), ""):
-        advice = (
-            f'. If its columns are separated by "{mark}" (CSV), save it as tab-separated text in the spreadsheet, or: '
-            f"python -c \"import csv, sys; [print(*row[:2], sep='\\t') for row in csv.reader(sys.stdin, "
-            f"delimiter='{mark}')]\" <{path} >tabs.tsv"
-        )
-    elif line.count('"') % 2:
-        advice = ". A quoted cell seems to go on over several lines: take the line breaks out of the cells"
-    elif "  " in line:
-        advice = ". It has spaces in a row: did an editor put them in the tab's place?"
-    return f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation{advice}"
-
-
-def _kept(left: Lines, right: Lines, quotes: _Quotes | None, full: Iterable[bool], where: str) -> Pairs:
-    """The pairs whose sides both hold text; ``quotes`` are those of a table, and None of two files."""
+def _kept(left: Side, right: Side, full: Iterable[bool], where: str) -> Pairs:
+    """The pairs whose sides both hold text."""
     mask = np.fromiter(full, np.bool_, len(left))
-    places = np.flatnonzero(mask).astype(np.uint32)
+    places = np.flatnonzero(mask)
     if not len(places):
         raise ValueError(f"{where}: no sentence pairs ({len(mask)} lines, all with an empty side)")
-    kept = None if len(places) == len(mask) else places
-    source, target = (None, None) if quotes is None else (0, 1)
-    quoted = bool(quotes)
-    return Pairs(Side(left, kept, source, quoted), Side(right, kept, target, quoted), len(mask) - len(places))
+    if len(places) == len(mask):
+        return Pairs(left, right)
+    return Pairs(left.part(places), right.part(places), len(mask) - len(places))
 
 
 class Side(Texts):
     """One language of a corpus on disk: the lines with the numbers ``kept`` (n,), uint32, ascending (None: all), or a
-    column of them, stripped; if ``quoted``, cells lose a spreadsheet's quotes."""
+    column of them; without spaces around them, and a spreadsheet's quotes."""
 
     def __init__(
-        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None, quoted: bool = False
+        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None = None, column: int | None = None
     ) -> None:
-        self._lines, self._kept, self._column, self._quoted = lines, kept, column, quoted
+        self._lines, self._kept, self._column = lines, kept, column
 
     def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:
         """The texts with some numbers, which must be ascending."""
         kept = places if self._kept is None else self._kept[places]
-        return Side(self._lines, kept.astype(np.uint32), self._column, self._quoted)
+        return Side(self._lines, kept.astype(np.uint32), self._column)
 
     def __len__(self) -> int:
         return len(self._lines if self._kept is None else self._kept)
@@ -203,9 +150,13 @@ class Side(Texts):
     @property
     def digest(self) -> str:
         kept = b"" if self._kept is None else self._kept.tobytes()
-        origin = f"{self._lines.digest} {self._column} {'quoted ' * self._quoted}".encode()
+        origin = f"{self._lines.digest} {self._column} ".encode()
         return hashlib.blake2b(origin + kept, digest_size=16).hexdigest()
 
     def _text(self, line: str) -> str:
-        text = (line if self._column is None else line.split("\t", self._column + 1)[self._column]).strip()
-        return text[1:-1].replace('""', '"').strip() if self._quoted and text[:1] == '"' else text
+        if self._column is None:
+            return line.strip()
+        text = line.split("\t", self._column + 1)[self._column].strip()
+        if _QUOTED.fullmatch(text) and ("," in text or '""' in text[1:-1]):
+            return text[1:-1].replace('""', '"').strip()
+        return text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
-import io
 import os
 import tempfile
 import weakref
@@ -63,10 +62,9 @@ class Texts(Sequence[str]):
 class Lines(Texts):
     """The lines of a UTF-8 file, gzipped or not, without their ends.
 
-    Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. In a file with more
-    carriage returns elsewhere than line feeds, as some spreadsheets write it, carriage returns end lines, too. One
-    pass checks the file and finds the offsets of lines, 8 bytes each. An archive, and a file of the latter kind, is
-    copied into a temporary one, which goes with this object. The file must not change.
+    Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. One pass checks the file
+    and finds the offsets of lines, 8 bytes each. An archive is copied into a temporary file, which goes with this
+    object. The file must not change.
 
     Raises ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
     later, a shorter file; OSError: the file cannot be read.
@@ -81,11 +79,7 @@ class Lines(Texts):
         try:
             if not os.fstat(self._file.fileno()).st_size and self._file.read(1):
                 raise ValueError(f"{path} has no size, and may have no end: copy it to a file")
-            self._starts, self._digest, by_returns = _scan(self._file)
-            if by_returns:
-                self._file = _with_feeds(self._file)
-                weakref.finalize(self, self._file.close)
-                self._starts, _, _ = _scan(self._file)
+            self._starts, self._digest = _scan(self._file)
         except UnicodeError:
             raise ValueError(_bad_line(path, self._file)) from None
         except OSError as error:  # of /proc
@@ -126,8 +120,7 @@ class Lines(Texts):
 
 
 def _unpacked(path: Path) -> IO[bytes]:
-    """A temporary file with the content of an archive. Raises ValueError: the archive is damaged, or no archive of
-    text; OSError: there is no room for it."""
+    """A temporary file with the content of an archive."""
     try:
         with ExitStack() as on_error, opened(path) as packed, gzip.open(packed) as archive:
             file: IO[bytes] = on_error.enter_context(tempfile.TemporaryFile())
@@ -145,20 +138,16 @@ def _unpacked(path: Path) -> IO[bytes]:
     return file
 
 
-def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bool]:
-    """The offsets of all lines, and of the end, (lines + 1,) int64; a checksum of the file; and whether carriage
-    returns end its lines. Raises UnicodeError: it is not UTF-8, or has NUL in it."""
+def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file."""
     file.seek(0)
     marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     starts = [np.array([len(codecs.BOM_UTF8) if marked else 0], np.int64)]
     file.seek(0)
     checksum = hashlib.blake2b(digest_size=16)
     decoder = codecs.getincrementaldecoder("utf-8")()
-    size = returns = 0  # of the latter, those before no line feed
-    last = b""
+    size = 0
     while block := file.read(BLOCK):
-        returns += block.count(b"\r") - (last + block).count(b"\r\n")
-        last = block[-1:]
         checksum.update(block)
         decoder.decode(block)
         if b"\0" in block:
@@ -166,23 +155,10 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str, bo
         starts.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
         size += len(block)
     decoder.decode(b"", final=True)
-    by_returns = returns > sum(map(len, starts)) - 1
     offsets = np.concatenate(starts)
     if offsets[-1] < size:  # the last line has no line feed
         offsets = np.append(offsets, size)
-    return offsets, checksum.hexdigest(), by_returns
-
-
-def _with_feeds(file: IO[bytes]) -> IO[bytes]:
-    """A temporary file with the text of another, which it closes, but line feeds at all ends of lines."""
-    file.seek(0)
-    with ExitStack() as on_error, io.TextIOWrapper(file, "utf-8") as text:  # which reads every end as a line feed
-        result: IO[bytes] = on_error.enter_context(tempfile.TemporaryFile())
-        while block := text.read(BLOCK):
-            result.write(block.encode())
-        result.flush()
-        on_error.pop_all()
-    return result
+    return offsets, checksum.hexdigest()
 
 
 def fault(line: bytes) -> str:
@@ -194,25 +170,10 @@ def fault(line: bytes) -> str:
     return f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
 
 
-def _encoding(start: bytes) -> str:
-    """The likely encoding of a file that is not UTF-8, of which the first bytes are there; "" if it is UTF-8 with NUL.
-    In UTF-16 tabs and line feeds have a NUL beside them."""
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "UTF-16"
-    for encoding in ("UTF-16LE", "UTF-16BE"):
-        text = start[: len(start) // 2 * 2].decode(encoding, "replace")
-        if "\0" not in text and 2 * sum(map(text.count, "\t\n")) > sum(map(start.count, (b"\t", b"\n"))):
-            return encoding
-    return "" if 0 in start and not fault(start[: start.index(0)]) else "WINDOWS-1252"
-
-
 def _bad_line(path: Path, file: IO[bytes]) -> str:
     """The message for a file that is not UTF-8, or has NUL in it."""
     file.seek(0)
-    encoding = _encoding(file.read(1 << 16))
-    repair = f"; or, if it is {encoding}: iconv -f {encoding} -t UTF-8" if encoding else ", without NUL"
-    file.seek(0)
     for number, raw in enumerate(file, 1):
         if wrong := fault(raw):
-            return f"{path}, line {number}: {wrong}. Save it as UTF-8 in an editor or spreadsheet{repair}"
+            return f"{path}, line {number}: {wrong}. Save it as UTF-8 in an editor or spreadsheet"
     return f"{path}: not UTF-8"

@@ -93,11 +93,10 @@ def tokenizer_for(language: str) -> str:
     return _TOKENIZERS.get(code.replace("_", "-").partition("-")[0], "13a")
 
 
-def chrf(texts: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False) -> Score:
-    """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed. With
-    ``word_order=2`` it is chrF++ (Popović 2017), which also counts words and pairs of words. Else as ``bleu``."""
-    metric = _library("sacrebleu.metrics").CHRF(word_order=word_order, lowercase=lowercase)
-    return _score(metric, texts, references)
+def chrf(texts: Sequence[str], references: Sequence[str]) -> Score:
+    """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed.
+    Else as ``bleu``."""
+    return _score(_library("sacrebleu.metrics").CHRF(), texts, references)
 
 
 def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:

@@ -36,7 +36,7 @@ _PIECE = (
 )
 _SPACES = r"[\s\x{1C}-\x{1F}]+"
 _DIGIT = r"\p{N}"
-_STEPS = {"Sequence", "NFC", "NFKC", "Lowercase", "Replace", "Strip", "Metaspace", "Split"}  # of descriptions
+_STEPS = {"Sequence", "NFC", "Lowercase", "Replace", "Strip", "Metaspace", "Split"}  # of descriptions
 
 
 class SubwordTokenizer:
@@ -54,28 +54,22 @@ class SubwordTokenizer:
         texts: Iterable[str],
         vocabulary: int = 10_000,
         *,
-        model: str = "bpe",
         lowercase: bool = False,
-        normalization: str = "nfc",
         min_frequency: int = 2,
         split_digits: bool = False,
-        progress: bool = False,
     ) -> SubwordTokenizer:
-        """Learn subwords. The same texts give the same vocabulary in the same order.
+        """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts give the same
+        vocabulary in the same order.
 
         Args:
             texts: read once and not kept; memory grows with the number of different words.
             vocabulary: the number of ids, the four special ones included.
-            model: "bpe", byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909), or "unigram" (Kudo
-                2018, arXiv 1804.10959).
             lowercase: make all texts lower-case.
-            normalization: Unicode's "nfc" or "nfkc", or "none".
-            min_frequency: byte-pair encoding merges no rarer pair.
+            min_frequency: no rarer pair is merged.
             split_digits: each digit is a token of its own, so that a number never seen is made of tokens that were.
-            progress: show bars on stderr.
 
         Raises:
-            ValueError: no text, a vocabulary too small for the characters or too large, or an unknown option.
+            ValueError: no text, or a vocabulary too small for the characters, or too large.
             ImportError: no tokenizers library.
 
         Warns:
@@ -88,16 +82,10 @@ class SubwordTokenizer:
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
-        options = {"vocab_size": vocabulary, "show_progress": progress}
-        learner, trainer = _learner(model, normalization, lowercase, min_frequency, split_digits, **options)
-        try:
-            learner.train_from_iterator(itertools.chain([first], texts), trainer)
-        except Exception as error:
-            if "not large enough" not in str(error):
-                raise
-            fault = f"a vocabulary of {vocabulary} has no room for the different characters of the texts"
-            raise ValueError(fault) from None
-        trained = _canonical(learner)
+        options = {"vocab_size": vocabulary, "min_frequency": min_frequency, "show_progress": False}
+        learner, trainer = _learner(lowercase, split_digits, **options)
+        learner.train_from_iterator(itertools.chain([first], texts), trainer)
+        trained = _without_marks(json.loads(learner.to_str()))
         size = trained.get_vocab_size()
         if size == len(SPECIAL):
             raise ValueError("no text to learn subwords from: only spaces")
@@ -162,26 +150,16 @@ def load_library() -> Any:
     return tokenizers
 
 
-def _learner(
-    model: str, normalization: str, lowercase: bool, min_frequency: int, split_digits: bool, **options: Any
-) -> tuple[Any, Any]:
+def _learner(lowercase: bool, split_digits: bool, **options: Any) -> tuple[Any, Any]:
     """An untrained tokenizer of the library, and its trainer."""
     tokenizers = load_library()
     models, trainers, splitters = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
-    if model == "bpe":
-        learner = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL[UNKNOWN]))
-        trainer = trainers.BpeTrainer(min_frequency=min_frequency, special_tokens=list(SPECIAL), **options)
-    elif model == "unigram":
-        learner = tokenizers.Tokenizer(models.Unigram())
-        trainer = trainers.UnigramTrainer(unk_token=SPECIAL[UNKNOWN], special_tokens=list(SPECIAL), **options)
-    else:
-        raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
+    learner = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL[UNKNOWN]))
+    trainer = trainers.BpeTrainer(special_tokens=list(SPECIAL), **options)
     normalizers = tokenizers.normalizers
-    forms = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
-    if normalization not in forms:
-        raise ValueError(f"normalization is 'nfc', 'nfkc' or 'none', not {normalization!r}")
-    form = forms[normalization]
-    steps = [*form, normalizers.Lowercase(), *form] if lowercase else form
+    steps = [normalizers.NFC()]
+    if lowercase:
+        steps += [normalizers.Lowercase(), normalizers.NFC()]
     steps += [normalizers.Replace(SPACE, "_")]  # the mark itself in a text
     steps += [normalizers.Replace(tokenizers.Regex(_SPACES), " "), normalizers.Strip()]  # the spaces of str.split
     learner.normalizer = normalizers.Sequence(steps)
@@ -204,8 +182,8 @@ def _read(text: Any) -> Any:
         for name in ("normalizer", "pre_tokenizer", "decoder"):
             _check_steps(state.get(name))
         check(state.get("model"), dict[str, Any], "its model")
-        if state["model"].get("type") not in ("BPE", "Unigram"):
-            raise ValueError(f"its model is {short(state['model'].get('type'))}, neither BPE nor Unigram")
+        if state["model"].get("type") != "BPE":
+            raise ValueError(f"its model is {short(state['model'].get('type'))}, not BPE")
         state = {**state, "truncation": None, "padding": None, "post_processor": None}
         model = calmly(_without_marks, state)
     except Exception as error:  # the library raises nothing more special
@@ -249,23 +227,6 @@ def _without_marks(state: dict[str, Any]) -> Any:
     return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
 
 
-def _canonical(learner: Any) -> Any:
-    """The trained tokenizer, without the differences between one training and the next. For unigrams the library adds
-    numbers up in the order of a hash table, which differs from run to run. The subwords are the same, but their log
-    probabilities differ by about 1e-11, and so does the order of equals; pruned characters get the lowest one plus
-    0.0001, 0.0002, ... in the table's order. So: level, round, sort."""
-    state = json.loads(learner.to_str())
-    if state["model"]["type"] == "Unigram":
-        scores = dict(state["model"]["vocab"][len(SPECIAL) :])
-        lowest = min(scores.values(), default=0.0)
-        level = lowest + 1e-4 * sum(len(token) == 1 for token in scores)
-        for token, score in scores.items():
-            scores[token] = round(lowest if len(token) == 1 and score <= level else score, 3)
-        ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-        state["model"]["vocab"] = [*((token, 0.0) for token in SPECIAL), *ordered]
-    return _without_marks(state)
-
-
 def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = True) -> Any:
     """A tokenizer over bytes (Radford et al. 2019, section 2.2); by ``use_regex`` pairs do not cross the borders of
     words."""
@@ -288,14 +249,12 @@ class SubwordSampler:
     the probability ``dropout``. 0 gives ``tokenizer.encode``, 1 gives characters. Each draw splits a text differently.
     A draw depends on the seed, the text and the draw's number alone, so that a training can be resumed exactly. A word
     has 64 segmentations, computed on demand; each place in a text takes one of them at random. Raises ValueError: a
-    unigram tokenizer, or a dropout that is no probability."""
+    dropout that is no probability."""
 
     def __init__(self, tokenizer: SubwordTokenizer, dropout: float = 0.1, seed: int = 0) -> None:
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout is a probability, not {dropout}")
         state = json.loads(tokenizer.model.to_str())["model"]
-        if state["type"] != "BPE":
-            raise ValueError(f"subword dropout is for byte-pair encoding (model='bpe'), not {state['type']}")
         self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
         self._skip = dropout * 2**32
         self.ids: dict[str, int] = state["vocab"]

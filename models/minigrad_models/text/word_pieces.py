@@ -42,17 +42,14 @@ def word_pieces(
     return tokenizer
 
 
-def train_word_pieces(
-    texts: Iterable[str], vocabulary: int, *, lowercase: bool = True, min_frequency: int = 2, progress: bool = False
-) -> Any:
-    """Learn pieces from texts; the same texts give the same pieces with the same ids. Texts are read once, and kept in
-    memory as words with their counts. ``vocabulary`` is the number of ids, the five special ones included; fewer if the
-    texts do not have so many. Pieces that are rarer together than ``min_frequency`` are not joined. ``progress`` shows
-    bars on stderr. Raises ValueError: no text, or a vocabulary too large or without room for its characters;
-    ImportError: no tokenizers library."""
+def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
+    """Learn pieces from texts, in lower case; the same texts give the same pieces with the same ids. Texts are read
+    once, and kept in memory as words with their counts. ``vocabulary`` is the number of ids, the five special ones
+    included; fewer if the texts do not have so many. Pieces that stand together once are not joined. Raises ValueError:
+    no text, or a vocabulary too large or without room for its characters; ImportError: no tokenizers library."""
     check_vocabulary(vocabulary)
     library = load_library()
-    blank = word_pieces({token: i for i, token in enumerate(SPECIAL)}, lowercase=lowercase)
+    blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})
     counts: dict[str, int] = {}
     for text in texts:
         for word, _ in blank.pre_tokenizer.pre_tokenize_str(blank.normalizer.normalize_str(text)):
@@ -71,8 +68,8 @@ def train_word_pieces(
     trainer = library.trainers.WordPieceTrainer(
         vocab_size=vocabulary,
         special_tokens=fixed,
-        min_frequency=min_frequency,
-        show_progress=progress,
+        min_frequency=2,
+        show_progress=False,
         continuing_subword_prefix=CONTINUED,
         limit_alphabet=len(first) + len(within),
     )
@@ -81,4 +78,4 @@ def train_word_pieces(
     learned: dict[str, int] = learner.get_vocab(with_added_tokens=False) or learner.get_vocab()
     if len(learned) < vocabulary:
         warnings.warn(f"the texts give {len(learned):,} word pieces, not the {vocabulary:,} asked for", stacklevel=2)
-    return word_pieces(learned, lowercase=lowercase)
+    return word_pieces(learned)

@@ -32,15 +32,13 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
     return averaged
 
 
-def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> dict[str, Tensor]:
-    """The mean of the ``last`` snapshots of a run (None: of all) as ``mean_of``. Raises FileNotFoundError: the run has
-    no snapshots (``keep_snapshots`` of its settings)."""
-    if last is not None and last < 1:
-        raise ValueError(f"the mean of {last} snapshots is not defined: last must be at least 1")
+def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """The mean of the snapshots of a run as ``mean_of``. Raises FileNotFoundError: the run has no snapshots
+    (``keep_snapshots`` of its settings)."""
     paths = RunFolder(folder).snapshots()
     if not paths:
         raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
-    return mean_of(paths[-last:] if last else paths)
+    return mean_of(paths)
 
 
 def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:

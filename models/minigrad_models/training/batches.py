@@ -26,16 +26,13 @@ class Batches(Protocol[Item_co]):
 
 class ShuffledOrder:
     """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
-    epoch; without ``shuffle``, in order. ``drop_last`` leaves out a last list that is shorter. Raises ValueError:
-    ``size`` or ``batch_size`` is less than 1."""
+    epoch. ``drop_last`` leaves out a last list that is shorter. Raises ValueError: ``size`` or ``batch_size`` is less
+    than 1."""
 
-    def __init__(
-        self, size: int, batch_size: int, *, seed: int = 0, shuffle: bool = True, drop_last: bool = False
-    ) -> None:
+    def __init__(self, size: int, batch_size: int, *, seed: int = 0, drop_last: bool = False) -> None:
         if size < 1 or batch_size < 1:
             raise ValueError(f"a dataset of {size} examples cannot be cut into batches of {batch_size}")
-        self.size, self.batch_size, self.seed = size, batch_size, seed
-        self.shuffle, self.drop_last = shuffle, drop_last
+        self.size, self.batch_size, self.seed, self.drop_last = size, batch_size, seed, drop_last
 
     def __len__(self) -> int:
         """The number of lists in an epoch."""
@@ -44,8 +41,7 @@ class ShuffledOrder:
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The lists of an epoch, from number ``start`` on."""
         order = np.arange(self.size)
-        if self.shuffle:
-            np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
+        np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
         for i in range(start, len(self)):
             yield order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
 

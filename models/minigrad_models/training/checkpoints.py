@@ -20,10 +20,8 @@ weights, random numbers and batches: they are the same steps, and write the same
 ``last`` stay until then; the run writes them again at their step.) A new run writes ``last`` first: a folder
 without one has nothing to lose, and a full disk shows at once. Temporary folders of killed runs are deleted.
 
-If a file cannot be written (a full disk), the old one stays. During a training that is a warning: hours of work
-are worth more than a checkpoint, and the disk may be freed. Best weights, snapshots and lines that could not be
-written wait in memory, and are written, in the same order, before the next ``last``. The last save waits some
-minutes for room, and then fails.
+If a file cannot be written (a full disk), the training ends with an error, and the old file stays: the same program
+goes on from it when there is room.
 
 With ``minutes`` all this holds for each step, but the number of steps depends on their speed: the run ends, and
 evaluates, at another step. A killed run also forgets the seconds since its ``last``.
@@ -31,7 +29,6 @@ evaluates, at another step. A killed run also forgets the seconds since its ``la
 
 from __future__ import annotations
 
-import copy
 import errno
 import os
 import pickle
@@ -86,12 +83,10 @@ class RunFolder:
         self.last, self.best = self.path / "last.safetensors", self.path / "best.safetensors"
         self.log = self.path / "log.jsonl"
         self._snapshots = self.path / "snapshots"
-        self.waiting: dict[Path, dict[str, Any]] = {}
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Create the folder, and keep other processes from training in it. Raises OSError: it cannot be created or
-        written to, or another process trains in it."""
+        """Create the folder, and keep other processes from training in it."""
         try:
             self._snapshots.mkdir(parents=True, exist_ok=True)
             for folder in (self.path, self._snapshots):
@@ -103,8 +98,7 @@ class RunFolder:
             yield
 
     def read_last(self) -> dict[str, Any] | None:
-        """The checkpoint to resume from; None in a new folder. Raises FileExistsError: it is missing among files of a
-        run; RuntimeError: it is damaged, or holds no training."""
+        """The checkpoint to resume from; None in a new folder."""
         if self.last.exists():
             return self._read_last()
         if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
@@ -123,8 +117,7 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``. Raises RuntimeError: that is
-        damaged, or holds no training."""
+        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``."""
         files = self._files()
         if not self.last.exists():
             return files
@@ -134,33 +127,18 @@ class RunFolder:
     def _files(self) -> list[Path]:
         return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
 
-    def put_best(self, content: dict[str, Any]) -> OSError | None:
-        """Write the best weights. If that fails, keep them for the next ``put_last``, and return the error."""
-        return self._put(self.best, content)
+    def put_best(self, content: dict[str, Any]) -> None:
+        """Write the best weights. Raises OSError."""
+        write_checkpoint(self.best, content)
 
-    def put_snapshot(self, step: int, content: dict[str, Any]) -> OSError | None:
-        """Write a snapshot of the weights. If that fails, as ``put_best``."""
-        return self._put(self._snapshots / f"{step:09d}.safetensors", content)
-
-    def _put(self, path: Path, content: dict[str, Any]) -> OSError | None:
-        self.waiting.pop(path, None)
-        try:
-            write_checkpoint(path, content)
-        except OSError as error:
-            self.waiting[path] = copy.deepcopy(content)  # training will change the weights
-            return error
-        return None
+    def put_snapshot(self, step: int, content: dict[str, Any]) -> None:
+        """Write a snapshot of the weights. Raises OSError."""
+        write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
-        """Write the files that wait, then ``last``, and delete the snapshots that it does not mention. Raises OSError:
-        a file cannot be written; the old ``last`` is unchanged."""
-        steps = content["training"]["snapshots"]
-        for path, waiting in list(self.waiting.items()):
-            if path == self.best or int(path.stem) in steps:
-                write_checkpoint(path, waiting)
-            del self.waiting[path]
+        """Write ``last``, and delete the snapshots that it does not mention. Raises OSError; the old ``last`` stays."""
         write_checkpoint(self.last, content)
-        self.clean(steps)
+        self.clean(content["training"]["snapshots"])
 
     def clean(self, steps: list[int]) -> None:
         """Delete what killed processes were writing, and all snapshots but those of some steps."""

@@ -25,7 +25,7 @@ from .averaging import moving_average
 from .batches import Batches, Stream
 from .checkpoints import ADVICE, DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
 from .interrupt import Interrupt
-from .log import Board, Log
+from .log import Log
 from .progress import LOST, Progress
 from .trainer_settings import FIXED, METRIC, Settings, State, Window
 from .update import Loss, Ranks, Updated, update
@@ -136,24 +136,20 @@ class Trainer:
 
     def check(self) -> None:
         """Raise what ``fit`` would, before it touches the folder. Raises ValueError: there are more ranks than batches
-        in an update, or they would each carry something else from one to the next; ImportError: TensorBoard is asked
-        for, and not installed."""
+        in an update, or they would each carry something else from one to the next."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
             there = f"{ranks} ranks share the batches of an update, of which there are {accumulate}"
             raise ValueError(f"{there}: set accumulate to {ranks} or a multiple of it")
         if ranks > 1 and self.carried is not None:
             raise ValueError("there must be one rank: what one update hands to the next stays in one process")
-        if self.settings.tensorboard and self.ranks.is_first:
-            from minigrad.utils.tensorboard import SummaryWriter as SummaryWriter
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
         finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder is
         held and its checkpoint has been accepted, before the first step. Raises ValueError: as ``check``, or the run in
-        the folder has another configuration; ImportError: as ``check``; OSError: the folder cannot be written to, or
-        the last save failed for ``retry_seconds``; RuntimeError: its checkpoint is damaged, or a loss or a gradient is
-        not finite."""
+        the folder has another configuration; OSError: the folder cannot be written to; RuntimeError: its checkpoint is
+        damaged, or a loss or a gradient is not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as held:
@@ -179,7 +175,6 @@ class Trainer:
                 Progress(settings.steps, limit, state.step, state.seconds, shown, settings.unit) as self._bar,
                 Interrupt(self._bar.note if first else lambda text: None) as self._stop,
                 Log(self.folder.log if first else os.devnull, state.lines) as self._log,
-                Board(self.folder.path, state.step, settings.tensorboard and first, self._bar.note) as self._board,
                 closing(Stream(self.batches, state.epoch, state.batch)) as self._stream,
             ):
                 return self._run()
@@ -200,18 +195,17 @@ class Trainer:
                 break
             if due.snapshot:
                 state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
-                if self.ranks.is_first:
-                    self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
+                self.ranks.of_first(lambda: self.folder.put_snapshot(state.step, self._weights(self.model)))
             if due.evaluation:
                 state.evaluated, state.best, state.best_step, state.bad = self.ranks.of_first(self._evaluate)
             if due.save:
                 self._consolidate()
-                self.ranks.of_first(self._save)
+                self.ranks.of_first(self._put_last)
             reason = due.over or self._impatient()
             if not reason:
                 self._update()
         self._consolidate()
-        self.ranks.of_first(self._save_surely)
+        self.ranks.of_first(self._put_last)
         self.ranks.close()
         return self._outcome(reason or "interrupted")
 
@@ -297,9 +291,8 @@ class Trainer:
         state = self.state
         position = {"step": state.step, "epoch": state.epoch}
         totals = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
-        self._warn(self._log.add({**position, **entries, **totals}))
+        self._log.add({**position, **entries, **totals})
         state.lines = self._log.lines
-        self._board.add(entries, state.step)
 
     def _consolidate(self) -> None:
         """Before a checkpoint: the weights of all ranks are equal, and rank 0 has the whole state of the optimiser."""
@@ -322,7 +315,7 @@ class Trainer:
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
         if best:
             state.best, state.best_step = value, state.step
-            self._warn(self.folder.put_best({**self._weights(model), "metrics": metrics}))
+            self.folder.put_best({**self._weights(model), "metrics": metrics})
         self._write({"evaluation": metrics, "best": best})
         self._bar.evaluated(settings.metric, value)
         if settings.progress:
@@ -424,35 +417,10 @@ class Trainer:
             advice = "look at extra, and at the states of the optimizer and the schedule"
             raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
 
-    def _save(self) -> None:
-        """Save; if that fails, warn: the next save tries again."""
-        try:
-            self._put_last()
-        except OSError as error:
-            self._warn(error)
-            self._saved_step, self._saved_at = -1, time.monotonic()
-
     def _put_last(self) -> None:
         self._log.flush()
         self.folder.put_last(self._everything())
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
-
-    def _save_surely(self) -> None:
-        """The last save: if it fails, wait for room for ``retry_seconds``."""
-        deadline = time.monotonic() + self.settings.retry_seconds
-        while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
-            try:
-                self._put_last()
-            except OSError as error:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise
-                self._bar.note(f"warning: {error}. Make room: trying again for {left:.0f} s")
-                time.sleep(min(5.0, left))
-
-    def _warn(self, error: OSError | None) -> None:
-        if error is not None:
-            self._bar.note(f"warning: {error}. Training goes on, and tries again later")
 
 
 def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any, carried: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
 FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
-FORMER = ("processes",)  # of earlier versions' checkpoints
+FORMER = ("processes", "tensorboard", "retry_seconds")  # of earlier versions' checkpoints
 METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
 
 
@@ -35,10 +35,8 @@ class Settings:
         ema_decay: keep an exponential moving average of the weights, for evaluations.
         log_every: steps between lines of the log.
         seed: of dropout, and of Python's and NumPy's own random numbers.
-        tensorboard: write the log for TensorBoard, too, which must be installed.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
         unit: what the weights of losses count, for the progress: "tokens", "pictures".
-        retry_seconds: how long the last save waits for room on a full disk before it fails.
 
     Raises ValueError: a number out of range.
     """
@@ -58,10 +56,8 @@ class Settings:
     ema_decay: float | None = None
     log_every: int = 50
     seed: int = 0
-    tensorboard: bool = False
     progress: bool = True
     unit: str = "tokens"
-    retry_seconds: float = 300.0
 
     def __post_init__(self) -> None:
         for name in COUNTS:
@@ -71,7 +67,6 @@ class Settings:
         self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
         self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
         self._check("keep_snapshots", "be a whole number from 0 on", lambda x: _is_whole(x) and x >= 0, optional=False)
-        self._check("retry_seconds", "be 0 or more", lambda x: x >= 0, optional=False)
 
     def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
         value = getattr(self, name)

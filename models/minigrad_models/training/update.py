@@ -164,8 +164,7 @@ class Ranks:
                 distributed.broadcast(tensor.detach(), src=0)
 
     def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int) -> list[Part]:
-        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order. Raises
-        ValueError: a weight is not positive."""
+        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order."""
         parts = add_gradients(model, loss, batches, step, self.rank, self.count)
         if self.count == 1:
             return parts

@@ -50,8 +50,7 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
-    """The model of a file. Raises ValueError: arguments of wrong types, or sizes that are not those of the weights:
-    nothing is made in sizes that a file merely claims."""
+    """The model of a file."""
     kind = ARCHITECTURES[name]
     config = models.configured(kind.config, arguments)
     check_positions(config.positions, config.d_model)

@@ -7,13 +7,10 @@ model width, H heads, V vocabulary.
 
 from __future__ import annotations
 
-import math
-
 from minigrad import Tensor, no_grad
 from minigrad.autograd.tape import wrap
 from minigrad.backend.dtype import Array
 from minigrad.nn import functional as F
-from minigrad.ops.attention import attention_weights
 
 from ..architectures.layers import DecoderLayer
 from ..generation.cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
@@ -51,18 +48,10 @@ class Cached:
         for layer in self.layers:
             layer.reorder(rows.array, beam_size, self.length)
 
-    def attention(self) -> Tensor:
-        """As in ``Plain``."""
-        return wrap(self.layers[-1].source_weights())
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0].repeat_interleave(self.beam_size, 0)
-
 
 class CachedLayer:
     """A decoder layer, with the keys and values of its attentions: those of the source (B, H, S, D/H) are shared by the
-    W beams of a sentence, whose last ``queries`` to them it keeps (B, H, W, D/H)."""
+    W beams of a sentence."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention
@@ -84,16 +73,8 @@ class CachedLayer:
         """Cross-attention: the W beams of a sentence are W queries to the same keys."""
         d = x.shape[-1]
         q = self.cross_query(x).reshape(-1, self.beam_size, self.heads, d // self.heads)
-        self.queries = q.swapaxes(1, 2)  # (B, W, H, D/H) -> (B, H, W, D/H)
-        heads = attend(self.queries, self.keys, self.values, self.mask)  # (B, H, W, D/H)
+        heads = attend(q.swapaxes(1, 2), self.keys, self.values, self.mask)  # (B, H, W, D/H)
         return self.cross_output(heads.swapaxes(1, 2).reshape(x.shape))  # -> (N, 1, D)
-
-    def source_weights(self) -> Array:
-        """The weights of the last cross-attention (N, S), the mean over the heads."""
-        scale = 1 / math.sqrt(self.queries.shape[-1])
-        weights = attention_weights(self.queries, self.keys, self.mask, False, scale)  # (B, H, W, S)
-        mean: Array = weights.mean(1).reshape(-1, weights.shape[-1])  # (B, W, S) -> (N, S)
-        return mean
 
     def keep(self, sentences: Array) -> None:
         """Keep some of the B sentences, and drop the others."""

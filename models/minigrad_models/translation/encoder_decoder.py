@@ -13,7 +13,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from ..generation import beam_search as generate
-from ..generation.beam_search import AttentiveDecoder, MaxLength
+from ..generation.beam_search import Decoder, MaxLength
 from ..text.tokenizer import BOS, PAD
 
 
@@ -64,22 +64,12 @@ class Plain:
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Tokens so far (N, T) -> logits of the next token (N, V)."""
-        self.tokens = tokens
         states = self.model.decode(tokens, self.memory, self.mask)
         return F.linear(states[:, -1], self.model.embedding.weight)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""
         self.memory, self.mask = self.memory[rows], self.mask[rows]
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S): the mean over the last layer's heads."""
-        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
-        return weights[-1, :, :, -1].mean(0)
-
-    def source_mask(self) -> Tensor:
-        """True at source tokens, False at padding (N, S)."""
-        return self.mask[:, 0, 0]
 
 
 class TranslationModel(nn.Module):
@@ -119,7 +109,7 @@ class TranslationModel(nn.Module):
         """Raises ValueError: the model has no attention."""
 
     @mg.no_grad()
-    def begin(self, source: Tensor, cached: bool = True) -> AttentiveDecoder:
+    def begin(self, source: Tensor, cached: bool = True) -> Decoder:
         """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
         Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
         for all tokens anew."""
@@ -166,43 +156,12 @@ class TranslationModel(nn.Module):
         return self.cross_attention(target, *self.encode(source))
 
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
-        hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
-        return pad([h.tokens for h in hypotheses], source.device)
-
-    def sample(
-        self,
-        source: Tensor,
-        max_length: MaxLength = 100,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        cached: bool = True,
-    ) -> Tensor:
-        """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
-        decoder = self.begin(source, cached)
-        hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
-        return pad([h.tokens for h in hypotheses], source.device)
-
-    def beam_search(
-        self,
-        source: Tensor,
-        beam_size: int = 5,
-        max_length: MaxLength = 100,
-        length_penalty: float = 0.6,
-        coverage_penalty: float = 0.0,
-        cached: bool = True,
-    ) -> Tensor:
-        """The best translation by beam search: source (B, S) -> (B, T), padded after EOS. ``generate.beam_search``
-        describes the arguments, and returns all beams with their scores."""
-        decoder = self.begin(source, cached)
-        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
-        return pad([beam[0].tokens for beam in beams], source.device)
-
-    def fitting(self, max_length: MaxLength) -> MaxLength:
-        """The limit on the tokens to write, lowered to the model's longest sentence."""
+        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is
+        lowered to the model's longest sentence."""
         most = self.config.positions - 1
-        return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+        limit = min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+        hypotheses = generate.greedy(self.begin(source, cached), limit)
+        return pad([h.tokens for h in hypotheses], source.device)
 
 
 def r_drop_loss(

@@ -185,7 +185,7 @@ class Stepwise(Plain):
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
         y = self.model.vectors(tokens[:, -1:])
-        out, self.weights, states = self.model.decoder(y, self.memory, self.mask)
+        out, _, states = self.model.decoder(y, self.memory, self.mask)
         self.memory = replace(self.memory, start=states)
         return F.linear(out[:, 0], self.model.embedding.weight)
 
@@ -197,11 +197,6 @@ class Stepwise(Plain):
         else:
             self.memory, self.mask = self.memory[rows], self.mask[rows]
         self.beam_size = beam_size
-
-    def attention(self) -> Tensor:
-        """The attention of the last token to each source token (N, S). Raises ValueError: there is none."""
-        self.model.check_attention()
-        return self.weights[:, 0]
 
 
 class Seq2Seq(TranslationModel):

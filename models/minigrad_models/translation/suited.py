@@ -17,16 +17,14 @@ OFTEN = 5  # a subword stands so often, or is not one
 
 
 def suited(values: dict[str, Any]) -> Settings:
-    """The settings for the pairs of ``values["data"]``; the other values are given, and hold. Raises FileNotFoundError,
-    ValueError: pairs that cannot be read, or values that make no sense."""
+    """The settings for the pairs of ``values["data"]``; the other values are given, and hold."""
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
     chosen, s = sizes(len(train.source), values), start.data
     if len(train.source) < FEW and s.tokenizer == "subwords":
         # A subword that stands in the corpus a few times only is learned from nothing, and its pieces stand more often
         # (Gowda and May 2020, arXiv 2004.02334).
-        options: dict[str, Any] = {"lowercase": s.lowercase, "normalization": s.normalization}
-        options |= {"split_digits": s.split_digits, "min_frequency": OFTEN}
+        options: dict[str, Any] = {"split_digits": s.split_digits, "min_frequency": OFTEN, "lowercase": s.lowercase}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             chosen["vocabulary"] = len(SubwordTokenizer.train([*train.source, *train.target], s.vocabulary, **options))

@@ -133,8 +133,7 @@ def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Te
     """(model, batch) -> the mean loss per target token, and the number of target tokens."""
 
     def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
-        r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0
-        mean = model.loss(batch.source, batch.target, s.label_smoothing, r_drop, read=batch.read)
+        mean = model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop, read=batch.read)
         return mean, float(batch.weight)
 
     return loss

@@ -46,10 +46,9 @@ def translate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options without effect, before anything is read or written. Raises ValueError: there are some;
-    ImportError: a library for --attention is missing."""
+    """Refuse options without effect, before anything is read or written."""
     sampling = options.sample is not None
-    searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
+    searching = (options.beam, options.length_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
         others = "--beam and --n-best search for the best, with a penalty or --mbr"
         raise ValueError(f"--sample draws a translation, {others}: choose one")
@@ -116,10 +115,9 @@ def _translated(
     translator: Translator, options: argparse.Namespace, lines: list[str], progress: Any = None
 ) -> list[Translation]:
     beam = translator.settings.decoding.beam if options.beam is None else options.beam
-    beam, cached = max(beam, options.n_best), not options.no_cache
-    penalties = (options.length_penalty, options.coverage_penalty)
-    sampling = (options.sample, options.top_k, options.top_p)
-    return translator.translate(lines, beam, *penalties, *sampling, cached, options.batch, progress, options.mbr)
+    beam = max(beam, options.n_best)
+    search = (beam, options.length_penalty, options.sample, options.top_k, options.top_p)
+    return translator.translate(lines, *search, not options.no_cache, options.batch, progress, options.mbr)
 
 
 def _formatted(translation: Translation, n_best: int) -> str:
@@ -129,8 +127,7 @@ def _formatted(translation: Translation, n_best: int) -> str:
 
 
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation. Raises
-    ValueError: a line is not UTF-8, has NUL in it, or does not end."""
+    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
@@ -142,9 +139,8 @@ def _stdin() -> Iterator[list[str]]:
         count += len(whole)
         if len(rest) > LONGEST_LINE:
             raise ValueError(f"standard input: {TOO_LONG.format(count + 1)}")
-    lines = [rest] if count else rest.rstrip(b"\r").split(b"\r")  # which end lines where there is no line feed
     if rest:
-        yield [_decoded(line, count + i) for i, line in enumerate(lines, 1)]
+        yield [_decoded(rest, count + 1)]
 
 
 def _decoded(line: bytes, number: int) -> str:

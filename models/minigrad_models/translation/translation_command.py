@@ -28,8 +28,6 @@ def _config(p: argparse.ArgumentParser) -> None:
 def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--beam", type=whole(), metavar="N", help="the width of the beam search; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
-    coverage = "a higher value leaves out less of the source"
-    p.add_argument("--coverage-penalty", type=float, metavar="BETA", help=coverage)
     mbr = "choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score"
     p.add_argument("--mbr", type=float, metavar="SHARPNESS", help=mbr)
     p.add_argument("--batch", type=whole(), default=100, metavar="N", help="sentences at a time (100)")
@@ -104,16 +102,12 @@ def _do_train(options: argparse.Namespace) -> int:
 
 
 def _do_translate(options: argparse.Namespace) -> int:
-    common.check_output(options.output, "--output")
-    if "stdin" in common.CLOSED and options.input is None and not options.sentences:
-        raise OSError("standard input is closed: give sentences, or --input FILE")
     from .translate_and_evaluate import translate
 
     return translate(options)
 
 
 def _do_evaluate(options: argparse.Namespace) -> int:
-    common.check_output(options.json, "--json")
     from .translate_and_evaluate import evaluate
 
     return evaluate(options)
@@ -132,7 +126,6 @@ def _do_serve(options: argparse.Namespace) -> int:
 
 
 def _do_config(options: argparse.Namespace) -> int:
-    common.check_output(None, "")
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
     origin = options.config or (f"preset {options.preset}" if options.preset else "what suits the pairs of --data")

@@ -24,7 +24,7 @@ from .transformer import pad
 from .translation_settings import DataSettings, Settings
 
 CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
-ON_DISK = 200_000  # with so many pairs, token ids are in files of the run's folder, not in memory
+ON_DISK = 200_000  # with so many pairs, token ids are in a temporary file of the run's folder, not in memory
 
 
 class Batch(NamedTuple):
@@ -34,12 +34,10 @@ class Batch(NamedTuple):
     target: Tensor  # BOS, tokens, EOS (B, T)
     read: Tensor  # the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN
     weight: int  # the number of tokens to predict, without padding
-    epoch: int = 0  # from 0
 
 
 def read(settings: DataSettings) -> dict[str, Pairs]:
-    """The sentence pairs by split: "train", and "validation" and "test" if they exist. Raises FileNotFoundError,
-    ValueError: no data, or data that cannot be read."""
+    """The sentence pairs by split: "train", and "validation" and "test" if they exist."""
     if settings.data:
         splits = text.read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
         if len(splits) == 1 and settings.held_out:
@@ -95,11 +93,11 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
         else:
             words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
-    same = ("vocabulary", "joint", "split_digits", "lowercase", "normalization")
+    same = ("vocabulary", "joint", "split_digits", "lowercase")
     options = {name: getattr(settings, name) for name in same}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        tokenizers = TokenizerPair.train(train.source, train.target, model=settings.subword_model, **options)
+        tokenizers = TokenizerPair.train(train.source, train.target, **options)
     for warning in caught:
         print(f"note: {warning.message}", file=sys.stderr)
     return tokenizers
@@ -108,7 +106,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
 def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: Path) -> EncodedPairs:
     """The training pairs as ids. Prints how many are left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
-    files = folder / "corpus" if len(pairs.source) >= ON_DISK else None
+    files = folder if len(pairs.source) >= ON_DISK else None
     encoded = EncodedPairs.build(pairs, tokenizers, longest=longest, folder=files)
     if pairs.skipped:
         print(f"{pairs.skipped:,} pairs with an empty side left out", file=sys.stderr)
@@ -154,7 +152,7 @@ class PairBatches:
             source, read = (self._forget(x, draw) for x in (source, read))
         weight = int((target[:, 1:] != PAD).sum())
         source, target, read = moved(self.settings.device, source, target, read)
-        return Batch(source, target, read, weight, epoch)
+        return Batch(source, target, read, weight)
 
     def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
         """A pair with random subwords; with the regular ones if the random ones are too many."""

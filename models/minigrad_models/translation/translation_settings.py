@@ -36,10 +36,8 @@ class DataSettings:
     tokenizer: str = setting("subwords", "the kind of tokens", ("subwords", "words"))
     vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
-    subword_model: str = setting("bpe", "the model of subwords", ("bpe", "unigram"))
     split_digits: bool = setting(False, "each digit is a token of its own")
     lowercase: bool = setting(False, "make all text lower-case")
-    normalization: str = setting("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
     held_out: int = amount(1000, "pairs to validate and to test, if the data has none; a twentieth of all at most")
 
@@ -73,7 +71,6 @@ class TrainingSettings(Updates):
     batch_tokens: int = count(4096, "the most tokens on a side of a batch, padding included")
     label_smoothing: float = chance(0.1, "probability that is shared among all wrong tokens")
     r_drop: float = amount(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
-    r_drop_after: int = amount(0, "first epochs without R-Drop, which take half the time")
     subword_dropout: float = chance(0.0, "probability of skipping a merge of subwords (BPE-dropout)")
     word_dropout: float = chance(0.0, "probability that the model reads <unk> in place of a token")
     both_ways: int = amount(0, "first epochs, in which half of the pairs are learned from target to source")
@@ -87,7 +84,6 @@ class DecodingSettings:
 
     beam: int = setting(5, "the width of the beam search; 1: greedy", limits=(1, 1000))
     length_penalty: float = setting(1.0, "exponent of the length that divides log-probabilities", limits=(-10, 10))
-    coverage_penalty: float = amount(0.0, "weight of the penalty for source words without attention")
     mbr: float = amount(0.0, "choose by minimum Bayes risk, with weights exp(mbr · score); 0: the best score")
     early_stopping: bool = setting(False, "end at as many texts as the beam is wide, though a likelier one may come")
 
@@ -110,12 +106,12 @@ class Settings(Sections):
             raise ValueError(f"d_model ({sizes.d_model}) must be even and a multiple of heads ({sizes.heads})")
         check_positions(sizes.positions, sizes.d_model)
         subwords = self.data.tokenizer == "subwords"
-        if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
-            raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")
+        if self.training.subword_dropout and not subwords:
+            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
         if self.training.both_ways and not self.data.joint:
             raise ValueError("both_ways needs joint = true: one vocabulary for both languages")
-        if not subwords and (self.data.lowercase or not self.data.joint or self.data.subword_model != "bpe"):
-            raise ValueError("lowercase, joint = false and subword_model need tokenizer = 'subwords'")
+        if not subwords and (self.data.lowercase or not self.data.joint):
+            raise ValueError("lowercase and joint = false need tokenizer = 'subwords'")
 
     @property
     def bleu_tokenizer(self) -> str:

@@ -1,7 +1,6 @@
 """A trained model with its tokenizers: its file, translations of sentences, and their attention.
 
-The folder of a run has what ``programs.folder`` says; a corpus too large for memory has its token ids in the folder
-``corpus``, which is written anew where it is missing.
+The folder of a run has what ``programs.folder`` says.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from minigrad.autograd.mode import at_end
 from ..generation.beam_search import Hypothesis as TokenHypothesis
 from ..generation.beam_search import beam_search, greedy, power, sample
 from ..generation.minimum_bayes_risk import minimum_bayes_risk
-from ..programs.folder import Program
+from ..programs.folder import Description, Program
 from ..programs.folder import write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.lines import Texts
@@ -39,14 +38,9 @@ BATCH = 100  # sentences to translate together
 PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
 
 
-class Description(TypedDict):
-    """The schema of what a checkpoint says besides weights, see ``extra``."""
+class Described(Description):
+    """What a checkpoint says besides weights."""
 
-    program: str
-    version: int
-    config: dict[str, bool | int | float | str | list[str]]
-    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
-    model: dict[str, Any]
     tokenizers: dict[str, Any]
     examples: NotRequired[Examples]
 
@@ -60,7 +54,7 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
 
 REPORTS = ("validation.json", "test.json")
 EARLIER = ("minigrad.translate", "examples.translate")
-PROGRAM = Program("minigrad_models.translation", 2, Description, Settings, REPORTS, EARLIER)
+PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS, EARLIER)
 
 
 def extra(
@@ -164,7 +158,6 @@ class Translator:
         sentences: Sequence[str],
         beam: int | None = None,
         length_penalty: float | None = None,
-        coverage_penalty: float | None = None,
         sample: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
@@ -177,7 +170,7 @@ class Translator:
 
         Args:
             sentences: text; an empty one has an empty translation.
-            beam, length_penalty, coverage_penalty, mbr: of the beam search; None is the value of the settings.
+            beam, length_penalty, mbr: of the beam search; None is the value of the settings.
             sample: a temperature, to draw translations at random: from the top_k likeliest tokens, or from the
                 likeliest ones with probability top_p together.
             cached: keep keys and values; without a cache, each step computes everything again.
@@ -186,7 +179,7 @@ class Translator:
 
         Raises ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
         """
-        search = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
+        search = {"beam": beam, "length_penalty": length_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}
         decoding = self.settings.changed(changes).decoding
         choosing = [name for name, value in changes.items() if name != "beam" and value]
@@ -237,7 +230,7 @@ class Translator:
         if decoding.beam == 1:
             return [[h] for h in greedy(decoder, limits)]
         penalty = power(decoding.length_penalty)
-        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty, decoding.early_stopping)
+        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.early_stopping)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     @mg.no_grad()

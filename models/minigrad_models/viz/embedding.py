@@ -151,10 +151,8 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
         tokens: the text of each; a function from a number to a text, or a tokenizer; their numbers if None.
         neighbours: how many of each word are in the page.
 
-    Raises:
-        TypeError: weights is neither: a text, a module that has no weights of its own.
-        ValueError: weights are no matrix of finite numbers, there are too many words for a page, or tokens do
-            not fit them.
+    Raises TypeError: weights is neither: a text, a module that has no weights of its own. ValueError: weights are no
+    matrix of finite numbers, there are too many words for a page, or tokens do not fit them.
     """
     weights = getattr(weights, "weight", weights)
     matrix = host(weights)

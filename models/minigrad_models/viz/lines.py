@@ -1,4 +1,4 @@
-"""Charts of lines as vector pictures: axes with round numbers, a field, which trainings share, and a whole picture."""
+"""Charts of lines as vector pictures: axes with round numbers, a field, and a whole picture."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Field:
         """Places from below upwards; NaN for numbers without one."""
         return self.up.places(values, self.bottom, self.top)
 
-    def axes(self, name: str, unit: float = 1.0) -> None:
-        """Round numbers at the left and below; ``name`` is of the axis across, which counts in ``unit``."""
+    def axes(self, name: str) -> None:
+        """Round numbers at the left and below; ``name`` is of the axis across."""
         drawing, letter = self.drawing, LETTER * self.size / 9
         for tick in self.up.ticks(4):
             y = float(self.y(np.array(tick)))
@@ -60,8 +60,8 @@ class Field:
         drawing.line([(self.left, self.bottom), (self.right, self.bottom)], QUIET, 0.7)
         under = self.bottom + 4 + self.size
         drawing.text(self.right, under, name, "end", self.size, QUIET)
-        for tick in self.across.ticks(5, unit):
-            x, text = float(self.x(np.array(tick * unit))), on_axis(tick)
+        for tick in self.across.ticks(5):
+            x, text = float(self.x(np.array(tick))), on_axis(tick)
             drawing.line([(x, self.bottom), (x, self.bottom + 3)], QUIET, 0.7)
             if x + letter / 2 * len(text) < self.right - letter * len(name) - 6:  # else the name stands there
                 drawing.text(x, under, text, "middle", self.size, QUIET)
@@ -94,10 +94,9 @@ class Field:
             if math.isfinite(sum(place)):
                 self.dot(*place, colour, radius)
 
-    def dot(self, x: float, y: float, colour: str, radius: float, ring: bool = False) -> None:
+    def dot(self, x: float, y: float, colour: str, radius: float) -> None:
         """A dot at a place."""
-        look = {"fill": LIGHT.paper, "stroke": colour, "stroke_width": 1.6} if ring else {"fill": colour}
-        self.drawing.add("circle", cx=x, cy=y, r=radius, **look)
+        self.drawing.add("circle", cx=x, cy=y, r=radius, fill=colour)
 
 
 class Curve(NamedTuple):
@@ -134,8 +133,7 @@ def draw(
         across, up: names of the axes. log: which of them are logarithmic.
         width: in pixels.
 
-    Raises:
-        ValueError: there is no curve, or hardly room for one beside the names.
+    Raises ValueError: there is no curve, or hardly room for one beside the names.
     """
     names = [cut(curve.name, _LONGEST) for curve in curves if curve.named]
     right = width - _EDGE - _GAP - _NAMED * max(map(len, names), default=0)
@@ -150,32 +148,23 @@ def draw(
     field.axes(across)
     with field.clipped():
         for curve in curves:
-            _draw_curve(field, curve)
+            colour = LIGHT.nth(curve.colour)
+            if curve.joined:
+                field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
+            if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
+                field.dots(curve.x, curve.y, colour, 2.2)
     _write_names(field, [curve for curve in curves if curve.named])
     return drawing.svg()
 
 
-def _draw_curve(field: Field, curve: Curve) -> None:
-    colour = LIGHT.nth(curve.colour)
-    if curve.joined:
-        field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
-    if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
-        field.dots(curve.x, curve.y, colour, 2.2)
-
-
 def _write_names(field: Field, curves: Sequence[Curve]) -> None:
     """Names beside the ends of their curves, as near as they can stand without touching."""
-    ends = [_end(field.y(curve.y), field.bottom) for curve in curves]
+    places = [field.y(curve.y) for curve in curves]
+    ends = [float(y[np.isfinite(y)][-1]) if np.isfinite(y).any() else field.bottom for y in places]
     order = np.argsort(ends, kind="stable").tolist()
     for i, y in zip(order, apart([ends[i] for i in order], _NAME + 2, field.bottom + _BOTTOM - 12), strict=True):
         name, colour = cut(curves[i].name, _LONGEST), LIGHT.nth(curves[i].colour)
         field.drawing.text(field.right + _GAP, y + 4, name, size=_NAME, colour=colour, font_family=SERIF)
-
-
-def _end(places: Floats, otherwise: float) -> float:
-    """The last place of a curve."""
-    known = places[np.isfinite(places)]
-    return float(known[-1]) if known.size else otherwise
 
 
 def apart(places: Sequence[float], gap: float, last: float) -> list[float]:
@@ -213,11 +202,9 @@ class Axis:
                 values, low, high = np.log(np.where(values > 0, values, np.nan)), math.log(low), math.log(high)
             return start + (values - low) / (high - low) * (stop - start)
 
-    def ticks(self, about: int, unit: float = 1.0) -> list[float]:
-        """Round numbers of units along the axis; of a logarithmic one ``log_ticks``."""
-        if self.log:
-            return log_ticks(self.low / unit, self.high / unit)
-        return ticks(self.low / unit, self.high / unit, about)
+    def ticks(self, about: int) -> list[float]:
+        """Round numbers along the axis; of a logarithmic one ``log_ticks``."""
+        return log_ticks(self.low, self.high) if self.log else ticks(self.low, self.high, about)
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:

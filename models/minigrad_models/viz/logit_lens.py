@@ -132,7 +132,8 @@ class LogitLens(Picture):
         drawing.text(LEFT - 8, TOP + HIGH * rows + 17, "read", "end", 9, QUIET)
         for row in range(rows):
             y = TOP + HIGH * (rows - 1 - row)
-            drawing.text(LEFT - 8, y + HIGH / 2 + 4, _row_name(row, rows), "end", 11, QUIET)
+            name = "embedding" if row == 0 and rows > 1 else "output" if row == rows - 1 else str(row)
+            drawing.text(LEFT - 8, y + HIGH / 2 + 4, name, "end", 11, QUIET)
             for position in range(start, stop):
                 self._cell(drawing, row, position, LEFT + WIDE * (position - start), y)
         for position in range(start, stop):
@@ -181,10 +182,8 @@ def logit_lens(
         sentence: which of a batch. title: of the page.
         named: the model's inputs by name. Of ``mask``, True at tokens (B, T), padding is left out.
 
-    Raises:
-        TypeError: a model without layers or logits; a text, and no tokenizer.
-        ValueError: there are no tokens, shapes do not fit, top is below 1, the page would be too large, or a
-            distribution is not of numbers.
+    Raises TypeError: a model without layers or logits; a text, and no tokenizer. ValueError: there are no tokens,
+    shapes do not fit, top is below 1, the page would be too large, or a distribution is not of numbers.
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
         raise TypeError(
@@ -335,7 +334,3 @@ def _distribution(logs: Tensor, last: Tensor, targets: Tensor, top: int) -> Iter
         where(known, (logs > of_target).sum(-1) + 1, 0),
         where(known, of_target[:, 0].exp(), math.nan),
     )
-
-
-def _row_name(row: int, rows: int) -> str:
-    return "embedding" if row == 0 and rows > 1 else "output" if row == rows - 1 else str(row)

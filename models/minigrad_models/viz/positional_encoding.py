@@ -129,8 +129,7 @@ def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None 
         length: T, positions. d_model: D, dimensions.
         tokens: texts at the positions; T of them.
 
-    Raises:
-        ValueError: a size is not positive, the page would be too large, or tokens do not fit the length.
+    Raises ValueError: a size is not positive, the page would be too large, or tokens do not fit the length.
     """
     if length < 1 or d_model < 1:
         raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")

@@ -18,8 +18,7 @@ def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any
         names: the texts of all ids in their order, or by id; a function; a tokenizer. None: the next argument.
         default: a tokenizer; None for the ids themselves. An id that has no text keeps its number.
 
-    Raises:
-        TypeError: names are neither, or one text.
+    Raises TypeError: names are neither, or one text.
     """
     names = default if names is None else names
     if names is None:

@@ -24,17 +24,11 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_run_is_drawn_to_a_file_and_scaled(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("curves.html", "curves.svg"):
-        file = run.with_name(name)
-        assert cli.main(["viz", str(run), "--output", str(file)]) == 0
-        assert capsys.readouterr().err == f"wrote {file}\n"
-        assert "loss" in file.read_text(encoding="utf-8")
-    sizes = []
-    for scale in ("1", "2"):
-        cli.main(["viz", str(run), "--output", str(file), "--scale", scale])
-        sizes.append(float(file.read_text(encoding="utf-8").partition('width="')[2].partition('"')[0]))
-    assert sizes[1] == 2 * sizes[0]
+def test_a_run_is_drawn_to_a_file(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = run.with_name("curves.html")
+    assert cli.main(["viz", str(run), "--output", str(file)]) == 0
+    assert capsys.readouterr().err == f"wrote {file}\n"
+    assert "loss" in file.read_text(encoding="utf-8")
 
 
 def test_runs_are_compared_and_shown_without_a_file(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +53,7 @@ def test_a_sentence_is_translated_and_its_attention_drawn(run: Path, monkeypatch
             return view_of([str(run)])
 
     monkeypatch.setattr(Translator, "load", lambda path, device: Stub())
-    assert cli.main(["viz", str(run), "two words", "--output", str(run / "a.svg")]) == 0
+    assert cli.main(["viz", str(run), "two words", "--output", str(run / "a.html")]) == 0
     told = capsys.readouterr()
     assert told.out == "TWO WORDS\n" and told.err.startswith("note: a word\n") and seen[0].source == "two words"
 

@@ -2,11 +2,12 @@
 
 import math
 import random
+from collections.abc import Hashable, Sequence
 
 import pytest
 
 from minigrad_models.generation.beam_search import Hypothesis
-from minigrad_models.generation.minimum_bayes_risk import minimum_bayes_risk, sentence_bleu
+from minigrad_models.generation.minimum_bayes_risk import _bleu, _counts, minimum_bayes_risk
 from minigrad_models.text.tokenizer import EOS
 
 
@@ -19,6 +20,10 @@ def drawn(seed: int) -> list[Hypothesis]:
     draw = random.Random(seed)
     scores = sorted((-draw.random() for _ in range(7)), reverse=True)
     return [hypothesis([draw.randrange(10, 14) for _ in range(draw.randrange(1, 9))], s) for s in scores]
+
+
+def sentence_bleu(translation: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
+    return _bleu(_counts(translation), _counts(reference))
 
 
 def test_sentence_bleu_is_sacrebleus() -> None:

@@ -21,12 +21,7 @@ from tests.support.parity import assert_close
 V = 11
 SIZES: dict[str, Any] = {"d_model": 8, "heads": 2, "layers": 2, "d_ff": 12, "segment": 4, "memory": 6}
 OFF = dict.fromkeys(("dropout", "attention_dropout", "activation_dropout"), 0.0)
-KINDS: dict[str, dict[str, Any]] = {
-    "the paper's": {},
-    "own u and v": {"shared": False},
-    "norm first": {"norm_first": True, "activation": "gelu"},
-    "clamped": {"clamp": 3},
-}
+KINDS: dict[str, dict[str, Any]] = {"the paper's": {}, "norm first": {"norm_first": True, "activation": "gelu"}}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -54,13 +49,13 @@ def by_loops(model: TransformerXL, tokens: Any, memory: Any = None, reach: int |
         return (x - x.mean(-1, keepdims=True)) / spread * w[f"{name}.weight"] + w[f"{name}.bias"]
 
     def r(distance: int) -> Any:
-        angles = min(distance, c.clamp or distance) / 10000 ** (np.arange(0, c.d_model, 2) / c.d_model)
+        angles = distance / 10000 ** (np.arange(0, c.d_model, 2) / c.d_model)
         return np.concatenate([np.sin(angles), np.cos(angles)])
 
     def attention(x: Any, before: Any, layer: int) -> Any:
         name, states, m, out = f"layers.{layer}.attention", np.concatenate([before, x]), len(before), np.zeros_like(x)
         queries, keys, values = (states @ w[f"{name}.{part}.weight"].T for part in ("query", "key", "value"))
-        u, v = (w[part][0 if c.shared else layer, :, 0] for part in ("u", "v"))
+        u, v = (w[part][0, :, 0] for part in ("u", "v"))
         for i, h in itertools.product(range(t), range(c.heads)):
             part = slice(h * head, (h + 1) * head)
             visible = [j for j in range(m + i + 1) if reach is None or m + i - j <= reach]
@@ -189,7 +184,6 @@ def test_bad_sizes() -> None:
         ({"heads": 3}, r"d_model \(8\) must be a multiple of heads \(3\)"),
         ({"d_model": 9, "heads": 3}, r"d_model \(9\) must be even"),
         ({"memory": 0}, "memory must be at least 1, not 0"),
-        ({"clamp": 0}, "clamp must be at least 1, not 0"),
         ({"dropout": 1.5}, r"dropout has to be between 0 and 1, not 1\.5"),
         ({"activation": "elu"}, "activation is one of relu, gelu, gelu_tanh, not 'elu'"),
     ):

@@ -9,9 +9,8 @@ pytest.importorskip("mido", reason="mido reads and writes MIDI files")
 pytest.importorskip("tqdm", reason="tqdm draws bars")
 
 from minigrad_models.music import music_command as cli
-from minigrad_models.music.chorales import notes_of
 from minigrad_models.music.midi import write_midi
-from tests.support.music import SMALL, chorale, scale
+from tests.support.music import SMALL, chorale, notes_of, scale
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad_models.music import Note, Song, grid_of, notes_of, read_chorales, read_midi, write_midi
+from minigrad_models.music import Note, Song, grid_of, read_chorales, read_midi, write_midi
 from minigrad_models.music.chorales import SILENCE, Span, spans
 from tests.support.cases import raises
 from tests.support.midi import CHORALES, midi, off, on, tempo, track
+from tests.support.music import notes_of
 
 needs_data = pytest.mark.skipif(not CHORALES.exists(), reason="no jsb: set MINIGRAD_DATA to its parent")
 SMALL = np.array([[72, 60, -1, 48], [72, 62, -1, 48], [72, 62, 55, -1], [74, 62, 55, 48]])
@@ -82,11 +83,9 @@ def test_what_has_no_grid() -> None:
     raises(ValueError, "no notes", lambda: grid_of(Song(())))
     raises(ValueError, "sixteenths", lambda: grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),))))
     raises(ValueError, "tempo is 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
-    raises(ValueError, "tempo is 4 to 1000", lambda: notes_of(SMALL, tempo=float("nan")))
-    raises(ValueError, "velocities", lambda: notes_of(SMALL, velocity=0))
     wrong: list[Any] = [SMALL[:, :3], SMALL[0], SMALL + 0.5, SMALL + 60, SMALL - 9]
     for grid in wrong:
-        raises(ValueError, "a grid: ", partial(notes_of, grid))
+        raises(ValueError, "a grid: ", partial(spans, grid))
 
 
 FINE: dict[str, Any] = {"train": [SMALL.tolist()], "valid": [], "test": []}

@@ -10,7 +10,6 @@ import pytest
 import minigrad as mg
 from minigrad import viz
 from minigrad_models.music import music_data as data
-from minigrad_models.music.chorales import notes_of
 from minigrad_models.music.files import attention_of_notes
 from minigrad_models.music.languages import LANGUAGES, Chorales, Performances, Playing
 from minigrad_models.music.midi import write_midi
@@ -18,9 +17,9 @@ from minigrad_models.music.music_data import Windows, piece_of
 from minigrad_models.music.music_settings import DataSettings, Settings
 from minigrad_models.music.music_transformer import Config, MusicTransformer
 from minigrad_models.music.notes import Note
-from minigrad_models.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT, parse
+from minigrad_models.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT
 from minigrad_models.programs.validation import NONE
-from tests.support.music import chorale, scale
+from tests.support.music import chorale, notes_of, parse, scale
 
 
 def performance_of(*paths: Path, held_out: float = 0.25, stretch: float = 0.0) -> data.Corpus:

@@ -9,11 +9,11 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.music import music_command as cli
-from minigrad_models.music.chorales import grid_of, notes_of
+from minigrad_models.music.chorales import grid_of
 from minigrad_models.music.harmony import effective, into_range, particle_filter, resampled
 from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.notes import Note
-from tests.support.music import chorale, scale
+from tests.support.music import chorale, notes_of, scale
 
 Refused = Callable[..., None]
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad_models.music import EVENTS, Note, decode, encode, name, parse, read_midi, write_midi
+from minigrad_models.music import EVENTS, Note, decode, encode, name, read_midi, write_midi
 from minigrad_models.music.performance import LONGEST_OPEN
 from tests.support.cases import raises
 from tests.support.midi import PERFORMANCES
+from tests.support.music import parse
 
 LECTURES = (
     "SET_VELOCITY<80>, NOTE_ON<60>, TIME_SHIFT<500>, NOTE_ON<64>, TIME_SHIFT<500>, NOTE_ON<67>, TIME_SHIFT<1000>, "
@@ -62,17 +63,9 @@ def test_every_event_has_a_name_that_is_read() -> None:
     shown = " ".join(names[i] for i in (0, 127, 128, 255, 256, 355, 356, 357, 387))
     assert shown.startswith("NOTE_ON<0> NOTE_ON<127> NOTE_OFF<0> NOTE_OFF<127> TIME_SHIFT<10> TIME_SHIFT<1000>")
     assert shown.endswith("SET_VELOCITY<1> SET_VELOCITY<4> SET_VELOCITY<124>")
-    assert parse("SET_VELOCITY<83>,SET_VELOCITY<80>\n").tolist() == [376, 376]
-    assert parse("  ").tolist() == []
 
 
 def test_what_is_no_event_is_refused() -> None:
-    names = "NOTE_ON<128> NOTE_ON60 note_on<60> NOTE_ON<-1> NOTE_ON<60>NOTE_ON<61> NOTE_ON<99999999999> PEDAL<1>"
-    names += " TIME_SHIFT<0> TIME_SHIFT<15> TIME_SHIFT<1010> SET_VELOCITY<128> " + "x" * 10_000
-    for word in names.split():
-        with pytest.raises(ValueError, match=word[:10]) as error:
-            parse(f"NOTE_ON<60>, {word}")
-        assert len(str(error.value)) < 200
     wrong: list[Any] = [[388], [-1], [1.5], [[1]], ["x"]]
     for ids in wrong:
         raises(ValueError, "event", partial(decode, ids))

@@ -17,9 +17,9 @@ from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.music_data import read
 from minigrad_models.music.music_run import evaluate, load
 from minigrad_models.music.music_settings import DataSettings, Settings
-from minigrad_models.music.performance import decode, parse
+from minigrad_models.music.performance import decode
 from minigrad_models.training import read_checkpoint
-from tests.support.music import SMALL
+from tests.support.music import SMALL, parse
 from tests.support.runs import evaluated
 
 Refused = Callable[[list[str], str], None]
@@ -128,11 +128,10 @@ def test_files_without_events(tmp_path: Path, refused: Refused) -> None:
 
 
 def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for ending, begin in ((".html", "<!"), (".svg", "<svg")):
-        output = tmp_path / f"roll{ending}"
-        assert cli.main(["roll", str(four_voices), "--output", str(output)]) == 0
-        assert capsys.readouterr().out == f"{output}\n"
-        assert output.read_text(encoding="utf-8").startswith(begin)
+    output = tmp_path / "roll.html"
+    assert cli.main(["roll", str(four_voices), "--output", str(output)]) == 0
+    assert capsys.readouterr().out == f"{output}\n"
+    assert output.read_text(encoding="utf-8").startswith("<!")
 
 
 def test_a_roll_shows_what_a_model_looks_at(run: Path, four_voices: Path, tmp_path: Path) -> None:

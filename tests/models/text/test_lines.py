@@ -35,8 +35,6 @@ def write(path: Path, data: bytes) -> Path:
 def whole(data: bytes) -> list[str]:
     """The lines, by the plainest code there is."""
     text = data.removeprefix(MARK).decode()
-    if text.count("\r") - text.count("\r\n") > text.count("\n"):
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
@@ -87,12 +85,12 @@ def test_a_copy_in_another_process_opens_the_file_itself(tmp_path: Path) -> None
 
 
 NOT_TEXT = [
-    (b"ok\ncaf\xe9\n", r"x, line 2: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
-    (b"\xff\xfeo\x00n\x00e\x00", r"x, line 1: not UTF-8 \(byte 0xff at 0\).*if it is UTF-16: iconv -f UTF-16"),
+    (b"ok\ncaf\xe9\n", r"x, line 2: not UTF-8 \(byte 0xe9 at 3\).*Save it as UTF-8"),
+    (b"\xff\xfeo\x00n\x00e\x00", r"x, line 1: not UTF-8 \(byte 0xff at 0\).*Save it as UTF-8"),
     (b"ok\nok\ncut \xe2\x80", r"x, line 3: not UTF-8 \(byte 0xe2 at 4\)"),
-    (b"one\tuno\ntwo\t\0due\n", r"x, line 2: not text \(NUL, the byte 0x00, at 4\).*as UTF-8 .*, without NUL$"),
-    (b"one\0\0\0\tuno\n", r"x, line 1: not text \(NUL, the byte 0x00, at 3\).*, without NUL$"),
-    (b"caf\xe9\t\0\n", r"x, line 1: not UTF-8 \(byte 0xe9 at 3\).*iconv -f WINDOWS-1252"),
+    (b"one\tuno\ntwo\t\0due\n", r"x, line 2: not text \(NUL, the byte 0x00, at 4\)"),
+    (b"one\0\0\0\tuno\n", r"x, line 1: not text \(NUL, the byte 0x00, at 3\)"),
+    (b"caf\xe9\t\0\n", r"x, line 1: not UTF-8 \(byte 0xe9 at 3\)"),
     (b"a surrogate: \xed\xa0\x80\n", r"x, line 1: not UTF-8 \(byte 0xed at 13\)"),
 ]
 
@@ -106,8 +104,7 @@ def test_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for encoding in ("UTF-16LE", "UTF-16BE"):
         for text in ("one\tuno\ntwo\tdue\n", "caffè\té\n", "я\tio\r\n", "猫が好き\t我喜欢猫\n犬\t狗\n", "\ta"):
             path = write(tmp_path / "x.gz", text.encode(encoding))
-            advice = rf"Save it as UTF-8 .* if it is {encoding}: iconv -f {encoding} "
-            with pytest.raises(ValueError, match=rf"x\.gz, line 1: not (UTF-8|text) .* {advice}"):
+            with pytest.raises(ValueError, match=r"x\.gz, line 1: not (UTF-8|text) .* Save it as UTF-8"):
                 Lines(path)
 
 

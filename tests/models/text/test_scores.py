@@ -46,7 +46,6 @@ def test_the_signature_says_how_it_was_measured() -> None:
     lower = bleu(*sides, tokenize="char", lowercase=True)
     assert "case:lc" in lower.signature and "tok:char" in lower.signature and "version:" in lower.signature
     assert str(lower) == f"{lower.text}\n{lower.signature}"
-    assert "nw:2" in chrf(*sides, word_order=2).signature and "case:lc" in chrf(*sides, 0, True).signature
 
 
 def test_chrf_by_hand_and_empty_sentences() -> None:

@@ -95,5 +95,3 @@ def test_the_distribution_is_the_papers(tokenizer: SubwordTokenizer) -> None:
 def test_bad_arguments(tokenizer: SubwordTokenizer) -> None:
     with pytest.raises(ValueError, match=r"dropout is a probability, not 1\.5"):
         SubwordSampler(tokenizer, 1.5)
-    with pytest.raises(ValueError, match="subword dropout is for byte-pair encoding"):
-        SubwordSampler(SubwordTokenizer.train(TEXTS[:100], 100, model="unigram"))

@@ -45,12 +45,7 @@ def test_tokenizers_come_back_from_their_description() -> None:
     words = WordTokenizer(["a", "cat"])
     pairs = english_italian.load("test", size=50)
     shipped = WordTokenizer.train([p.source for p in pairs], scheme=english_italian.SCHEME)
-    for t, text in (
-        (words, "a cat"),
-        (shipped, pairs[0].source),
-        (SubwordTokenizer.train(TEXTS, 50), TEXTS[0]),
-        (SubwordTokenizer.train(TEXTS, 33, model="unigram"), TEXTS[0]),
-    ):
+    for t, text in ((words, "a cat"), (shipped, pairs[0].source), (SubwordTokenizer.train(TEXTS, 50), TEXTS[0])):
         again = tokenizer_from_dict(json.loads(json.dumps(t.as_dict())))
         assert again.encode(text) == t.encode(text) and len(again) == len(t)
     with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
@@ -85,7 +80,7 @@ def test_subwords_of_a_pair_are_joint_or_separate() -> None:
     a, b = pair.encode(ENGLISH[0], GERMAN[0])
     assert a == [*pair.source.encode(ENGLISH[0]), EOS] and b == [BOS, *pair.source.encode(GERMAN[0]), EOS]
     assert pair.target.decode(b) == GERMAN[0]
-    pair = TokenizerPair.train(ENGLISH, GERMAN, 26, joint=False, model="unigram")
+    pair = TokenizerPair.train(ENGLISH, GERMAN, 26, joint=False)
     assert not pair.joint and len(pair.source) == len(pair.target) == 26
     assert pair.source.unknown("ä") == ["ä"] and pair.target.unknown("ä") == []
     assert pair.target.decode(pair.encode(ENGLISH[1], GERMAN[1])[1]) == GERMAN[1]

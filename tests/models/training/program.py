@@ -15,7 +15,7 @@ from minigrad_models.training import LoaderBatches, Settings, Trainer, cosine, r
 from minigrad_models.training.checkpoints import RunFolder
 
 WORDS = 23
-TIMES = {"seconds", "retry_seconds"}  # what two runs need not have in common
+TIMES = {"seconds"}  # what two runs need not have in common
 
 
 class Model(nn.Module):
@@ -90,7 +90,6 @@ def settings(**changed: Any) -> Settings:
         "log_every": 2,
         "seed": 3,
         "progress": False,
-        "retry_seconds": 0.0,
     }
     return Settings(**{**usual, **changed})
 

@@ -56,22 +56,6 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
         assert differences(contents(folder), whole) == []
 
 
-def test_the_last_line_of_the_log_is_not_lost(tmp_path: Path, whole: dict[str, Any], monkeypatch: Any) -> None:
-    """Nothing is added after the final evaluation: the save at the end sees to its line."""
-    write, failed = os.write, []
-
-    def failing(handle: int, data: bytes) -> int:
-        if b'"step": 30, "epoch"' in data and b'"evaluation"' in data and len(failed) < 3:
-            failed.append(data)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(handle, data)
-
-    monkeypatch.setattr(os, "write", failing)
-    assert trainer(tmp_path, retry_seconds=60.0).fit().finished
-    assert len(failed) == 3
-    assert differences(contents(tmp_path), whole) == []
-
-
 def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(tmp_path: Path, monkeypatch: Any) -> None:
     replace, write, log = os.replace, os.write, tmp_path / "log.jsonl"
     counts = {"lines": 0, "lines on disk": 0, "saves": 0}

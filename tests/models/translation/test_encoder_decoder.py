@@ -8,7 +8,6 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
-from minigrad_models.generation import beam_search as generate
 from minigrad_models.programs.models import size
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
@@ -98,11 +97,6 @@ def test_decoding_from_the_last_state_is_decoding_from_scratch(name: str, device
     tokens = pad([[BOS]] * 3, device)
     for step in range(4):
         assert mg.allclose(values(cached.next_logits(tokens)), values(plain.next_logits(tokens)), atol=1e-5)
-        if name.endswith("none"):
-            with pytest.raises(ValueError, match="no attention"):
-                cached.attention()
-        else:
-            assert mg.allclose(values(cached.attention()), values(plain.attention()), atol=1e-5)
         if step == 1:  # each sentence goes on in two beams, and one sentence is left out
             rows, width = mg.tensor([2, 2, 0, 0], device=device), 2
         else:  # beams change places
@@ -110,7 +104,6 @@ def test_decoding_from_the_last_state_is_decoding_from_scratch(name: str, device
             rows = mg.tensor([0, 1, 2] if step == 0 else [1, 0, 2, 3], device=device)
         for decoder in (cached, plain):
             decoder.reorder(rows, width)
-            assert decoder.source_mask().shape == (len(rows), 4)
         tokens = mg.cat([tokens[rows], pad([[4 + i] for i in range(len(rows))], device)], 1)
 
 
@@ -131,16 +124,8 @@ def test_attention_of_a_translation(name: str, device: str) -> None:
 @each_model
 def test_sentences_may_not_be_longer_than_the_models(name: str) -> None:
     model = small(name, "cpu", positions=4)
-    assert model.fitting(100) == 3 and model.fitting([2, 9]) == [2, 3]
-    assert model.greedy(pad([[4, EOS]]), 100).shape[1] <= 3
-
-
-def test_sampling_draws_what_the_model_says() -> None:
-    model, source = small("lstm additive", "cpu"), pad([[4, EOS]])
-    mg.manual_seed(0)
-    drawn = model.sample(source, 5)
-    mg.manual_seed(0)
-    assert drawn.tolist() == [generate.sample(model.begin(source), 5)[0].tokens]
+    for limit in (100, [9]):
+        assert model.greedy(pad([[4, EOS]]), limit).shape[1] <= 3
 
 
 def test_configurations_that_make_no_sense() -> None:

@@ -1,6 +1,5 @@
 """What a training is made of, from its settings: the model, the optimiser, the loss."""
 
-import dataclasses
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +8,9 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation import translation_settings as settings
 from minigrad_models.translation.architectures import ARCHITECTURES, build
-from minigrad_models.translation.train_translator import loss_of, train
-from minigrad_models.translation.transformer import Config, Transformer, pad
-from minigrad_models.translation.translation_data import Batch
-from minigrad_models.translation.translation_settings import TrainingSettings
+from minigrad_models.translation.train_translator import train
 from tests.support.transformers import small
 
 
@@ -52,17 +47,3 @@ def test_a_training_that_cannot_report_does_not_begin(tmp_path: Path, monkeypatc
     with pytest.raises(ImportError, match=r"pip install.*sacrebleu"):
         train(settings.preset("toy"), folder)
     assert not folder.exists()
-
-
-@pytest.mark.parametrize(("epoch", "r_drop"), [(0, 0.0), (1, 0.0), (2, 5.0), (3, 5.0)])
-def test_r_drop_begins_after_some_epochs(epoch: int, r_drop: float) -> None:
-    target = pad([[BOS, 7, 8, EOS], [BOS, 9, EOS]])
-    batch = Batch(pad([[4, 5, EOS], [6, EOS]]), target, target[:, :-1], 5, epoch)
-    model = Transformer(Config(11, 8, 2, 1, 16, 0.3))
-    settings = dataclasses.replace(TrainingSettings(), r_drop=5.0, r_drop_after=2)
-    mg.manual_seed(1)
-    found, weight = loss_of(settings)(model, batch)
-    mg.manual_seed(1)
-    expected = model.loss(batch.source, target, settings.label_smoothing, r_drop)
-    assert float(found) == float(expected)
-    assert weight == 5.0

@@ -228,8 +228,8 @@ def test_files_and_pipes(table: Path, trained: list[str], monkeypatch: pytest.Mo
     say("translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained)
     found = (table / "out.txt").read_text(encoding="utf-8").splitlines()
     assert len(found) == len(lines) and not found[1] and not found[3] and all(found[i] for i in (0, 2, 5))
-    windows, mac = codecs.BOM_UTF8 + "\r\n".join(lines).encode(), "\r".join(lines).encode() + b"\r"
-    for written in ("\n".join(lines).encode(), windows, mac):
+    windows = codecs.BOM_UTF8 + "\r\n".join(lines).encode()
+    for written in ("\n".join(lines).encode(), windows):
         monkeypatch.setattr(sys, "stdin", typed(written))
         assert say("translate", *trained).out.splitlines() == found
     assert say("translate", lines[0], lines[2], *trained).out.splitlines() == [found[0], found[2]]
@@ -295,10 +295,7 @@ def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> No
 @cases(
     "sentences, streams, status, out, err",
     [
-        ("", "<&-", 1, 0, "standard input is closed"),
-        ("one", ">&-", 1, 0, "standard output is closed"),
         ("'one 猫'", "2>&-", 0, 1, ""),  # the note on the character is lost, and not a translation
-        ("one", "<&- >&- 2>&-", 1, 0, ""),
         ("one", ">/dev/full", 1, 0, "error: "),
     ],
 )
@@ -306,14 +303,6 @@ def test_broken_streams(trained: list[str], sentences: str, streams: str, status
     ran = shell(f"translate {sentences} {' '.join(trained)} --beam 1 {streams}")
     assert ran.returncode == status and len(ran.stdout.splitlines()) == out and "note:" not in ran.stdout
     assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
-def test_results_that_would_go_nowhere() -> None:
-    for command, advice in (("config", "closed"), ("evaluate --run .", "give --json FILE")):
-        ran = shell(f"{command} >&-")
-        assert ran.returncode == 1 and "standard output is closed" in ran.stderr and advice in ran.stderr, command
-        assert len(ran.stderr.splitlines()) == 1, ran.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without an end")
@@ -355,7 +344,7 @@ def test_minimum_bayes_risk_chooses_from_the_beam(table: Path, trained: list[str
 
 
 def test_a_beam_of_one_has_nothing_to_choose_from(trained: list[str], say: Say) -> None:
-    for option in ("mbr", "length-penalty", "coverage-penalty"):
+    for option in ("mbr", "length-penalty"):
         for value, beam, status in (("0.5", "2", 0), ("0", "1", 0), ("0.5", "1", 1)):
             err = say("translate", "one cat", f"--{option}", value, "--beam", beam, *trained, status=status).err
         assert f"{option.replace('-', '_')} chooses among the texts of a beam" in err
@@ -504,7 +493,6 @@ def test_fresh_keeps_the_old_run_under_another_name(
     for count in (1, 2):
         err = say(*arguments(table, "--steps", "2", "--fresh")).err
         assert f"the earlier run is now in {table / 'run'}.old-{count}" in err
-        assert (table / "run" / "corpus" / "encoded.bin").exists()
     del before["notes.txt"]
     assert contents(table / "run.old-1") == before
     assert (table / "run" / "notes.txt").exists() and not list((table / "run").glob(".fresh*"))

@@ -67,7 +67,6 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
         ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
         ("[data]\ntokenizer = 'words'\n[training]\nsubword_dropout = 0.1", "needs tokenizer = 'subwords'"),
         ("[data]\njoint = false\n[training]\nboth_ways = 3", "both_ways needs joint = true"),
-        ("[data]\nsubword_model = 'unigram'\n[training]\nsubword_dropout = 0.1", "subword_model = 'bpe'"),
         ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
         ("[training]\nlearning_rate = nan", "learning_rate is nan"),

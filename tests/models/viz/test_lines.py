@@ -24,7 +24,7 @@ def test_places_on_an_axis() -> None:
     np.testing.assert_allclose(Axis(0, 4).places(np.array([0, 1, 4, np.nan]), 10, 50), [10, 20, 50, np.nan])
     logarithmic = Axis(1e-4, 1e4, log=True)
     np.testing.assert_allclose(logarithmic.places(np.array([1e-4, 1, 0, -1]), 80, 0), [80, 40, np.nan, np.nan])
-    assert Axis(0, 7200).ticks(4, 3600) == [0, 0.5, 1, 1.5, 2] and len(logarithmic.ticks(4)) <= 6
+    assert Axis(0, 2).ticks(4) == [0, 0.5, 1, 1.5, 2] and len(logarithmic.ticks(4)) <= 6
     axis = Axis.of([np.array([3.0, np.inf]), np.array([50.0])])
     assert axis.low == 0 and axis.high > 50
 

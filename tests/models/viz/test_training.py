@@ -1,11 +1,10 @@
-"""Curves of trainings: what is read of a log, its arithmetic, weights over the snapshots, and the picture."""
+"""Curves of trainings: what is read of a log, its arithmetic, and weights over the snapshots."""
 
 import base64
 import json
 import math
 import re
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,13 +17,12 @@ import pytest
 import minigrad as torch
 from minigrad import nn, viz
 from minigrad.viz.attention import attention
-from minigrad.viz.palette import LIGHT
 from minigrad_models.training.checkpoints import RunFolder
 from minigrad_models.viz.lines import bounds, log_ticks, on_axis, ticks
 from minigrad_models.viz.training import training
 from minigrad_models.viz.training.runs import read_runs
 from minigrad_models.viz.training.snapshots import checkpoints, read_weights
-from minigrad_models.viz.training.svg import smooth, thin
+from minigrad_models.viz.training.training_view import thin
 from tests.support.browser import texts
 from tests.support.cases import raises
 
@@ -116,13 +114,10 @@ def test_what_is_no_run(tmp_path: Path) -> None:
 def test_losses_that_are_huge_or_tiny_and_none() -> None:
     for losses in ([1e308, -1e308, 1.7e308], [1.7e308, 1e-320], [5e-324, 1e-323], [10**400, 2.0], [1e308]):
         view = training([{"step": i, "loss": loss} for i, loss in enumerate(losses)])
-        for smoothing, log in ((0.0, True), (5.0, False)):
-            ET.fromstring(view.svg(log=log, smoothing=smoothing))
         assert str(view.page())
-    ET.fromstring(training([{"step": loss, "loss": 1} for loss in (1e149, -1e149, 1e-149)]).svg())
     empty = training([])
     assert empty.charts == () and "nothing logged yet" in repr(empty)
-    assert "Nothing has been logged yet." in empty.svg() and '"charts":[]' in empty.html()
+    assert '"charts":[]' in empty.html()
 
 
 def test_names_of_runs(tmp_path: Path) -> None:
@@ -130,20 +125,6 @@ def test_names_of_runs(tmp_path: Path) -> None:
     assert [run.name for run in read_runs([three, one, two])] == ["run (2)", "run", "run (3)"]
     assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]
-
-
-def test_smoothing_is_the_mean_by_its_definition() -> None:
-    rng = np.random.default_rng(0)
-    x = np.cumsum(rng.uniform(1, 30, 50))
-    y = rng.normal(size=50)
-    y[[7, 8, 30]] = math.nan, math.inf, -math.inf
-    known = np.isfinite(y)
-    weights = np.exp(-np.abs(x[:, None] - x) / 40.0) * known
-    wanted = (weights @ np.where(known, y, 0.0)) / weights.sum(1)
-    found = smooth(x, y, 40.0)
-    np.testing.assert_allclose(found[known], wanted[known], rtol=1e-12)
-    np.testing.assert_array_equal(found[~known], y[~known])
-    assert smooth(x, y, 0.0) is y
 
 
 def test_thinned_curves_keep_their_extremes_and_gaps() -> None:
@@ -179,61 +160,15 @@ def test_axes() -> None:
     assert bounds([], False) == (0, 1) and bounds([np.array([-1.0])], True) == (0.1, 1)
 
 
-def drawn(text: str) -> ET.Element:
-    return ET.fromstring(text.replace('xmlns="http://www.w3.org/2000/svg"', ""))
-
-
-def lines(root: ET.Element, color: str, width: str) -> list[list[tuple[float, float]]]:
-    found = [p for p in root.iter("polyline") if p.get("stroke") == color and p.get("stroke-width") == width]
-    return [[tuple(map(float, pair.split(","))) for pair in p.get("points", "").split()] for p in found]
-
-
-def test_the_picture_s_points_are_the_values() -> None:
-    root = drawn(training(LOG).svg(["loss"], columns=1))
-    ((*points,),) = lines(root, LIGHT.series[0], "1.4")
-    marks = {t.text: float(t.get("y", 0)) - 3.2 for t in root.iter("text") if t.get("text-anchor") == "end"}
-    two, four = marks["2"], marks["4"]
-    values = [2 + (two - y) / (two - four) * 2 for _, y in points]
-    np.testing.assert_allclose(values, [5, 2.5, 5 / 3, 1.25], atol=0.02)
-    gaps = np.diff([x for x, _ in points])
-    np.testing.assert_allclose(gaps, gaps[0], atol=0.02)  # steps are even
-    assert len([c for c in root.iter("circle") if c.get("r") in ("3.20", "3.2")]) == 1  # the best
-    root = drawn(training([entry(i, loss=None if i == 4 else 1.0 + i) for i in range(1, 8)]).svg(["loss"]))
-    assert [len(line) for line in lines(root, LIGHT.series[0], "1.4")] == [3, 3]  # a gap where a value is none
-    assert len(lines(root, LIGHT.wrong, "1")) == 2  # and a cross
-
-
-def test_several_runs_and_names_that_are_text(tmp_path: Path) -> None:
+def test_several_runs_and_names_that_are_text() -> None:
     view = training(LOG, [entry(i) for i in range(1, 4)], names=[EVIL, "x" * 10_000])
-    text = view.svg(title=EVIL)
-    root = drawn(text)
-    shown = [t.text for t in root.iter("text")]
-    assert any(t and "<script>" in t for t in shown) and "<script" not in text
-    assert max(len(t or "") for t in shown) <= 60
-    assert lines(root, LIGHT.series[1], "1.4") and len(text) < 50_000
-    assert drawn(view.save(tmp_path / "a.SVG", over="seconds", log=True).read_text()).tag == "svg"
     assert "<script>alert" not in view.html() and "<iframe" in view._repr_mimebundle_()["text/html"]
-
-
-def test_what_the_picture_refuses(tmp_path: Path) -> None:
-    view = training(LOG)
-    assert view.svg("loss", log="loss") == view.svg(["loss"], log=["loss"]) != view.svg(["loss"])
-    for arguments, options, message in [
-        ((["accuracy"],), {}, "there is no chart 'accuracy': there are loss, bleu, learning rate"),
-        ((), {"over": "hours"}, "over step, seconds, tokens, not 'hours'"),
-        ((), {"columns": 0}, "there is a column at least"),
-        ((), {"columns": 9, "width": 300}, "width is 300, and must be 588 at least for charts side by side"),
-    ]:
-        raises(ValueError, message, partial(view.svg, *arguments, **options))
-    raises(ValueError, r"cannot save a\.html", lambda: view.save(tmp_path / "a.html", smoothing=2))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     rows = enumerate(rng.random((2000, 3)).tolist(), 1)
     log = [{"step": s, "loss": a, "lr": b, "grad_norm": c} for s, (a, b, c) in rows]
-    assert len(training(log).svg()) < 100_000
     whole = training(log).page().data["runs"][0]["series"][0]["values"]
     np.testing.assert_allclose(whole, [line["loss"] for line in log], rtol=1e-6)
     monkeypatch.setattr(sys.modules["minigrad_models.viz.training.training_view"], "MOST_POINTS", 400)
@@ -250,7 +185,7 @@ def trained(folder: Path, states: dict[int, dict[str, Any]]) -> Path:
     write(folder, LOG)
     run = RunFolder(folder)
     for step, state in states.items():
-        assert run.put_snapshot(step, {"model": state, "step": step, "extra": {}}) is None
+        run.put_snapshot(step, {"model": state, "step": step, "extra": {}})
     return folder
 
 
@@ -394,7 +329,8 @@ def test_axis_smoothing_and_logarithm(opened: Callable[..., Any]) -> None:
     assert page.locator('[data-chart="learning rate"] .raw').count() == 0
     steps, losses = (np.array([e[name] for e in log], np.float64) for name in ("step", "loss"))
     shown = page.evaluate("([x, y, w]) => curves.smooth(x, y, w)", [steps.tolist(), losses.tolist(), width])
-    np.testing.assert_allclose(shown, smooth(steps, losses, width), rtol=1e-10)
+    weights = np.exp(-np.abs(steps[:, None] - steps) / width)
+    np.testing.assert_allclose(shown, weights @ losses / weights.sum(1), rtol=1e-10)
     page.fill("#smoothing", "0")
     assert page.get_attribute(front, "d") == raw
     page.click('[data-chart="loss"] .log')

@@ -64,6 +64,5 @@ def _() -> None:
     from minigrad_models.music.notes import Note
 
     write_midi("song.mid", [Note(pitch, 80, i * 0.5, i * 0.5 + 0.4) for i, pitch in enumerate((60, 64, 67, 72))])
-    for name in ("roll.html", "roll.svg"):
-        assert f"wrote {name}" in command("minigrad", "viz", "song.mid", "--output", name)
+    assert "wrote roll.html" in command("minigrad", "viz", "song.mid", "--output", "roll.html")
     command("minigrad", "music", "roll", "song.mid", "--output", "own.html")

@@ -23,7 +23,6 @@ from ...training.log import read_log
 
 AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
 _LARGEST = 1e150  # whose products are numbers, too
-_DEEPEST = 20  # of mappings in mappings
 _PLACES = (*AXES, "epoch")
 _MOST_COLUMNS = 1_000
 FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # the others come after these
@@ -143,10 +142,10 @@ def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator
             yield "tokens_per_second", False, tokens / seconds
 
 
-def _flat(values: Mapping[Any, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, float]]:
+def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.", depth + 1) if depth < _DEEPEST else ()
+            yield from _flat(value, f"{prefix}{key}.")
         elif value is None or (isinstance(value, Real) and not isinstance(value, bool)):
             yield f"{prefix}{key}", number(value)
 

@@ -149,8 +149,7 @@ def weights_of(runs: tuple[Run, ...]) -> list[Track]:
 
 
 def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
-    """What the caller shows: a mapping from steps, several by name, or a function of a step and a state. Raises
-    TypeError, ValueError: something that is none of these, or a picture that cannot be shown."""
+    """What the caller shows: a mapping from steps, several by name, or a function of a step and a state."""
     if snapshots is None:
         return []
     several = isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minigrad.viz.numbers import Floats
 from minigrad.viz.page import Page
-from minigrad.viz.view import Picture
+from minigrad.viz.view import View
 
 from .runs import Run, Series, read_runs
 from .snapshots import Track, tracks_of, weights_of
-from .svg import draw, thin
 
 MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
 
 
-class TrainingView(Picture):
+class TrainingView(View):
     """Curves of one or more runs, and what the page shows beside them. In a notebook it shows itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
@@ -42,38 +42,10 @@ class TrainingView(Picture):
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
         return Page.of("training", self.title, data, scripts)
 
-    def svg(
-        self,
-        charts: str | Iterable[str] | None = None,
-        *,
-        over: str = "step",
-        smoothing: float = 0.0,
-        log: str | Iterable[str] | bool = (),
-        columns: int = 2,
-        width: float = 640.0,
-        title: str = "",
-    ) -> str:
-        """The curves as a vector picture, on white.
-
-        Args:
-            charts: which, in order; None: all. over: "step", "seconds" or "tokens".
-            smoothing: the width in steps of the exponential weights, to both sides, of a mean.
-            log: charts with a logarithmic axis; True: all. columns: charts side by side.
-            width: of the picture, in pixels.
-
-        Raises:
-            ValueError: a chart or an axis that there is not, or a width that is too small for the columns.
-        """
-        chosen = self.charts if charts is None else _names(charts)
-        logarithmic = frozenset(self.charts if log is True else _names(log or ()))
-        if unknown := [name for name in (*chosen, *logarithmic) if name not in self.charts]:
-            raise ValueError(f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}")
-        return draw(self.runs, chosen, over, smoothing, logarithmic, columns, width, title)
-
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)
         drawn = ", ".join(self.charts) or "nothing logged yet"
-        return f"<training of {names}: {drawn}; .save('x.html') or .svg()>"
+        return f"<training of {names}: {drawn}; .save('x.html')>"
 
 
 def training(
@@ -82,7 +54,7 @@ def training(
     """Loss, learning rate, gradient norm, evaluations and speed of trainings, over steps, time or tokens.
 
         training("runs/toy").save("toy.html")
-        training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.svg", smoothing=200)
+        training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.html")
 
         def picture(step, state):
             model.load_state_dict(state)
@@ -105,17 +77,12 @@ def training(
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
         title: of the page.
 
-    Raises:
-        FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture.
-        ValueError: a line is no JSON object, or an SVG is none.
+    Raises FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture. ValueError: a
+    line is no JSON object, or an SVG is none.
     """
     known = read_runs(runs, names)
     tracks = [*tracks_of(snapshots, known), *(weights_of(known) if weights else [])]
     return TrainingView(known, tracks, title or "Training: " + ", ".join(run.name for run in known))
-
-
-def _names(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
@@ -138,3 +105,24 @@ def _listed(values: Any) -> list[float | int]:
     if len(values) <= _EXACT_POINTS:
         return list(values.tolist())
     return [float(f"{value:.7g}") for value in values.tolist()]
+
+
+def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
+    """Which points draw the same curve: in each of ``cells`` equal parts of x's range the first, the last,
+    the smallest, the largest, and one that is not finite. Ascending; ``x`` ascends."""
+    count = len(y)
+    if count <= 4 * cells:
+        return np.arange(count)
+    kept = set[int]()
+    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1])
+    for part in np.split(np.arange(count), cuts):
+        if not part.size:
+            continue
+        finite = np.isfinite(y[part])
+        known = part[finite]
+        kept.update((int(part[0]), int(part[-1])))
+        if known.size:
+            kept.update((int(known[y[known].argmin()]), int(known[y[known].argmax()])))
+        if known.size < part.size:
+            kept.add(int(part[finite.argmin()]))
+    return np.array(sorted(kept), np.int64)

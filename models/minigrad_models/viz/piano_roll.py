@@ -1,10 +1,11 @@
-"""The notes of a piano roll as arrays, in the order given, and how pitches and times are written; and what each note
-looked at, without what is small: of all earlier notes the few largest weights, by layer and head."""
+"""Notes over time, to see and to hear, with what each looked at: ``piano_roll``. Of all earlier notes a page keeps the
+few largest weights, by layer and head."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,23 +13,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minigrad.backend.host import host
-from minigrad.viz.numbers import Array, Floats, checked_number
+from minigrad.viz.numbers import Array, Floats, checked_number, coded
+from minigrad.viz.page import Page
 from minigrad.viz.vector import clean
+from minigrad.viz.view import View
 
-from ..texts import reader
+from .texts import reader
 
 if TYPE_CHECKING:
-    from ...music.midi import Song
+    from ..music.midi import Song
+    from ..music.notes import Note
 
-OCTAVE = ("C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B")
-BLACK = frozenset((1, 3, 6, 8, 10))  # keys of an octave
+SCRIPTS = tuple(f"roll{part}.js" for part in ("", "_drawing", "_arcs", "_sound", "_transport", "_start"))
+WEIGHT = 65_535  # the largest weight, in the page
 BAR = 4.0  # quarter notes
 MOST_BARS = 20_000  # of a tempo that makes more there are none: nobody could tell them apart
 KEPT = 8  # earlier notes of a layer, head and note
 MOST = 4_000_000  # weights in a page: some 20 MB
 NONE = -1  # in place of a note, where a note looked at fewer
 _CELLS = 1 << 21  # weights that are sorted at once
-_STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,128 @@ class Score:
         return max(low + shift, 0), min(high + shift, 127)
 
 
+@dataclass(frozen=True)
+class Arcs:
+    """The largest weights of N notes in L layers of H heads, and behind these of each layer's mean over its heads.
+
+    Attributes:
+        notes: (L, H + 1, N, K) int32: the earlier notes that a note looked at, by falling weight; then NONE.
+        weights: (L, H + 1, N, K) float32: how much.
+    """
+
+    notes: Array
+    weights: Array
+
+    @property
+    def layers(self) -> int:
+        """How many there are."""
+        return len(self.notes)
+
+    @property
+    def heads(self) -> int:
+        """How many a layer has."""
+        return self.notes.shape[1] - 1
+
+    def of(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
+        """The notes that a note looked at, and their weights, the largest first; ``head``: None for the mean of all."""
+        layer = checked_number("layer", layer, self.layers)
+        head = self.heads if head is None else checked_number("head", head, self.heads)
+        place = (layer, head, checked_number("note", note, self.notes.shape[2]))
+        pairs = zip(self.notes[place].tolist(), self.weights[place].tolist(), strict=True)
+        return [(other, weight) for other, weight in pairs if other != NONE]
+
+
+@dataclass(frozen=True)
+class PianoRoll(View):
+    """Notes over time. In a notebook it shows itself.
+
+    Attributes:
+        score: the notes, in the order given. title: of the page.
+        arcs: what they looked at, or None.
+        bars: time is shown in bars at first.
+    """
+
+    score: Score
+    title: str = "Piano roll"
+    arcs: Arcs | None = None
+    bars: bool = False
+
+    def __repr__(self) -> str:
+        count, tracks = len(self.score), len(self.score.names)
+        text = f"{count:,} note{'s' * (count != 1)} in {self.score.seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
+        if self.arcs:
+            text += f", attention of {self.arcs.layers} layers and {self.arcs.heads} heads"
+        return f"<piano roll of {text}; .save('x.html')>"
+
+    def looked_at(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
+        """The earlier notes that a note looked at, and the weights, the largest first; at most eight.
+
+        Args:
+            note: its place in the music given. layer, head: which; None takes the mean of all heads.
+
+        Raises ValueError: there is no such note, layer or head, or no attention at all.
+        """
+        if self.arcs is None:
+            raise ValueError("there is no attention here: give it as piano_roll(music, attention=weights)")
+        return self.arcs.of(note, layer, head)
+
+    def page(self) -> Page:
+        """A roll to scroll, to hear and to point at; one file that works offline."""
+        score = self.score
+        data = {
+            "title": self.title,
+            "names": list(score.names),
+            "span": list(score.span),
+            "barred": self.bars,
+            "pitches": coded(score.pitches, "u1"),
+            "velocities": coded(score.velocities, "u1"),
+            "starts": coded(score.starts, "<f4"),
+            "ends": coded(score.ends, "<f4"),
+            "tracks": coded(score.tracks, "<i4"),
+            "order": coded(score.order, "<i4"),
+            "bars": coded(score.bars, "<f4"),
+            "attention": None if self.arcs is None else _attention(self.arcs),
+        }
+        return Page.of("roll", self.title, {"roll": data}, SCRIPTS)
+
+
+def piano_roll(
+    music: str | os.PathLike[str] | Song | Sequence[Note],
+    *,
+    attention: Any = None,
+    tempo: float | None = None,
+    tracks: Any = None,
+    title: str | None = None,
+) -> PianoRoll:
+    """Notes over time, to see and to hear, and what each note looked at when a model chose it.
+
+        piano_roll("song.mid").save("song.html")
+
+    Args:
+        music: the path of a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
+        attention: (L, H, N, N), an array or Tensor: row n has how much note n of those given looked at each note
+            before it. What stands at itself and at later notes is left out; of each layer, head and note the eight
+            largest are kept, so that a page stays small, and as many of the mean over the heads of a layer.
+        tempo: quarter notes a minute, of notes that have none with them, or in place of a file's. Bars, of four
+            quarter notes, are then shown in place of seconds; with a file's own tempo the page has them to choose.
+        tracks: names of the tracks by their numbers: a list, a dictionary or a function.
+        title: of the page; by default a file's name.
+
+    Raises TypeError: music is neither. ValueError: there is no note, or one with numbers that no note has; attention of
+    another shape, or with negative or infinite weights; a tempo that is none. FileNotFoundError, ValueError: the file
+    cannot be read.
+    """
+    score = score_of(music, tempo, tracks)
+    arcs = None if attention is None else arcs_of(attention, len(score))
+    if title is None:
+        title = Path(music).stem if isinstance(music, str | os.PathLike) else "Piano roll"
+    return PianoRoll(score, clean(title), arcs, tempo is not None)
+
+
 def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     """The notes of a file, a Song or a list; see ``piano_roll`` for what it raises."""
-    from ...music.midi import Song, read_midi
-    from ...music.notes import Note, checked
+    from ..music.midi import Song, read_midi
+    from ..music.notes import Note, checked
 
     song = None
     whose = f" in {Path(music).name}" if isinstance(music, str | os.PathLike) else ""
@@ -115,59 +236,8 @@ def bar_lines(song: Song, seconds: float) -> Floats:
     return lines[lines <= seconds]
 
 
-def pitch_name(pitch: int) -> str:
-    """A pitch as musicians write it: 60, middle C, is "C4"."""
-    return f"{OCTAVE[pitch % 12]}{pitch // 12 - 1}".replace("-", "−")
-
-
-def clock(seconds: float, digits: int = 0) -> str:
-    """Minutes and seconds: "1:05", with one digit "1:05.3"."""
-    whole = round(seconds * 10**digits)
-    minutes, rest = divmod(whole, 60 * 10**digits)
-    return f"{minutes}:{rest / 10**digits:0{3 + digits if digits else 2}.{digits}f}"
-
-
-def time_ticks(low: float, high: float, about: int) -> list[float]:
-    """Round times within a range, at most ``about`` of them or nearly: tenths, seconds, parts of minutes, minutes."""
-    step = next((s for s in _STEPS if (high - low) / s <= about), _STEPS[-1])
-    return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
-
-
-@dataclass(frozen=True)
-class Arcs:
-    """The largest weights of N notes in L layers of H heads, and behind these of each layer's mean over its heads.
-
-    Attributes:
-        notes: (L, H + 1, N, K) int32: the earlier notes that a note looked at, by falling weight; then NONE.
-        weights: (L, H + 1, N, K) float32: how much.
-    """
-
-    notes: Array
-    weights: Array
-
-    @property
-    def layers(self) -> int:
-        """How many there are."""
-        return len(self.notes)
-
-    @property
-    def heads(self) -> int:
-        """How many a layer has."""
-        return self.notes.shape[1] - 1
-
-    def of(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
-        """The notes that a note looked at, and their weights, the largest first; ``head``: None for the mean of all.
-        Raises ValueError: there is no such note, layer or head."""
-        layer = checked_number("layer", layer, self.layers)
-        head = self.heads if head is None else checked_number("head", head, self.heads)
-        place = (layer, head, checked_number("note", note, self.notes.shape[2]))
-        pairs = zip(self.notes[place].tolist(), self.weights[place].tolist(), strict=True)
-        return [(other, weight) for other, weight in pairs if other != NONE]
-
-
 def arcs_of(attention: Any, count: int) -> Arcs:
-    """The arcs in the attention (L, H, N, N) of ``count`` notes. Raises ValueError: another shape, weights that are
-    negative or no finite numbers, too many for a page."""
+    """The arcs in the attention (L, H, N, N) of ``count`` notes."""
     array = host(attention)
     shape = array.shape
     if array.ndim != 4 or shape[2:] != (count, count) or 0 in shape:
@@ -215,3 +285,16 @@ def _largest(rows: Array, start: int, kept: int) -> tuple[Array, Array]:
     places, weights = np.take_along_axis(places, order, -1), np.take_along_axis(weights, order, -1)
     wide = [(0, 0), (0, 0), (0, kept - kept_here)]
     return np.pad(np.where(weights > 0, places, NONE), wide, constant_values=NONE), np.pad(weights, wide)
+
+
+def _attention(arcs: Arcs) -> dict[str, Any]:
+    """As the page reads it: weights as parts of the largest, in 16 bits."""
+    most = float(arcs.weights.max()) or 1.0
+    return {
+        "layers": arcs.layers,
+        "heads": arcs.heads,
+        "kept": arcs.notes.shape[-1],
+        "most": most,
+        "notes": coded(arcs.notes, "<i4"),
+        "weights": coded(np.rint(arcs.weights / most * WEIGHT), "<u2"),
+    }
