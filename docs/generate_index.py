@@ -160,8 +160,11 @@ def _file(op: Any) -> str:
 
 
 def _line(op: Any) -> int:
-    """The line of the op's ``def``, not of its decorator."""
-    first = int(unwrap(op.forward).__code__.co_firstlineno)
+    """The line of the op's lambda, or of its ``def``, not of its decorator."""
+    code = unwrap(op.forward).__code__
+    first = int(code.co_firstlineno)
+    if code.co_name == "<lambda>":
+        return first
     lines = (ROOT / _file(op)).read_text(encoding="utf-8").splitlines()
     return next(n for n in range(first, len(lines) + 1) if lines[n - 1].startswith("def "))
 
