@@ -520,9 +520,6 @@ def unique(
     return (wrap(values), *extra) if extra else wrap(values)
 
 
-# Made of others -------------------------------------------------------------------------------------------
-
-
 @method
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, (N, axes)."""

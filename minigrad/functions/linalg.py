@@ -231,9 +231,6 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
     return tensor if letters == result else tensor.permute([letters.index(c) for c in result])
 
 
-# Made of others -------------------------------------------------------------------------------------------
-
-
 @method(in_place=True)
 @factors_first
 @rounded_once(of_products=True)

@@ -22,8 +22,6 @@ from .change import by, changing
 from .define import binary, function, method, pair, unary
 from .spelling import factors_first, spelled
 
-# One op each ------------------------------------------------------------------------------------------------
-
 abs, square, sqrt, rsqrt = unary(e.abs), unary(e.square), unary(e.sqrt), unary(e.rsqrt)
 reciprocal, exp, exp2, expm1 = unary(e.reciprocal), unary(e.exp), unary(e.exp2), unary(e.expm1)
 log, log2, log10, log1p = unary(e.log), unary(e.log2), unary(e.log10), unary(e.log1p)
@@ -54,8 +52,6 @@ bitwise_left_shift, bitwise_right_shift = binary(e.bitwise_left_shift), binary(e
 absolute, fix, multiply, arctan2 = abs, trunc, mul, atan2
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
-
-# With checks or arguments --------------------------------------------------------------------------------------
 
 
 @method(in_place=by(e.sign))
@@ -304,9 +300,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """
     order = None if memory_format is None else memory_format.order(input.array.ndim)
     return apply(e.clone, (input,) if order is None else (input, order))
-
-
-# Made of others -------------------------------------------------------------------------------------------
 
 
 @function

@@ -611,8 +611,6 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     return input if input.is_contiguous(kind) else input.clone(memory_format=kind)
 
 
-# Made of others -------------------------------------------------------------------------------------------
-
 moveaxis = movedim
 split_with_sizes = unsafe_split = unsafe_split_with_sizes = split
 unsafe_chunk = chunk

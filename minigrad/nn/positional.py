@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ..autograd.calls import apply
 from ..functions.creation import arange
 from ..functions.shaping import stack
-from ..ops.rotary import rotate
+from ..ops.attention import rotate
 from ..tensor import Tensor
 from . import functional as F
 from . import init

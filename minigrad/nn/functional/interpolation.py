@@ -14,7 +14,7 @@ from ...backend.dtype import kind_of, uint8
 from ...backend.order import is_channels_last
 from ...backend.window import Taps
 from ...functions.arguments import rounded_once
-from ...ops.resampling import resample
+from ...ops.pooling import resample
 from ...tensor import Tensor
 from ._spatial import laid_as, tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
