@@ -19,7 +19,7 @@ from .autograd.calls import apply
 from .autograd.hooks import RemovableHandle as RemovableHandle
 from .autograd.methods import Methods
 from .autograd.tape import Variable, wrap
-from .autograd.tracebacks import answers, border_methods, shorten, warn
+from .autograd.tracebacks import answers, border_methods, warn
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
@@ -246,11 +246,7 @@ class Tensor(Methods["Tensor"]):
         >>> w.grad
         tensor([3., 4.])
         """
-        try:
-            walk.backward(self, gradient, retain_graph, create_graph, inputs)
-        except Exception as error:
-            shorten(error)
-            raise
+        walk.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
         """Forget the history, in place.
@@ -296,8 +292,7 @@ class Tensor(Methods["Tensor"]):
             if tensor is not None:
                 tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
 
-        if node.hooks is None:
-            node.hooks = {}
+        node.hooks = node.hooks or {}
         node.hooks.setdefault(slot, {})[tape.RETAINED] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -306,12 +301,9 @@ class Tensor(Methods["Tensor"]):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, slot = self._source()
         if node is None:
-            if self._hooks is None:
-                self._hooks = {}
-            hooks = self._hooks
+            self._hooks = hooks = self._hooks or {}
         else:
-            if node.hooks is None:
-                node.hooks = {}
+            node.hooks = node.hooks or {}
             hooks = node.hooks.setdefault(slot, {})
         return RemovableHandle(hooks, hook)
 
@@ -325,8 +317,7 @@ class Tensor(Methods["Tensor"]):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._after is None:
-            self._after = {}
+        self._after = self._after or {}
         return RemovableHandle(self._after, hook)
 
     # Out of the library -------------------------------------------------------------------------------------
@@ -367,8 +358,7 @@ class Tensor(Methods["Tensor"]):
         >>> mg.tensor([2.5]).item()
         2.5
         """
-        if self.array.size != 1:
-            count = self.array.size
+        if (count := self.array.size) != 1:
             raise RuntimeError(
                 f"a Tensor with {count} elements cannot be converted to Scalar: use .tolist(), or index it"
             )
@@ -466,7 +456,7 @@ class Tensor(Methods["Tensor"]):
         return _rebuilt, (*state, attributes) if attributes else state
 
 
-border_methods(Tensor, "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
+border_methods(Tensor, "backward", "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
 border_methods(Tensor, "__float__", "__int__", "__index__")
 
 

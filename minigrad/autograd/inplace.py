@@ -91,8 +91,7 @@ def overwritten(target: Viewing, source: Any) -> bool:
 
 
 def _count(target: Variable, name: str) -> int:
-    """``bump``, which looks for the line only where nodes or views share the version counter: of other changes no error
-    can tell. Returns the number of references to it."""
+    """``bump``, which looks for the line only where others share the counter; the number of references to it."""
     version = target._changes
     references = getrefcount(version)
     version[0] += 1
@@ -106,14 +105,7 @@ _alone = _count(wrap(np.zeros(1)), "")
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
     """Change ``target``, usually ``args[0]``, in place to what ``op`` makes of ``args``, and give it that op's history.
-
-    Args:
-        out: where the memory has been changed already, after ``check_mutable``, the array that shows it (``x[i] = v``
-            does that).
-
-    Raises:
-        RuntimeError: see ``check_mutable`` and ``check_fits``.
-    """
+    ``out`` shows memory that has been changed already, after ``check_mutable``: ``x[i] = v`` does that."""
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:
             check_mutable(target, op.name)
@@ -151,8 +143,7 @@ def as_it_was(target: Viewing) -> Viewing:
 
 
 def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
-    """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
-    or a view of such a leaf. ``written`` is the part that will change, if not all."""
+    """Refuse to change (the part ``written`` of) read-only or shared memory, or a leaf that wants a gradient."""
     watch.notify("changing", target)
     array = target.array if written is None else written
     if 0 in array.strides and array.size and repeats(array):

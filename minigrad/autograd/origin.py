@@ -47,8 +47,7 @@ def faint(value: Any, array: Any) -> Faint:
 
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The arguments of an op at these places as a node may hold them for long: small constants stay, other tensors and
-    arrays become Faint."""
+    """The arguments at these places as a node may hold them: small constants, and Faint tensors and arrays."""
     kept = []
     for i in places:
         value = args[i]

@@ -196,8 +196,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
 
 
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
-    """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``. ``mask`` has
-    a bit for each input that wants a gradient; 0 records nothing."""
+    """A Variable for the result ``out``, with the node that leads back to the inputs in ``mask`` (a bit each)."""
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
         return result
