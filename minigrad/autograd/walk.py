@@ -219,10 +219,8 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            is_new = (
-                g is not None and gradient is not g and gradient.base is None
-            )  # a Function may keep what it returns
-            self.deliver(target, slot, gradient, is_new and not self.create)
+            is_new = not self.create and g is not None and gradient is not g and gradient.base is None
+            self.deliver(target, slot, gradient, is_new)  # without g: a Function may keep what it returns
         if observed:
             watch.notify("passed", node, gradients)
 
