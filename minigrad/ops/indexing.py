@@ -30,8 +30,7 @@ def _copy(x: Array) -> Array:
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones, and of
-    bools their count."""
+    """out[index] += values, in which repeats add up; of bools their count."""
     add = xp(out).add.at
     if out.dtype.kind == "b":
         count = out.astype(np.int32)
@@ -279,11 +278,7 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
 
 
 def _smallest(key: Array, k: int) -> Array:
-    """Indices of the k smallest along the last axis, in any order.
-
-    A long axis is read once for the least of each group of ``parts``: the k smallest are in the k groups that have the
-    smallest least (or are equal to what is found there). There are about as many groups as elements in k groups.
-    """
+    """Indices of the k smallest along the last axis, in any order: they are in the k groups with the smallest least."""
     m, parts = xp(key), isqrt(key.shape[-1] // k)
     groups = key.shape[-1] // parts
     if parts < 4:

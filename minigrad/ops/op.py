@@ -264,8 +264,7 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
 
 
 def expression(name: str, about: str, forward: Callable[..., Any], formulas: str = "", /, **rules: Any) -> Any:
-    """The op of a forward that is one expression: ``cos = expression("cos", "cos x", lambda x: xp(x).cos(x), ...)``.
-    The others are the arguments of ``op``."""
+    """The op of a forward that is one expression; ``rules`` are the other arguments of ``op``."""
     forward.__name__ = forward.__qualname__ = name
     forward.__doc__ = about
     return op(formulas, **rules)(forward)
