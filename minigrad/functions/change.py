@@ -33,8 +33,7 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
-    """What builds the method of a function that of floats is one op with the same arguments. ``usual`` is the method
-    for all that needs more than arrays, by default that of ``changing``."""
+    """What builds the method of a function that of floats is one op; ``usual`` is the method for all else."""
 
     def build(function: Callable[..., Any]) -> Callable[..., Any]:
         general, names, least = usual or changing(function), op.params, op.arity - 1

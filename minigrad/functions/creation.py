@@ -38,8 +38,7 @@ def _device(device: Maybe) -> Device | None:
 
 
 def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array on a device: ``make`` gets the device's namespace, or NumPy's if the device has no elements or lacks
-    the dtype."""
+    """A new array on a device: ``make`` gets its namespace, or NumPy's if it has no elements or no such dtype."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -70,12 +69,7 @@ class NoDraw:
 
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
     """Define a function of new tensors by one that returns a NumPy array in ``dtype``, or, if it has a parameter
-    ``device``, an array there.
-
-    It takes PyTorch's other keywords as well: ``device``, ``requires_grad``, and without effect ``layout`` and
-    ``pin_memory``.
-    """
-
+    ``device``, an array there. PyTorch's other keywords come with it; ``layout`` and ``pin_memory`` have no effect."""
     draws, places = "generator" in (make.__kwdefaults__ or ()), "device" in make.__annotations__
 
     def create(
@@ -97,10 +91,7 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function of new tensors that have, by default, the dtype and device of its first argument.
-
-    ``make`` gets them, and PyTorch's other keywords are those of ``creating``.
-    """
+    """A function of new tensors that have, by default, the dtype and device of its first argument."""
 
     def create(
         input: Tensor,

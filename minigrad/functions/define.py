@@ -104,8 +104,7 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
 
 
 def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dict[str, Any]:
-    """The free functions of modules; their methods go into Methods. Names ``beside`` belong to other modules, from
-    which these import them."""
+    """The free functions of modules, but for names that others define (``beside``); methods go into Methods."""
     free = {}
     for family in families:
         for name, function, places in public(family):
@@ -200,8 +199,7 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two num
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands in the form that ops take; TypeError for what is neither a tensor nor a number, and where none is a
-    tensor (but in arithmetic)."""
+    """Two operands in the form that ops take; TypeError for other objects, and for two numbers but in arithmetic."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):

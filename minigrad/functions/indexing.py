@@ -16,7 +16,6 @@ from ..backend import dtype as dt
 from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
-from ..ops.op import watch
 from ..tensor import Tensor
 from . import return_types
 from .arguments import (
@@ -126,11 +125,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """An index of numbers, arrays and slices as two: one without arrays, then one without numbers.
-
-    PyTorch applies the numbers first; NumPy counts them among the arrays, and the axes come out in another order.
-    None where the order is the same.
-    """
+    """An index of numbers, arrays and slices as two, as PyTorch applies the numbers first; None where NumPy, which
+    counts them among the arrays, gives the same order of axes."""
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
     if all(is_array(p) or isinstance(p, int) for p in index):
@@ -551,16 +547,6 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     if values.array.dtype != input.array.dtype:
         goal, source = dt.of(input.array), dt.of(values.array)
         raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
-    array = input.array
-    is_plain = array.dtype.char in "fd" and not (input._wanted() or values._needs or watch.observers)
-    if is_plain and len(index) == array.ndim and all(getattr(p, "dtype", None) is _INT64 for p in index):
-        try:
-            array += i.sums_at(values.array, array.shape, index)
-        except (IndexError, ValueError):
-            pass  # the next lines say what is wrong
-        else:
-            bump(input, "index_put")
-            return input
     _check(input, index)
     shape = input.array[index].shape
     is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is

@@ -9,7 +9,7 @@ from ..autograd.graph import as_one
 from ..autograd.tape import Variable
 from ..ops import linear as ops
 from ..tensor import Tensor
-from .arguments import rounded_once, scaled
+from .arguments import products_rounded_once, rounded_once, scaled
 from .creation import zeros_like
 from .define import function, method
 from .pointwise import level
@@ -110,7 +110,7 @@ ger = outer
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
     return _base(input, beta) + scaled(mm(mat1, mat2), alpha)
@@ -118,7 +118,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
     return _base(input, beta) + scaled(bmm(batch1, batch2), alpha)
@@ -233,7 +233,7 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
     return _base(input, beta) + scaled(mv(mat, vec), alpha)
@@ -251,7 +251,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
     return _base(input, beta) + scaled(bmm(batch1, batch2).sum(0, dtype=batch1.dtype), alpha)

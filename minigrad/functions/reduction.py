@@ -136,9 +136,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _over(
     op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
 ) -> Callable[..., Tensor]:
-    """The function over some axes that an op is: ``of_nothing``, there is a value of no element (else an error);
-    ``along_none``, an empty tuple of axes leaves all as they are (else it means all); ``by_number``, the op gets each
-    of all axes, not None."""
+    """The function over some axes that an op is: ``of_nothing``, there is a value of no element; ``along_none``, no
+    axes are none (and not all); ``by_number``, the op gets each of all axes, not None."""
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:

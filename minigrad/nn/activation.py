@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from ..autograd.tracebacks import warn
 from ..tensor import Tensor
 from . import functional as F
 from . import init as fillers
@@ -63,17 +62,8 @@ class Hardtanh(FunctionLayer, function=F.hardtanh):
     min_val: float = -1.0
     max_val: float = 1.0
     inplace: bool = False
-    min_value: float | None = None
-    max_value: float | None = None
-    _shown: ClassVar[tuple[str, ...]] = ("min_val", "max_val", "inplace")
 
     def __post_init__(self) -> None:
-        for name, old_name in (("min_val", "min_value"), ("max_val", "max_value")):
-            value = self.__dict__.pop(old_name)
-            if value is not None:
-                text = f"keyword argument `{old_name}` is deprecated: use `{name}`"
-                warn(text, FutureWarning)
-                setattr(self, name, value)
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 

@@ -54,26 +54,18 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
 def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     """Zeros of a shape with x added at an index: what ``getitem`` takes out, put back. Repeats add up"""
-    m = xp(x)
-    out = m.zeros(size, x.dtype)
+    out = xp(x).zeros(size, x.dtype)
     if is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
         out[index] = x
     elif len(index) == 1 and len(size) > 1 and x.size:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        return sums_at(x, size, index)
-    return out
-
-
-def sums_at(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
-    """``put_back`` for an index of integer arrays, one element after the other."""
-    to = out = xp(x).zeros(size, x.dtype)
-    places: Any = index
-    if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
-        with suppress(ValueError, TypeError):  # of negative numbers and slices
-            places, to = np.ravel_multi_index(index, size), out.reshape(-1)
-    _add_at(to, places, x)
+        to, places = out, index
+        if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
+            with suppress(ValueError, TypeError):  # of negative numbers and slices
+                places, to = np.ravel_multi_index(index, size), out.reshape(-1)
+        _add_at(to, places, x)
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...autograd.calls import apply
 from ...backend.window import Window
-from ...functions.arguments import rounded_once
+from ...functions.arguments import products_rounded_once
 from ...ops import convolution as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
@@ -41,7 +41,7 @@ def _conv(
 conv1d, conv2d, conv3d = over(1, _conv), over(2, _conv), over(3, _conv)
 
 
-@rounded_once(of_products=True)
+@products_rounded_once
 def _conv_transpose(
     axes: Axes,
     input: Tensor,
