@@ -15,10 +15,11 @@ import numpy as np
 
 from . import autograd
 from .autograd import graph, tape, walk
-from .autograd.calls import apply
+from .autograd.calls import apply as apply
 from .autograd.hooks import RemovableHandle as RemovableHandle
 from .autograd.methods import Methods
-from .autograd.tape import Variable, wrap
+from .autograd.tape import Variable
+from .autograd.tape import wrap as wrap
 from .autograd.tracebacks import answers, border_methods, warn
 from .backend import Device, for_device, of
 from .backend import dtype as dt

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ..autograd.calls import apply
 from ..ops import complex as c
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from .define import attribute, function, method
 from .pointwise import where
 

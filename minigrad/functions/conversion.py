@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, of
 from ..backend import dtype as dt
 from ..backend.deferred import Deferred
 from ..backend.order import prefers_channels_last
 from ..ops.elementwise import cast, moved
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, method, named
 

@@ -20,7 +20,6 @@ from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
 from ..autograd.inplace import mutate
 from ..autograd.methods import Methods
 from ..autograd.tape import Variable, wrap
@@ -28,7 +27,7 @@ from ..autograd.tracebacks import shorten
 from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from .arguments import Scalar, operand
 from .change import Change, by, changing
 from .spelling import spelled

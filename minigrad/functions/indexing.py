@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
 from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
@@ -16,7 +15,7 @@ from ..backend import dtype as dt
 from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import (
     Scalar,

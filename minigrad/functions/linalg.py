@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.calls import apply
 from ..autograd.graph import as_one
 from ..autograd.tape import Variable
 from ..ops import linear as ops
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from .arguments import products_rounded_once, rounded_once, scaled
 from .creation import zeros_like
 from .define import function, method

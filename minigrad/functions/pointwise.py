@@ -7,15 +7,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import bfloat16, complex128, finfo, float64, get_default_dtype, kind_of, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply, wrap
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
 from .change import by, changing

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-from ..autograd.calls import apply
 from ..backend.dtype import kind_of
 from ..extension import look_up
 from ..ops import cumulative as cumulative_ops
@@ -14,7 +13,7 @@ from ..ops import indexing as i
 from ..ops import reduction as r
 from ..ops import softmax as softmax_ops
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import Dims, axes, axis, rounded_once, scalars_as_vectors
 from .define import function, method, named

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import DType, as_dtype, contiguous_format, get_default_dtype, kind_of, result_type
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
 from ..ops.reduction import sum_to
-from ..tensor import Tensor
+from ..tensor import Tensor, apply, wrap
 from .arguments import axis, common_shape, raw, rounded_once, sizes
 from .change import reshaping
 from .define import attribute, function, method

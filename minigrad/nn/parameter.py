@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.tape import wrap
 from ..autograd.tracebacks import answers, disabled_torch_function
 from ..backend.storage import copied, owner
 from ..functions.creation import empty
-from ..tensor import Tensor, everything
+from ..tensor import Tensor, everything, wrap
 
 __all__ = ["Buffer", "Parameter"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.calls import apply
 from ...autograd.inplace import mutate
 from ...ops.op import Op
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 
 Flag = bool | None
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
-from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
 from ...backend import of
 from ...backend.random import default_generator
@@ -19,7 +17,7 @@ from ...functions.random import rand
 from ...functions.spelling import spelled
 from ...ops import activation as a
 from ...ops import elementwise as e
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import applied, same_dtype
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]

@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
-from ...autograd.tape import wrap
 from ...backend import check_indices, xp
 from ...backend import dtype as dt
 from ...backend.dtype import kind_of
 from ...functions.arguments import rounded_once
 from ...ops import loss as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import integers, reduced, reduction_of, same_dtype
 from .linear import linear
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ...autograd.calls import apply
 from ...backend.window import Window
 from ...functions.arguments import products_rounded_once
 from ...ops import convolution as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import same_dtype
 from ._spatial import Axes, Each, by, check_not_empty, over
 from .padding import pad

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd import no_grad
-from ...autograd.calls import apply
-from ...autograd.tape import wrap
 from ...backend import check_indices, xp
 from ...backend.dtype import counted, float32
 from ...functions.arguments import rounded_once
@@ -15,7 +13,7 @@ from ...functions.indexing import unique
 from ...functions.pointwise import where
 from ...functions.reduction import norm
 from ...ops import indexing as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import integers
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]

@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 
 from ...autograd import no_grad
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
 from ...backend.dtype import float32
 from ...backend.order import prefers_channels_last
 from ...functions import reduction
 from ...functions.arguments import in_float32, rounded_once
 from ...ops import normalization as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import same_dtype
 from .padding import pad
 from .pooling import avg_pool1d
