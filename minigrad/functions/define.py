@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -133,16 +133,8 @@ def _property(name: str, function: Any) -> property:
 # Functions of one op ----------------------------------------------------------------------------------------
 
 
-class Unary(Protocol):
-    """An elementwise function of one tensor."""
-
-    def __call__(self, input: Tensor) -> Tensor: ...
-
-
-class Binary(Protocol):
-    """An elementwise function of two tensors, or of a tensor and a number."""
-
-    def __call__(self, input: Any, other: Any) -> Tensor: ...
+Unary = Callable[[Tensor], Tensor]  # an elementwise function
+Binary = Callable[[Any, Any], Tensor]  # of two tensors, or of a tensor and a number
 
 
 def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Change = True) -> Unary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..ops.reduction import sum_to
 from ..tensor import Tensor, apply, wrap
 from .arguments import axis, common_shape, raw, rounded_once, sizes
 from .change import reshaping
-from .define import attribute, function, method
+from .define import attribute, function, method, named
 
 
 @method
@@ -93,18 +93,6 @@ def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
     return read
 
 
-@method(free=False)
-def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """``view`` in the shape of another tensor."""
-    return view(input, other.array.shape)
-
-
-@method(free=False)
-def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """``reshape`` to the shape of another tensor."""
-    return reshape(input, other.array.shape)
-
-
 @method
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The axes in the order ``dims`` (numbers, or one sequence of them).
@@ -164,9 +152,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     places = [axis(d, n) for d in sizes((destination,))]
     if len(sources) != len(places):
         raise RuntimeError(f"movedim: source {sources} and destination {places} must name the same number of axes")
-    for name, named in (("source", sources), ("destination", places)):
-        if len(set(named)) < len(named):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
+    for name, dims in (("source", sources), ("destination", places)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     order = [d for d in range(n) if d not in sources]
     if not n:
         return permute(input, ())
@@ -265,10 +253,17 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
     return apply(s.broadcast_to, (input, full))
 
 
-@method(free=False)
-def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """``expand`` to the shape of another tensor."""
-    return expand(input, other.array.shape)
+def _as(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The method that does what a function does, to the shape of another tensor."""
+
+    def like(input: Tensor, other: Tensor) -> Tensor:
+        return function(input, other.array.shape)
+
+    name = function.__name__
+    return method(free=False)(named(like, f"{name}_as", f"``{name}`` to the shape of another tensor."))
+
+
+view_as, reshape_as, expand_as = _as(view), _as(reshape), _as(expand)
 
 
 @method

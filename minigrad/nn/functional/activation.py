@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ...backend import of
 from ...backend.random import default_generator
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
+from ...functions.change import in_place
 from ...functions.random import rand
 from ...functions.spelling import spelled
 from ...ops import activation as a
@@ -173,14 +173,7 @@ def rrelu(
 
 
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-
-    @wraps(function)
-    def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, **kwargs, inplace=True)
-
-    in_place.__name__ = in_place.__qualname__ = f"{function.__name__}_"
-    in_place.__doc__ = f"In place: {function.__doc__}"
-    return in_place
+    return in_place(lambda input, *args, **kwargs: function(input, *args, **kwargs, inplace=True), function)
 
 
 relu_, elu_, selu_, celu_ = _in_place(relu), _in_place(elu), _in_place(selu), _in_place(celu)

@@ -230,7 +230,8 @@ def _check_chunked(
 ) -> None:
     """Check input (..., D), weight (C, D), target (...), bias (C)."""
     shape, classes = tuple(input.array.shape), weight.array.shape[0]
-    _check_smoothing(label_smoothing)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if tuple(target.array.shape) != shape[:-1]:
         shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
         other_batch = target.array.ndim == len(shape) - 1 and target.array.shape[:1] != shape[:1]
@@ -239,8 +240,3 @@ def _check_chunked(
         raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
     integers("linear_cross_entropy", "a target", target)
     _without_ignored("linear_cross_entropy", target.reshape(-1), ignore_index, classes)
-
-
-def _check_smoothing(label_smoothing: float) -> None:
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
