@@ -149,11 +149,8 @@ class Tensor(Methods["Tensor"]):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad``.
-
-        Raises:
-            RuntimeError: True for integers or bools, False for the result of a recorded op.
-        """
+        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, False for the result of a recorded
+        op."""
         if requires_grad and dt.kind_of(self.array) not in "fc":
             raise RuntimeError(
                 f"only Tensors of floating point and complex dtype can require gradients, not {self.dtype}: convert "
@@ -250,11 +247,7 @@ class Tensor(Methods["Tensor"]):
         walk.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place.
-
-        Raises:
-            RuntimeError: the tensor is a view of another.
-        """
+        """Forget the history, in place. Raises RuntimeError: the tensor is a view of another."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._parent = None, 0, False, None
@@ -309,11 +302,8 @@ class Tensor(Methods["Tensor"]):
         return RemovableHandle(hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``.
-
-        Raises:
-            RuntimeError: the tensor requires no gradient, or is not a leaf.
-        """
+        """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``. Raises RuntimeError: the
+        tensor requires no gradient, or is not a leaf."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -324,12 +314,8 @@ class Tensor(Methods["Tensor"]):
     # Out of the library -------------------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The NumPy array, in the same memory.
-
-        Raises:
-            RuntimeError: the tensor requires a gradient, and gradients are recorded. ``force`` copies.
-            TypeError: it is on a GPU.
-            TypeError: it is of bfloat16, which NumPy lacks.
+        """The NumPy array, in the same memory. Raises RuntimeError: the tensor requires a gradient, and gradients are
+        recorded. ``force`` copies; TypeError: it is on a GPU; TypeError: it is of bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
@@ -351,10 +337,7 @@ class Tensor(Methods["Tensor"]):
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
     def item(self) -> Int | Float:
-        """The one element as a Python number.
-
-        Raises:
-            RuntimeError: there is not exactly one.
+        """The one element as a Python number. Raises RuntimeError: there is not exactly one.
 
         >>> mg.tensor([2.5]).item()
         2.5

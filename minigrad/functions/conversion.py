@@ -77,11 +77,7 @@ def to(
 
 @attached
 def __dlpack__(input: Tensor, **options: Any) -> Any:
-    """The memory for other libraries: ``numpy.from_dlpack(x)``.
-
-    Raises:
-        BufferError: the tensor requires a gradient.
-    """
+    """The memory for other libraries: ``numpy.from_dlpack(x)``. Raises BufferError: the tensor requires a gradient."""
     if input.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return input.array.__dlpack__(**options)

@@ -222,10 +222,8 @@ def asarray(
 
 @function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor in the memory of a NumPy array.
-
-    Raises:
-        TypeError: not a NumPy array, or of a dtype that tensors do not have.
+    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or of a dtype that tensors do not
+    have.
 
     >>> import numpy as np
     >>> array = np.array([1.0, 2.0])
@@ -309,11 +307,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 
 @function
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
-    """Unset elements, whose axes lie in memory in the order ``physical_layout``, the last of them densely.
-
-    Raises:
-        RuntimeError: the layout does not name each axis once.
-    """
+    """Unset elements, whose axes lie in memory in the order ``physical_layout``, the last of them densely. Raises
+    RuntimeError: the layout does not name each axis once."""
     shape, order = shape_of(size), sizes((tuple(physical_layout),))
     if sorted(order) != [axis for axis, _ in enumerate(shape)]:
         raise RuntimeError(f"empty_permuted: physical_layout {list(order)} must name each of {len(shape)} axes once")
@@ -403,10 +398,7 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
-    first lose their fractions.
-
-    Raises:
-        NotImplementedError: a dtype of bools.
+    first lose their fractions. Raises NotImplementedError: a dtype of bools.
 
     >>> mg.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])

@@ -248,11 +248,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @scalars_as_vectors
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the flattened
-    input.
-
-    Raises:
-        RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast.
-    """
+    input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast."""
     if indices.array.dtype.kind not in "iu":
         raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
@@ -635,11 +631,8 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape.
-
-    Raises:
-        TypeError: the numbers are no integers.
-    """
+    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape. Raises TypeError:
+    the numbers are no integers."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -133,8 +133,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands: the tensors, separate or in one list; contracted from left to right. In place of an equation, each
             tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a, [0, 1], [1, 0])``.
 
-    Raises:
-        RuntimeError: the equation does not fit the operands.
+    Raises RuntimeError: the equation does not fit the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape

@@ -60,11 +60,7 @@ def sgn(input: Tensor) -> Tensor:
 
 @method(in_place=by(e.sign))
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise.
-
-    Raises:
-        RuntimeError: a complex tensor.
-    """
+    """-1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
     if input.is_complex():
         raise RuntimeError("sign is not intended to support complex numbers: use sgn")
     return apply(e.sign, (input,))
@@ -72,11 +68,7 @@ def sign(input: Tensor) -> Tensor:
 
 @method(in_place=by(e.neg))
 def neg(input: Tensor) -> Tensor:
-    """-x, elementwise.
-
-    Raises:
-        RuntimeError: a bool tensor.
-    """
+    """-x, elementwise. Raises RuntimeError: a bool tensor."""
     if input.array.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
@@ -130,11 +122,7 @@ def _is_bool(operand: Any) -> bool:
 @method
 @factors_first
 def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-    """input - alpha · other, elementwise; the operands broadcast.
-
-    Raises:
-        RuntimeError: one of them is bool.
-    """
+    """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
     left, right = pair(e.sub, input, other)
     if _is_bool(left) or _is_bool(right):
         raise RuntimeError(

@@ -49,10 +49,8 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
-
-    Raises:
-        RuntimeError: the memory's order does not allow it; use ``reshape``.
+    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient. Raises
+    RuntimeError: the memory's order does not allow it; use ``reshape``.
 
     >>> x = mg.zeros(4)
     >>> x.view(2, 2)[0, 0] = 1
@@ -139,10 +137,8 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other places, the rest in order.
-
-    Raises:
-        RuntimeError: an axis is named twice, or their numbers differ.
+    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their numbers
+    differ.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -327,10 +323,8 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
-
-    Raises:
-        RuntimeError: an axis is there twice.
+    """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis is
+    there twice.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -343,10 +337,8 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``; those that fall off come in at the other end.
-
-    Raises:
-        RuntimeError: shifts and axes are not equally many.
+    """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts and axes
+    are not equally many.
 
     >>> mg.arange(5).roll(2)
     tensor([3, 4, 0, 1, 2])
@@ -563,10 +555,8 @@ def _check_matrix(input: Tensor, name: str) -> None:
 
 @function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged.
-
-    Raises:
-        RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
+    """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged. Raises
+    RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
 
     >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
     >>> rows
@@ -648,8 +638,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
         spacing: the distance of neighbours, 1 if None; one for each axis; or for each axis their places.
         dim: an axis, or several; all by default.
 
-    Raises:
-        RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
+    Raises RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
     """
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
@@ -913,8 +902,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Args:
         storage_offset: where to begin in that memory; by default where the tensor does.
 
-    Raises:
-        RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+    Raises RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
     """
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
@@ -946,12 +934,8 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy in which what ``as_strided`` would take is ``src``.
-
-    Raises:
-        RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
-            two elements would share a place.
-    """
+    """A copy in which what ``as_strided`` would take is ``src``. Raises RuntimeError: the input is not contiguous, or a
+    part of larger memory; ``src`` is not of shape ``size``; two elements would share a place."""
     shape, steps, start = _in_memory(input, size, stride, storage_offset)
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
@@ -1039,11 +1023,7 @@ def mH(input: Tensor) -> Tensor:
 
 @attribute
 def H(input: Tensor) -> Tensor:
-    """A matrix transposed and conjugated.
-
-    Raises:
-        RuntimeError: it has neither 0 nor 2 axes.
-    """
+    """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
     if input.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
     return mT(input).conj() if input.array.ndim else input.conj()

@@ -46,10 +46,8 @@ def cross_entropy(
         reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if none is left.
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
-    Raises:
-        ValueError: the number of targets does not fit, or the reduction is unknown.
-        RuntimeError: shapes or dtypes do not fit, or ε is outside [0, 1].
-        IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
+    Raises ValueError: the number of targets does not fit, or the reduction is unknown; RuntimeError: shapes or dtypes
+    do not fit, or ε is outside [0, 1]; IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
 
     >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
     tensor(0.6931)
@@ -193,8 +191,7 @@ def linear_cross_entropy(
         ignore_index: a target that is left out; None stands for -100.
         options: ignored: the kernel chooses its chunks.
 
-    Raises:
-        As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
+    Raises As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
     """
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)

@@ -111,10 +111,9 @@ def embedding_bag(
         padding_idx: an index that is left out.
         max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
-    Raises:
-        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
-            "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on
-            the CPU), or offsets outside of the input; factors of another dtype than the weight.
+    Raises ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
+    "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on the CPU),
+    or offsets outside of the input; factors of another dtype than the weight.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")

@@ -48,9 +48,8 @@ def interpolate(
         antialias: of "bilinear" and "bicubic": where the result is smaller, average over all that an element stands
             for, with a wider triangle or cubic, so that no detail is skipped.
 
-    Raises:
-        ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
-            NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
+    Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
+    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
