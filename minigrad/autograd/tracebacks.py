@@ -54,10 +54,8 @@ def get_traceback_filtering() -> bool:
 
 
 def shorten(error: BaseException) -> None:
-    """Take the library's frames out of the traceback of an error, and of those that it is chained to.
-
-    An error that began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain.
-    """
+    """Take the library's frames out of the traceback of an error, and of those that it is chained to. An error that
+    began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain."""
     if _filtering:
         _shorten(error, {})
 

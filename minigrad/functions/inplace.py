@@ -1,4 +1,4 @@
-"""Changes in place that no function out of place stands behind. ``change.py`` makes the others."""
+"""Changes in place that no function out of place stands behind. ``define.py`` makes the others."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from ..ops.op import Op
 from ..tensor import Tensor, apply, wrap
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
-from .change import by, changing
-from .define import binary, function, method, pair, unary
+from .define import binary, by, changing, function, method, pair, unary
 from .spelling import factors_first, spelled
 
 abs, square, sqrt, rsqrt = unary(e.abs), unary(e.square), unary(e.sqrt), unary(e.rsqrt)

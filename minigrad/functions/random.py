@@ -156,10 +156,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
-
-    Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer).
-    """
+    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0. Without
+    numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer)."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:

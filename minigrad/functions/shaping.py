@@ -18,8 +18,7 @@ from ..ops import shape as s
 from ..ops.reduction import sum_to
 from ..tensor import Tensor, apply, wrap
 from .arguments import axis, common_shape, raw, rounded_once, sizes
-from .change import reshaping
-from .define import attribute, function, method, named
+from .define import attribute, function, method, named, reshaping
 
 
 @method

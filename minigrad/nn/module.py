@@ -460,10 +460,7 @@ class Module(Stateful):
         memory_format: Any = None,
     ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
-
-        ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
-        dtype.
-
+        ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their dtype.
         Raises TypeError: the dtype is of integers or bools, or an argument is not in its place; RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64

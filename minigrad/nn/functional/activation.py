@@ -12,7 +12,7 @@ from ...backend import of
 from ...backend.random import default_generator
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
-from ...functions.change import in_place
+from ...functions.define import in_place
 from ...functions.random import rand
 from ...functions.spelling import spelled
 from ...ops import activation as a
