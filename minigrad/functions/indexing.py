@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
 from ..backend import check_indices, is_array, of, xp
 from ..backend import dtype as dt
-from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
 from ..tensor import Tensor, apply
@@ -31,11 +30,6 @@ from .arguments import (
     scaled,
 )
 from .define import function, method
-
-if TYPE_CHECKING:
-    from ..ops import scattering
-else:
-    scattering = Deferred("minigrad.ops.scattering")
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
@@ -590,6 +584,8 @@ def scatter_reduce(
         before = before if include_self else scatter(before, place, index, 0)
         counts = scatter_add(before, place, index, part.new_ones(part.array.shape)).clamp(min=1)
         return total / counts if input.is_floating_point() else total // counts
+    from ..ops import scattering  # here, as few programs need it
+
     if reduce == "prod":
         return apply(scattering.scatter_prod, (start, place, index, part))
     return apply(scattering.scatter_extreme, (start, place, index, part, reduce == "amax"))
