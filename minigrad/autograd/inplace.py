@@ -17,7 +17,7 @@ from ..ops.op import Op, watch
 from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
-from .origin import let_go, note_change, order
+from .origin import faint, note_change, order
 from .tape import Array, Node, Variable, record_observed, wanted, wrap
 from .tracebacks import caller
 from .views import Viewing, move_retained
@@ -197,8 +197,8 @@ def bump(target: Viewing, name: str) -> None:
 def rebase(target: Viewing, result: Any) -> None:
     """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
     before, slot = target._node, target._slot
-    if result._node is not None:
-        let_go(result._node, target)
+    if (node := result._node) is not None:  # a small constant that becomes its result would be a cycle
+        node.others = [faint(a, a.array) if a is target else a for a in node.others]
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]
     move_retained(before, slot, target)

@@ -71,11 +71,6 @@ def there(value: Any) -> Any:
     return value if alive is None else alive
 
 
-def let_go(node: Any, tensor: Any) -> None:
-    """Let a node keep no small constant alive that is about to become its result (that would be a cycle)."""
-    node.others = [faint(a, a.array) if a is tensor else a for a in node.others]
-
-
 def note_change(version: list[Any], name: str, place: str | Place) -> None:
     """Count a change in place in a version counter, with what made it, where, and after which nodes."""
     version[0] += 1

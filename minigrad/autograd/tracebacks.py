@@ -77,7 +77,7 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     in_library = True  # a border asks, and is the first frame
     while trace is not None:
-        in_library = is_library(trace.tb_frame) or (in_library and _is_below(trace.tb_frame))
+        in_library = _package(trace.tb_frame) == PACKAGE or (in_library and _is_below(trace.tb_frame))
         if not in_library:
             kept.append(trace)
         trace = trace.tb_next
@@ -85,11 +85,6 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     for entry in reversed(kept):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
-
-
-def is_library(frame: FrameType) -> bool:
-    """Whether a frame runs the library's code."""
-    return _package(frame) == PACKAGE
 
 
 def _is_below(frame: FrameType) -> bool:

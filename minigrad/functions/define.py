@@ -217,7 +217,9 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             check_mutable(self, name)
-            source = as_it_was(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
+            values = (self, *args, *kwargs.values())
+            is_recorded = state.grad and any(isinstance(v, Variable) and v._wanted() for v in values)
+            source = as_it_was(self) if is_recorded else self
             return _become(self, function(source, *args, **kwargs), name)
         except Exception as error:
             shorten(error)
@@ -276,10 +278,6 @@ def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function
     return method
-
-
-def _any_wanted(*values: Any) -> bool:
-    return any(isinstance(v, Variable) and v._wanted() for v in values)
 
 
 def _become(self: Any, result: Any, name: str) -> Any:
