@@ -67,14 +67,8 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
 
 
 # Ops whose forward is one function of NumPy's, which can write to its first operand.
-_UFUNCS: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.true_divide,
-    "neg": np.negative,
-    "sqrt": np.sqrt,
-}
+_UFUNCS: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
+_UFUNCS |= {"neg": np.negative, "sqrt": np.sqrt}
 
 
 def overwritten(target: Viewing, source: Any) -> bool:

@@ -270,17 +270,8 @@ def products_rounded_once(function: Function) -> Function:
 
 # Of these functions, nodes of the graph have PyTorch's names for one op.
 _ONE_NODE = {"addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "affine_grid", "baddbmm", "binary_cross_entropy"}
-_ONE_NODE |= {
-    "cdist",
-    "glu",
-    "huber_loss",
-    "mse_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "pdist",
-    "renorm",
-}
-_ONE_NODE |= {"smooth_l1_loss", "soft_margin_loss"}
+_ONE_NODE |= {"cdist", "glu", "huber_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "pdist"}
+_ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 
 def _named(function: Any) -> Any:

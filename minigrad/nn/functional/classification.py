@@ -158,9 +158,8 @@ def _reduced(
         if isinstance(count, np.generic):  # else it stays on the device
             count = float(count) or math.nan
         else:
-            count = (
-                xp(count).where(count == 0, math.nan, count).astype(dt.promote_types(losses.dtype, dt.float32).numpy)
-            )
+            kind = dt.promote_types(losses.dtype, dt.float32).numpy
+            count = xp(count).where(count == 0, math.nan, count).astype(kind)
         total = apply(ops.average, (losses, count))
         if target.array.ndim < 2:
             return total
