@@ -25,12 +25,7 @@ _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np
 
 
 class Faint(ref):  # type: ignore[type-arg]
-    """A tensor or an array that is remembered and not kept alive: a weak reference that knows the shape.
-
-    Attributes:
-        shape, dtype: its own, NumPy's.
-        origin: the expression that made the tensor, where that is known.
-    """
+    """A weak reference to a tensor or an array that knows its shape, its dtype and, if possible, what made it."""
 
     __slots__ = ("dtype", "origin", "shape")
 

@@ -38,14 +38,7 @@ Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Places:
-    """Where the name of a function appears. (As a NamedTuple it would take a hundredth of ``import minigrad``.)
-
-    Attributes:
-        free: ``minigrad.name``.
-        method: ``Tensor.name``.
-        attribute: ``Tensor.name``, a property.
-        in_place: builds ``Tensor.name_`` from the function; None for no such method.
-    """
+    """Where the name of a function appears; ``in_place`` builds ``Tensor.name_`` from it."""
 
     def __init__(
         self, free: bool = True, method: bool = False, attribute: bool = False, in_place: Change | None = None

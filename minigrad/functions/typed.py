@@ -16,12 +16,7 @@ from .define import Places, function
 
 
 class TensorType(type):
-    """A dtype on a kind of device, as a type: it makes tensors, and ``isinstance`` knows them.
-
-    Attributes:
-        dtype: the number format.
-        device_type: "cpu" or "cuda".
-    """
+    """A dtype on a device type ("cpu", "cuda"), as a type: it makes tensors, and ``isinstance`` knows them."""
 
     dtype: dt.DType
     device_type: str

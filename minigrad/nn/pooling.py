@@ -28,14 +28,6 @@ class _PoolNd(FunctionLayer, fields=True):
 
 
 class _MaxPoolNd(_PoolNd, fields=True):
-    """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *P) or (C, *P).
-
-    Args:
-        kernel_size, stride, padding, dilation: a number, or one an axis; stride None is ``kernel_size``.
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-        ceil_mode: whether the last window may reach beyond the end.
-    """
-
     dilation: Each = 1
     return_indices: bool = False
     ceil_mode: bool = False
@@ -46,7 +38,7 @@ class MaxPool1d(_MaxPoolNd, function=F.max_pool1d): ...
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The largest element of each window of two axes. Args: see ``_MaxPoolNd``.
+    """The largest element of each window of two axes. Args: see ``functional.max_pool2d``.
 
     >>> nn.MaxPool2d(2)(mg.zeros(1, 8, 32, 32)).shape
     minigrad.Size([1, 8, 16, 16])
