@@ -896,13 +896,9 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the CPU a
     view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the elements that
-    are the tensor's; changed in place it has none.
-
-    Args:
-        storage_offset: where to begin in that memory; by default where the tensor does.
-
-    Raises RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
-    """
+    are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that memory; by default where
+    the tensor does. Raises RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a
+    place."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 

@@ -235,11 +235,8 @@ class Module(Stateful):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args, result)`` after forward; what it returns, unless None, replaces the result.
-
-        Args:
-            with_kwargs: call ``hook(module, args, kwargs, result)``.
-            always_call: also if forward raises an error; the result is then None.
-        """
+        ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: also if forward raises an error;
+        the result is then None."""
         return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:

@@ -59,13 +59,8 @@ class Parameter(Tensor, metaclass=_Kind):
 
 
 class Buffer(Tensor):
-    """A tensor that a Module registers as a buffer when it is assigned as an attribute.
-
-    Args:
-        data: as in Parameter. persistent: whether it is part of ``state_dict``.
-
-    Raises TypeError: ``data`` is not a tensor.
-    """
+    """A tensor that a Module registers as a buffer when it is assigned as an attribute. ``data``: as in Parameter.
+    ``persistent``: whether it is part of ``state_dict``. Raises TypeError: ``data`` is not a tensor."""
 
     persistent: bool = True
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]

@@ -54,12 +54,8 @@ class _AvgPoolNd(_PoolNd, fields=True):
 
 
 class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1):
-    """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
-
-    Args:
-        kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``.
-        count_include_pad: whether the mean counts the padding.
-    """
+    """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P). ``kernel_size``, ``stride``, ``padding``,
+    ``ceil_mode``: as of ``MaxPool1d``. ``count_include_pad``: whether the mean counts the padding."""
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):

@@ -134,14 +134,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x for x > 0, else weight · x, elementwise (He et al. 2015).
-
-    Args:
-        input: (N, C, ...), (N) or ().
-        weight: a slope for each channel, (C), or a common one, (1) or ().
-
-    Raises RuntimeError: shapes or dtypes do not fit.
-    """
+    """x for x > 0, else weight · x, elementwise (He et al. 2015). ``input``: (N, C, ...), (N) or (). ``weight``: a
+    slope for each channel, (C), or a common one, (1) or (). Raises RuntimeError: shapes or dtypes do not fit."""
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: {weight.ndim = }")
@@ -238,11 +232,8 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 @rounded_once
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016).
-
-    Args:
-        tau: the temperature. hard: return a one-hot sample, with the gradient of the soft one.
-    """
+    """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016). ``tau``: the
+    temperature. ``hard``: return a one-hot sample, with the gradient of the soft one."""
     uniform = rand(logits.shape, dtype="float64")
     noise = -(-(-uniform).log1p()).log()  # Gumbel(0, 1), from the exponential distribution
     soft = pointwise.softmax((logits + noise.to(logits)) / tau, dim)
