@@ -773,31 +773,23 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in itertools.pairwise(starts))
 
 
-@method
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 1, of vectors along axis 0."""
-    return _split_along(input, indices_or_sections, 0 if input.array.ndim == 1 else 1, "hsplit", 1)
+def _split_along(name: str, place: int, least: int, where: str) -> Callable[..., tuple[Tensor, ...]]:
+    """``tensor_split`` along an axis; equal pieces must be exactly equal."""
+
+    def split(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        parts, n = indices_or_sections, input.array.ndim
+        if n < least:
+            raise RuntimeError(f"{name} requires a tensor with at least {least} dimension, but got one with {n}!")
+        dim = 0 if n == 1 else place
+        if isinstance(parts, int) and (parts < 1 or input.array.shape[dim] % parts):
+            raise RuntimeError(f"{name}: the size {input.shape[dim]} of dimension {dim} is not divisible by {parts}!")
+        return tensor_split(input, parts, dim)
+
+    return method(named(split, name, f"``tensor_split`` along {where}."))
 
 
-@method
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 0."""
-    return _split_along(input, indices_or_sections, 0, "vsplit", 2)
-
-
-@method
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 2."""
-    return _split_along(input, indices_or_sections, 2, "dsplit", 3)
-
-
-def _split_along(input: Tensor, parts: Any, place: int, name: str, axes: int) -> tuple[Tensor, ...]:
-    """``tensor_split``, whose equal pieces are exactly equal."""
-    if input.array.ndim < axes:
-        raise RuntimeError(f"{name} requires a tensor with at least {axes} dimension, but got one with {input.ndim}!")
-    if isinstance(parts, int) and (parts < 1 or input.array.shape[place] % parts):
-        raise RuntimeError(f"{name}: the size {input.shape[place]} of dimension {place} is not divisible by {parts}!")
-    return tensor_split(input, parts, place)
+hsplit = _split_along("hsplit", 1, 1, "axis 1, of vectors along axis 0")
+vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 2, 3, "axis 2")
 
 
 def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
