@@ -1149,8 +1149,8 @@ class Methods(Viewing, Generic[Tensor]):
         indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
         of an invalid row has no meaning.
 
-        Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more
-        than 2²⁴ weights, as running sums in float32 tell no more apart.
+        Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
+        more than 2²⁴ weights, as running sums in float32 tell no more apart.
         """
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:

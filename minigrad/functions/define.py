@@ -52,13 +52,9 @@ def function(definition: Function) -> Function:
 
 
 @overload
-def method(definition: Function, /) -> Function:
-    """``@method``"""
-
-
+def method(definition: Function, /) -> Function: ...
 @overload
-def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[Function], Function]:
-    """``@method(in_place=True)``"""
+def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[Function], Function]: ...
 
 
 def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:

@@ -357,8 +357,8 @@ def multinomial(
     indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
     of an invalid row has no meaning.
 
-    Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more
-    than 2²⁴ weights, as running sums in float32 tell no more apart.
+    Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
+    more than 2²⁴ weights, as running sums in float32 tell no more apart.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
