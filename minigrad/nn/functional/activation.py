@@ -201,8 +201,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
     """The axis; for None, PyTorch's choice, with PyTorch's warning."""
     if dim is not None:
         return dim
-    text = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X."
-    warn(text)
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
