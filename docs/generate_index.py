@@ -89,29 +89,17 @@ def _formula(op: Any) -> str:
 
 def _rules(op: Any) -> Iterator[str]:
     """Of each differentiable input the formula of its rule, which leads to the rule, and the rule's text."""
-    for name in op.rules:
-        line, text = _rule_sources(_file(op))[op.name][name]
-        yield f"{_link(op.formula(name), _file(op), line)}: `{text}`"
+    for name, (rule, _) in op.rules.items():
+        source = importlib.import_module("minigrad.viz.graph.rules").source_of(rule)
+        assert source is not None
+        yield f"{_link(op.formula(name), _file(op), source.line)}: `{_expression(source.text)}`"
 
 
-@cache
-def _rule_sources(file: str) -> dict[str, dict[str, tuple[int, str]]]:
-    """For each op the (line, text) of its keywords, rules among them: ``@op(..., input=lambda ...: text)``."""
-    text = (ROOT / file).read_text(encoding="utf-8")
-    rules: dict[str, dict[str, tuple[int, str]]] = {}
-    for function in ast.walk(ast.parse(text)):
-        for decorator in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
-            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "op":
-                rules[function.name] = {
-                    str(keyword.arg): (keyword.lineno, _rule_text(keyword.value, text))
-                    for keyword in decorator.keywords
-                }
-    return rules
-
-
-def _rule_text(rule: ast.expr, source: str) -> str:
-    body = rule.body if isinstance(rule, ast.Lambda) else rule
-    return " ".join((ast.get_source_segment(source, body) or "").split())
+def _expression(rule: str) -> str:
+    """What a rule, a lambda, returns, in one line."""
+    text = f"({rule}\n)"
+    body = next(node.body for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda))
+    return " ".join((ast.get_source_segment(text, body) or "").split())
 
 
 # Tests and kernels ---------------------------------------------------------------------------------------
@@ -160,8 +148,11 @@ def _file(op: Any) -> str:
 
 
 def _line(op: Any) -> int:
-    """The line of the op's ``def``, not of its decorator."""
-    first = int(unwrap(op.forward).__code__.co_firstlineno)
+    """The line of the op's lambda, or of its ``def``, not of its decorator."""
+    code = unwrap(op.forward).__code__
+    first = int(code.co_firstlineno)
+    if code.co_name == "<lambda>":
+        return first
     lines = (ROOT / _file(op)).read_text(encoding="utf-8").splitlines()
     return next(n for n in range(first, len(lines) + 1) if lines[n - 1].startswith("def "))
 

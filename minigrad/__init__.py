@@ -19,43 +19,10 @@ from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enable
 from .autograd.tracebacks import get_traceback_filtering as get_traceback_filtering
 from .autograd.tracebacks import set_traceback_filtering as set_traceback_filtering
 from .backend import Device as _Device
+from .backend import dtype as _dtypes
 from .backend.device import get_default_device as get_default_device
 from .backend.device import set_default_device as set_default_device
-from .backend.dtype import DType as _DType
-from .backend.dtype import bfloat16 as bfloat16
-from .backend.dtype import bool_ as _bool
-from .backend.dtype import can_cast as can_cast
-from .backend.dtype import channels_last as channels_last
-from .backend.dtype import channels_last_3d as channels_last_3d
-from .backend.dtype import complex64 as complex64
-from .backend.dtype import complex128 as complex128
-from .backend.dtype import contiguous_format as contiguous_format
-from .backend.dtype import finfo as finfo
-from .backend.dtype import float4_e2m1fn_x2 as float4_e2m1fn_x2
-from .backend.dtype import float8_e4m3fn as float8_e4m3fn
-from .backend.dtype import float8_e4m3fnuz as float8_e4m3fnuz
-from .backend.dtype import float8_e5m2 as float8_e5m2
-from .backend.dtype import float8_e5m2fnuz as float8_e5m2fnuz
-from .backend.dtype import float8_e8m0fnu as float8_e8m0fnu
-from .backend.dtype import float16 as float16
-from .backend.dtype import float32 as float32
-from .backend.dtype import float64 as float64
-from .backend.dtype import get_default_dtype as get_default_dtype
-from .backend.dtype import iinfo as iinfo
-from .backend.dtype import int8 as int8
-from .backend.dtype import int16 as int16
-from .backend.dtype import int32 as int32
-from .backend.dtype import int64 as int64
-from .backend.dtype import layout as layout
-from .backend.dtype import memory_format as memory_format
-from .backend.dtype import preserve_format as preserve_format
-from .backend.dtype import promote_types as promote_types
-from .backend.dtype import set_default_dtype as set_default_dtype
-from .backend.dtype import strided as strided
-from .backend.dtype import uint8 as uint8
-from .backend.dtype import uint16 as uint16
-from .backend.dtype import uint32 as uint32
-from .backend.dtype import uint64 as uint64
+from .backend.dtype import *
 from .backend.parallel import get_num_threads as get_num_threads
 from .backend.parallel import set_num_threads as set_num_threads
 from .backend.random import Generator as Generator
@@ -95,10 +62,10 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from .serialization import save as save
 
 device = _Device
-dtype = _DType
-bool = _bool
-half, float, double = float16, float32, float64
-short, int, long = int16, int32, int64
+dtype = _dtypes.DType
+bool = _dtypes.bool_
+half, float, double = _dtypes.float16, _dtypes.float32, _dtypes.float64
+short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from . import autograd
 from .autograd import graph, tape, walk
-from .autograd.calls import apply
+from .autograd.calls import apply as apply
 from .autograd.hooks import RemovableHandle as RemovableHandle
 from .autograd.methods import Methods
-from .autograd.tape import Variable, wrap
-from .autograd.tracebacks import answers, border_methods, shorten, warn
+from .autograd.tape import Variable
+from .autograd.tape import wrap as wrap
+from .autograd.tracebacks import answers, border_methods, warn
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
@@ -148,11 +149,8 @@ class Tensor(Methods["Tensor"]):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad``.
-
-        Raises:
-            RuntimeError: True for integers or bools, False for the result of a recorded op.
-        """
+        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, False for the result of a recorded
+        op."""
         if requires_grad and dt.kind_of(self.array) not in "fc":
             raise RuntimeError(
                 f"only Tensors of floating point and complex dtype can require gradients, not {self.dtype}: convert "
@@ -246,18 +244,10 @@ class Tensor(Methods["Tensor"]):
         >>> w.grad
         tensor([3., 4.])
         """
-        try:
-            walk.backward(self, gradient, retain_graph, create_graph, inputs)
-        except Exception as error:
-            shorten(error)
-            raise
+        walk.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place.
-
-        Raises:
-            RuntimeError: the tensor is a view of another.
-        """
+        """Forget the history, in place. Raises RuntimeError: the tensor is a view of another."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._parent = None, 0, False, None
@@ -296,8 +286,7 @@ class Tensor(Methods["Tensor"]):
             if tensor is not None:
                 tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
 
-        if node.hooks is None:
-            node.hooks = {}
+        node.hooks = node.hooks or {}
         node.hooks.setdefault(slot, {})[tape.RETAINED] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -306,38 +295,27 @@ class Tensor(Methods["Tensor"]):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, slot = self._source()
         if node is None:
-            if self._hooks is None:
-                self._hooks = {}
-            hooks = self._hooks
+            self._hooks = hooks = self._hooks or {}
         else:
-            if node.hooks is None:
-                node.hooks = {}
+            node.hooks = node.hooks or {}
             hooks = node.hooks.setdefault(slot, {})
         return RemovableHandle(hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``.
-
-        Raises:
-            RuntimeError: the tensor requires no gradient, or is not a leaf.
-        """
+        """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``. Raises RuntimeError: the
+        tensor requires no gradient, or is not a leaf."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._after is None:
-            self._after = {}
+        self._after = self._after or {}
         return RemovableHandle(self._after, hook)
 
     # Out of the library -------------------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The NumPy array, in the same memory.
-
-        Raises:
-            RuntimeError: the tensor requires a gradient, and gradients are recorded. ``force`` copies.
-            TypeError: it is on a GPU.
-            TypeError: it is of bfloat16, which NumPy lacks.
+        """The NumPy array, in the same memory. Raises RuntimeError: the tensor requires a gradient, and gradients are
+        recorded. ``force`` copies; TypeError: it is on a GPU; TypeError: it is of bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
@@ -359,16 +337,12 @@ class Tensor(Methods["Tensor"]):
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
     def item(self) -> Int | Float:
-        """The one element as a Python number.
-
-        Raises:
-            RuntimeError: there is not exactly one.
+        """The one element as a Python number. Raises RuntimeError: there is not exactly one.
 
         >>> mg.tensor([2.5]).item()
         2.5
         """
-        if self.array.size != 1:
-            count = self.array.size
+        if (count := self.array.size) != 1:
             raise RuntimeError(
                 f"a Tensor with {count} elements cannot be converted to Scalar: use .tolist(), or index it"
             )
@@ -466,7 +440,7 @@ class Tensor(Methods["Tensor"]):
         return _rebuilt, (*state, attributes) if attributes else state
 
 
-border_methods(Tensor, "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
+border_methods(Tensor, "backward", "retain_grad", "requires_grad_", "__array__", "__contains__", "__deepcopy__")
 border_methods(Tensor, "__float__", "__int__", "__index__")
 
 

@@ -14,23 +14,8 @@ if TYPE_CHECKING:  # imported when first used
     from ..compat.function import Function
     from ..utils.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
-__all__ = [
-    "Function",
-    "GradcheckError",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "function",
-    "functional",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_grad_enabled",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-]
+__all__ = ["Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad"]
+__all__ += ["gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "no_grad"]
+__all__ += ["set_detect_anomaly", "set_grad_enabled"]
 
 _border_functions(globals())

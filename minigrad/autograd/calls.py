@@ -72,8 +72,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 
 
 def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tuple[Any, ...], Any] | None:
-    """The op and the arguments to use in their place, and the dtype of 16 bits to round the results to, if any; None
-    where they are right as they are."""
+    """The op and arguments to use instead, and the 16-bit dtype to round to, if any; None where they are right."""
     variables = [a.array for a in args if isinstance(a, Variable)]
     if any(type(x) is not type(variables[0]) for x in variables):
         return op, _one_device(op, args), None

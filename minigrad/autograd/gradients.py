@@ -83,8 +83,7 @@ def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bo
 
 
 def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
-    """All derivatives of an output for each input, in its shape and then the input's. ``pull_one`` takes a vector that
-    is 1 in one element of the output, and returns its product with the Jacobian."""
+    """The Jacobian of an output for each input; ``pull_one`` multiplies it by a vector that is 1 in one element."""
     lib, shape = xp(output.array), output.array.shape
     products = []
     for i in range(output.array.size):

@@ -15,9 +15,8 @@ from .tape import RETAINED, Variable, wrap
 
 if TYPE_CHECKING:  # few walks need these
     from . import errors as errors
-    from . import nested as nested
 else:
-    errors, nested = Deferred("minigrad.autograd.errors"), Deferred("minigrad.autograd.nested")
+    errors = Deferred("minigrad.autograd.errors")
 
 AROUND = -1  # the key of the hooks on a node itself; those on its results are by number
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from ..ops.indexing import assign_view, put
+from ..ops.indexing import assign_view
 from ..ops.op import Op, watch
 from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
-from .origin import let_go, note_change, order
+from .origin import faint, note_change, order
 from .tape import Array, Node, Variable, record_observed, wanted, wrap
 from .tracebacks import caller
 from .views import Viewing, move_retained
@@ -67,14 +67,8 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
 
 
 # Ops whose forward is one function of NumPy's, which can write to its first operand.
-_UFUNCS: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.true_divide,
-    "neg": np.negative,
-    "sqrt": np.sqrt,
-}
+_UFUNCS: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
+_UFUNCS |= {"neg": np.negative, "sqrt": np.sqrt}
 
 
 def overwritten(target: Viewing, source: Any) -> bool:
@@ -91,8 +85,7 @@ def overwritten(target: Viewing, source: Any) -> bool:
 
 
 def _count(target: Variable, name: str) -> int:
-    """``bump``, which looks for the line only where nodes or views share the version counter: of other changes no error
-    can tell. Returns the number of references to it."""
+    """``bump``, which looks for the line only where others share the counter; the number of references to it."""
     version = target._changes
     references = getrefcount(version)
     version[0] += 1
@@ -106,14 +99,7 @@ _alone = _count(wrap(np.zeros(1)), "")
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
     """Change ``target``, usually ``args[0]``, in place to what ``op`` makes of ``args``, and give it that op's history.
-
-    Args:
-        out: where the memory has been changed already, after ``check_mutable``, the array that shows it (``x[i] = v``
-            does that).
-
-    Raises:
-        RuntimeError: see ``check_mutable`` and ``check_fits``.
-    """
+    ``out`` shows memory that has been changed already, after ``check_mutable``: ``x[i] = v`` does that."""
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:
             check_mutable(target, op.name)
@@ -151,8 +137,7 @@ def as_it_was(target: Viewing) -> Viewing:
 
 
 def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
-    """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
-    or a view of such a leaf. ``written`` is the part that will change, if not all."""
+    """Refuse to change (the part ``written`` of) read-only or shared memory, or a leaf that wants a gradient."""
     watch.notify("changing", target)
     array = target.array if written is None else written
     if 0 in array.strides and array.size and repeats(array):
@@ -206,8 +191,8 @@ def bump(target: Viewing, name: str) -> None:
 def rebase(target: Viewing, result: Any) -> None:
     """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
     before, slot = target._node, target._slot
-    if result._node is not None:
-        let_go(result._node, target)
+    if (node := result._node) is not None:  # a small constant that becomes its result would be a cycle
+        node.others = [faint(a, a.array) if a is target else a for a in node.others]
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]
     move_retained(before, slot, target)
@@ -215,31 +200,13 @@ def rebase(target: Viewing, result: Any) -> None:
     if base is None or not (result._needs or base._wanted()):
         return
     view, args, slot, _ = target._view  # type: ignore[misc]
-    index: Any = None
-    if view.name != "as_strided" and repeats(base.array):
-        base, index = _places(target)
     is_strided = view.name == "as_strided" or (base._view is not None and base._view[0].name == "as_strided")
-    if is_strided or repeats(target.array):
+    if is_strided or repeats(base.array) or repeats(target.array):
         raise RuntimeError(
             f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
         )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
-    change, rest = (assign_view, (view, args, slot)) if index is None else (put, (index,))
-    rebase(base, record_observed(change, (base, result, *rest), mask, base.array))
+    rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
     target._seen = -1  # from now on its history is the base's, as that of other views
     if target._node is not None and target._node.hooks:
         target._source()  # which moves what retain_grad keeps
-
-
-def _places(target: Viewing) -> tuple[Viewing, Any]:
-    """For a view of an expanded tensor: the tensor before ``expand``, and the index of the view's elements in it."""
-    steps, base = [target._view], target._viewed()
-    while base is not None and base._view is not None and repeats(base.array):
-        steps.append(base._view)
-        base = base._viewed()
-    assert base is not None
-    numbers = np.arange(base.array.size).reshape(base.array.shape)
-    for op, args, slot, _ in reversed(steps):
-        numbers = op.forward(numbers, *args)
-        numbers = numbers[slot] if isinstance(numbers, tuple) else numbers
-    return base, np.unravel_index(numbers, base.array.shape)

@@ -18,11 +18,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def H(self) -> Tensor:
-        """A matrix transposed and conjugated.
-
-        Raises:
-            RuntimeError: it has neither 0 nor 2 axes.
-        """
+        """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
 
     @property
     def T(self) -> Tensor:
@@ -192,28 +188,18 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the
         CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the
-        elements that are the tensor's; changed in place it has none.
-
-        Args:
-            storage_offset: where to begin in that memory; by default where the tensor does.
-
-        Raises:
-            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
-        """
+        elements that are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that
+        memory; by default where the tensor does. Raises RuntimeError: the elements would lie outside of the memory,
+        or some of the tensor's share a place."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
         """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
         elements: on the CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient
-        is that of the elements that are the tensor's; changed in place it has none.
-
-        Args:
-            storage_offset: where to begin in that memory; by default where the tensor does.
-
-        Raises:
-            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
-        """
+        is that of the elements that are the tensor's; changed in place it has none. ``storage_offset``: where to
+        begin in that memory; by default where the tensor does. Raises RuntimeError: the elements would lie outside
+        of the memory, or some of the tensor's share a place."""
 
     def as_strided_scatter(
         self,
@@ -222,12 +208,8 @@ class Methods(Viewing, Generic[Tensor]):
         stride: Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
-        """A copy in which what ``as_strided`` would take is ``src``.
-
-        Raises:
-            RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
-                two elements would share a place.
-        """
+        """A copy in which what ``as_strided`` would take is ``src``. Raises RuntimeError: the input is not
+        contiguous, or a part of larger memory; ``src`` is not of shape ``size``; two elements would share a place."""
 
     def asin(self) -> Tensor:
         """arcsin x, elementwise."""
@@ -607,11 +589,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
-
-        Raises:
-            RuntimeError: an axis is there twice.
-        """
+        """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an
+        axis is there twice."""
 
     def fliplr(self) -> Tensor:
         """The order along axis 1 reversed."""
@@ -1142,18 +1121,12 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order.
-
-        Raises:
-            RuntimeError: an axis is named twice, or their numbers differ.
-        """
+        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their
+        numbers differ."""
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order.
-
-        Raises:
-            RuntimeError: an axis is named twice, or their numbers differ.
-        """
+        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their
+        numbers differ."""
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1176,9 +1149,8 @@ class Methods(Viewing, Generic[Tensor]):
         indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
         of an invalid row has no meaning.
 
-        Raises:
-            RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more
-                than 2²⁴ weights, as running sums in float32 tell no more apart.
+        Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
+        more than 2²⁴ weights, as running sums in float32 tell no more apart.
         """
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:
@@ -1243,32 +1215,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ≠ b, elementwise; the operands broadcast."""
 
     def neg(self) -> Tensor:
-        """-x, elementwise.
-
-        Raises:
-            RuntimeError: a bool tensor.
-        """
+        """-x, elementwise. Raises RuntimeError: a bool tensor."""
 
     def neg_(self) -> Tensor:
-        """In place: -x, elementwise.
-
-        Raises:
-            RuntimeError: a bool tensor.
-        """
+        """In place: -x, elementwise. Raises RuntimeError: a bool tensor."""
 
     def negative(self) -> Tensor:
-        """-x, elementwise.
-
-        Raises:
-            RuntimeError: a bool tensor.
-        """
+        """-x, elementwise. Raises RuntimeError: a bool tensor."""
 
     def negative_(self) -> Tensor:
-        """In place: -x, elementwise.
-
-        Raises:
-            RuntimeError: a bool tensor.
-        """
+        """In place: -x, elementwise. Raises RuntimeError: a bool tensor."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
@@ -1453,9 +1409,7 @@ class Methods(Viewing, Generic[Tensor]):
         self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
     ) -> Tensor:
         """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
-
-        Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer).
-        """
+        Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer)."""
 
     def ravel(self) -> Tensor:
         """All elements along one axis."""
@@ -1506,10 +1460,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
         """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
-
-        Raises:
-            RuntimeError: the tensor requires a gradient.
-        """
+        Raises RuntimeError: the tensor requires a gradient."""
 
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """In place: the shape of another tensor."""
@@ -1521,11 +1472,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end.
-
-        Raises:
-            RuntimeError: shifts and axes are not equally many.
-        """
+        """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts
+        and axes are not equally many."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1601,8 +1549,7 @@ class Methods(Viewing, Generic[Tensor]):
             size: the shape; for a storage by default all of it.
             stride: steps in elements, by default those of a dense tensor.
 
-        Raises:
-            RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
+        Raises RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
         """
 
     def setitem(self, key: Any, value: Any) -> None:
@@ -1627,18 +1574,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1, elementwise.
-
-        Raises:
-            RuntimeError: a complex tensor.
-        """
+        """-1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
 
     def sign_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise.
-
-        Raises:
-            RuntimeError: a complex tensor.
-        """
+        """In place: -1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
 
     def signbit(self) -> Tensor:
         """Whether the sign is minus, also of -0.0."""
@@ -1777,21 +1716,13 @@ class Methods(Viewing, Generic[Tensor]):
         dense."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """input - alpha · other, elementwise; the operands broadcast.
-
-        Raises:
-            RuntimeError: one of them is bool.
-        """
+        """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
 
     def sub_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
         """In place: input - alpha · other."""
 
     def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """input - alpha · other, elementwise; the operands broadcast.
-
-        Raises:
-            RuntimeError: one of them is bool.
-        """
+        """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
 
     def subtract_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
         """In place: input - alpha · other."""
@@ -1833,11 +1764,8 @@ class Methods(Viewing, Generic[Tensor]):
 
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
-        flattened input.
-
-        Raises:
-            RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast.
-        """
+        flattened input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do
+        not broadcast."""
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -2009,13 +1937,10 @@ class Methods(Viewing, Generic[Tensor]):
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
         """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
-
-        Raises:
-            RuntimeError: the memory's order does not allow it; use ``reshape``.
-        """
+        Raises RuntimeError: the memory's order does not allow it; use ``reshape``."""
 
     def view_as(self, other: Tensor) -> Tensor:
-        """``view`` in the shape of another tensor."""
+        """``view`` to the shape of another tensor."""
 
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 0."""

@@ -116,13 +116,9 @@ def detach(observer: Observer) -> None:
 
 
 class span:
-    """``with span("Adam.step", "step", optimizer):`` tells the observers where a span begins and ends.
-
-    Args:
-        name: what it is called in a profile. kind: "module", "step", "data", "walk" or "call".
-        subject: the module, the optimiser and so on; of a walk its roots; of a call a list, which holds the result
-            when the span ends.
-    """
+    """``with span("Adam.step", "step", optimizer):`` tells the observers where a span begins and ends. ``name``: what
+    it is called in a profile. ``kind``: "module", "step", "data", "walk" or "call". ``subject``: the module, the
+    optimiser and so on; of a walk its roots; of a call a list, which holds the result when the span ends."""
 
     __slots__ = ("arguments", "observers")
 

@@ -25,12 +25,7 @@ _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np
 
 
 class Faint(ref):  # type: ignore[type-arg]
-    """A tensor or an array that is remembered and not kept alive: a weak reference that knows the shape.
-
-    Attributes:
-        shape, dtype: its own, NumPy's.
-        origin: the expression that made the tensor, where that is known.
-    """
+    """A weak reference to a tensor or an array that knows its shape, its dtype and, if possible, what made it."""
 
     __slots__ = ("dtype", "origin", "shape")
 
@@ -47,8 +42,7 @@ def faint(value: Any, array: Any) -> Faint:
 
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The arguments of an op at these places as a node may hold them for long: small constants stay, other tensors and
-    arrays become Faint."""
+    """The arguments at these places as a node may hold them: small constants, and Faint tensors and arrays."""
     kept = []
     for i in places:
         value = args[i]
@@ -70,11 +64,6 @@ def there(value: Any) -> Any:
     """What a Faint stands for, as long as the program has it; anything else as it is."""
     alive = value() if value.__class__ is Faint else None
     return value if alive is None else alive
-
-
-def let_go(node: Any, tensor: Any) -> None:
-    """Let a node keep no small constant alive that is about to become its result (that would be a cycle)."""
-    node.others = [faint(a, a.array) if a is tensor else a for a in node.others]
 
 
 def note_change(version: list[Any], name: str, place: str | Place) -> None:

@@ -196,8 +196,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
 
 
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
-    """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``. ``mask`` has
-    a bit for each input that wants a gradient; 0 records nothing."""
+    """A Variable for the result ``out``, with the node that leads back to the inputs in ``mask`` (a bit each)."""
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
         return result
@@ -206,7 +205,11 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
     node.kernel, node.residual = kernel, residual
     node.out = node.results = node.hooks = node.place = None
     node.shapes = [a.array.shape for a in args[op.arity :]] if op.variadic else None
-    node.edges = [_edge(args[i]) for i in plan.inputs]
+    node.edges = []
+    for i in plan.inputs:
+        a = args[i]
+        behind, slot = source(a)
+        node.edges.append((a if behind is None else behind, slot, a.array.shape, a.array.dtype))
     node.others = noted(args, plan.others) if plan.others else ()
     node.saved = [args[i] for i in plan.keep]
     node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Variable)]
@@ -223,12 +226,6 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
 def source(a: Variable) -> tuple[Node | None, int]:
     """The node that made a Variable, None for a leaf, and which of its results it is."""
     return (a._node, a._slot) if a._parent is None else a._source()
-
-
-def _edge(a: Variable) -> tuple[Any, int, tuple[int, ...], Any]:
-    """What leads from a node to one of its inputs."""
-    node, slot = source(a)
-    return a if node is None else node, slot, a.array.shape, a.array.dtype
 
 
 def _tie(results: tuple[Any, ...], node: Node) -> None:

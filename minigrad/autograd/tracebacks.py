@@ -54,10 +54,8 @@ def get_traceback_filtering() -> bool:
 
 
 def shorten(error: BaseException) -> None:
-    """Take the library's frames out of the traceback of an error, and of those that it is chained to.
-
-    An error that began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain.
-    """
+    """Take the library's frames out of the traceback of an error, and of those that it is chained to. An error that
+    began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain."""
     if _filtering:
         _shorten(error, {})
 
@@ -79,7 +77,7 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     in_library = True  # a border asks, and is the first frame
     while trace is not None:
-        in_library = is_library(trace.tb_frame) or (in_library and _is_below(trace.tb_frame))
+        in_library = _package(trace.tb_frame) == PACKAGE or (in_library and _is_below(trace.tb_frame))
         if not in_library:
             kept.append(trace)
         trace = trace.tb_next
@@ -87,11 +85,6 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     for entry in reversed(kept):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
-
-
-def is_library(frame: FrameType) -> bool:
-    """Whether a frame runs the library's code."""
-    return _package(frame) == PACKAGE
 
 
 def _is_below(frame: FrameType) -> bool:
@@ -169,11 +162,8 @@ def _may_be_border(function: Any) -> bool:
 
 
 def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
-    """What to say in place of an error where a list, a number or a model was given for a tensor; "" for any other.
-
-    No function looks at the types of its arguments, which would take time in every call. It fails somewhere within
-    ("'Linear' object has no attribute 'array'"), and only then its annotations tell which argument is at fault.
-    """
+    """What to say in place of an error where an argument should be a tensor, by its annotation; "" for any other. (A
+    look at the types of arguments in every call would take time.)"""
     refused = isinstance(error, TypeError) and error.__context__ is not None  # by what the library stands on
     if not (refused or isinstance(error, AttributeError)) or hasattr(function, "asks"):
         return ""
@@ -228,8 +218,7 @@ def is_ours(kind: type) -> bool:
 
 
 def met(*values: Any, error: Exception | None = None) -> bool:
-    """Whether a function refused arguments only because it did not ask the class of one of them, as no such class had
-    come up before: call it again, functions ask now."""
+    """Whether a call failed only because no class that answers for functions had come up: call it again."""
     flat = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
     return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met(flat, error)
 
@@ -253,8 +242,7 @@ def user_frames() -> Iterator[FrameType]:
 
 
 def user_frame(depth: int = 0) -> FrameType:
-    """The innermost of ``user_frames``, or else this one. ``depth`` calls, this one among them, are known to be the
-    library's."""
+    """The innermost of ``user_frames``, or this one; ``depth`` calls are known to be the library's."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and _is_between(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
@@ -298,8 +286,7 @@ def at(file: str, line: int | str) -> str:
 
 
 def cell(file: str) -> str:
-    """What a person calls the file of a notebook's cell, such as ipykernel_123/456.py: "cell 5" after its
-    execution count. "" for other files, and where no IPython runs."""
+    """A notebook's cell by its execution count, "cell 5", from its file, ipykernel_123/456.py; "" for other files."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
     number = known and re.search(r"\d+", known[1])

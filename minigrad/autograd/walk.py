@@ -19,7 +19,7 @@ from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast
 from ..ops.op import Arguments, bare, watch
 from ..ops.reduction import sum_to
-from .hooks import AROUND, accumulate, errors, nested, run_hooks
+from .hooks import AROUND, accumulate, errors, run_hooks
 from .mode import state
 from .observer import span
 from .tape import Lost, Node, Variable, source, wrap
@@ -149,11 +149,7 @@ class Walk:
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
-        self.depth = 0 if state.walk is None else state.walk.depth + 1  # each takes some ten calls of Python
-        if self.depth % 30 == 29:
-            nested.in_thread(self.call, self._visit_all, retain)
-        else:
-            self.call(self._visit_all, retain)
+        self.call(self._visit_all, retain)
         return self
 
     def _visit_all(self, retain: bool) -> None:
@@ -197,20 +193,16 @@ class Walk:
         """Pass a node whose gradient is complete."""
         if node.hooks or watch.observers:
             _show(node, node.hooks, sums)
-        if self.useful is None or self.leads_on(node, sums):
+        for slot, position in self.wanted_of.get(node, ()):
+            if slot in sums:
+                self.gradients[position] = sums[slot][0]
+        if self.useful is None or self.useful[node]:
             kept = node.saved
             self.pass_on(node, sums)
             if node.versions and not retain:  # one that keeps no tensor may be walked again
                 node.free()
             elif isinstance(kept, Lost):
                 kept.used(node)
-
-    def leads_on(self, node: Node, sums: dict[int, Sum]) -> bool:
-        """Note the gradient of a node's results that are targets; whether something wanted lies behind it."""
-        for slot, position in self.wanted_of.get(node, ()):
-            if slot in sums:
-                self.gradients[position] = sums[slot][0]
-        return self.useful is None or self.useful[node]
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
@@ -227,7 +219,8 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
+            is_new = not self.create and g is not None and gradient is not g and gradient.base is None
+            self.deliver(target, slot, gradient, is_new)  # without g: a Function may keep what it returns
         if observed:
             watch.notify("passed", node, gradients)
 
@@ -255,10 +248,7 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
-    """Which nodes' results are targets, and which nodes and leaves are targets or on a path to one.
-
-    The second mapping says of each of these whether a target lies behind it.
-    """
+    """Which nodes' results are targets; and which nodes and leaves are, or lead to one, and whether one lies behind."""
     wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):
@@ -355,11 +345,6 @@ def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
     shape, dtype, module = result
     zeros = module.zeros(shape, dtype)
     return wrap(zeros) if create else zeros
-
-
-def _is_new(gradient: Array, g: Any) -> bool:
-    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
-    return g is not None and gradient is not g and gradient.base is None
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:

@@ -10,6 +10,13 @@ import numpy as np
 
 from .order import CHANNELS_LAST
 
+# What ``minigrad`` has under the same name.
+__all__ = ["bfloat16", "can_cast", "channels_last", "channels_last_3d", "complex128", "complex64", "contiguous_format"]
+__all__ += ["finfo", "float16", "float32", "float4_e2m1fn_x2", "float64", "float8_e4m3fn", "float8_e4m3fnuz"]
+__all__ += ["float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_default_dtype", "iinfo", "int16", "int32", "int64"]
+__all__ += ["int8", "layout", "memory_format", "preserve_format", "promote_types", "set_default_dtype", "strided"]
+__all__ += ["uint16", "uint32", "uint64", "uint8"]
+
 Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
 _library = "minigrad"  # what dtypes and the like are shown as parts of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from operator import index
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -73,8 +73,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def operand(other: Any, like: Variable) -> Any:
-    """A second operand: a tensor or a Python scalar; NumPy scalars and arrays are converted. NotImplemented for any
-    other object (Python then raises its TypeError)."""
+    """A second operand: a tensor or a Python scalar, NumPy's converted; NotImplemented for any other object."""
     if isinstance(other, Variable):
         return other
     if isinstance(other, np.generic):
@@ -87,8 +86,7 @@ def operand(other: Any, like: Variable) -> Any:
 
 
 def scaled(x: Any, factor: Any) -> Any:
-    """factor · x of a tensor, in its dtype, as in PyTorch: of integers the factor loses its fraction, of bools it is a
-    bool, too."""
+    """factor · x in the dtype of x: of integers the factor loses its fraction, of bools it is a bool, too."""
     kind = x.array.dtype.kind
     if kind == "b":
         return x & bool(factor)
@@ -166,8 +164,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
 
 
 def _wrapped(data: Any, kind: Any) -> Any:
-    """Integers beyond the range of their dtype, as in PyTorch: negative ones become unsigned modulo 2ⁿ, others are a
-    RuntimeError."""
+    """Integers beyond their dtype's range: negative ones become unsigned modulo 2ⁿ; RuntimeError for others."""
     limits = np.iinfo(kind)
     array = np.array(data, dtype=object)
     for number in array.flat:
@@ -212,8 +209,7 @@ def ordered(function: Function) -> Function:
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does. The result
-    has no axes, but for ``gather``'s, which has the shape of its index."""
+    """Let a function along an axis take a tensor without axes; the result has none, but for ``gather``'s index's."""
     shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)
@@ -262,30 +258,27 @@ def same_device(array: Any, like: Any, name: str) -> Any:
 # Half precision ---------------------------------------------------------------------------------------------
 
 
-@overload
-def rounded_once(function: Function, /) -> Function: ...
-@overload
-def rounded_once(*, of_products: bool) -> Callable[[Function], Function]: ...
+def rounded_once(function: Function) -> Function:
+    """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would."""
+    return _rounding(function, of_products=False)
 
 
-def rounded_once(function: Any = None, /, *, of_products: bool = False) -> Any:
-    """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would. On a
-    GPU, each op of one ``of_products`` rounds after all: products of matrices are faster in 16 bits there."""
-    if function is None:
-        return lambda function: _rounding(function, of_products)
-    return _rounding(function, of_products)
+def products_rounded_once(function: Function) -> Function:
+    """``rounded_once`` on a CPU; on a GPU each op rounds, as products of matrices are faster in 16 bits there."""
+    return _rounding(function, of_products=True)
 
 
 # Of these functions, nodes of the graph have PyTorch's names for one op.
-_ONE_NODE = dict.fromkeys(("addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "cdist", "glu"), "")
-_ONE_NODE |= dict.fromkeys(("binary_cross_entropy", "huber_loss", "mse_loss", "multi_margin_loss"), "")
-_ONE_NODE |= dict.fromkeys(("multilabel_margin_loss", "pdist", "renorm", "soft_margin_loss"), "")
-_ONE_NODE |= {"affine_grid": "AffineGridGenerator", "smooth_l1_loss": "SmoothL1Loss"}
+_ONE_NODE = {"addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "affine_grid", "baddbmm", "binary_cross_entropy"}
+_ONE_NODE |= {"cdist", "glu", "huber_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "pdist"}
+_ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 
 def _named(function: Any) -> Any:
     """A function of several ops whose last node has the name of one."""
-    name = _ONE_NODE[function.__name__] or "".join(map(str.capitalize, function.__name__.split("_")))
+    name = "".join(map(str.capitalize, function.__name__.split("_"))) + "Generator" * (
+        function.__name__ == "affine_grid"
+    )
     return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
 
 

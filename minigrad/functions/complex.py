@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import math
 
-from ..autograd.calls import apply
 from ..ops import complex as c
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from .define import attribute, function, method
 from .pointwise import where
 
 
 @function
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i imag: complex64 from float32, complex128 from float64.
-
-    Raises:
-        RuntimeError: dtypes that differ, or are neither of these.
-    """
+    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: dtypes that differ, or are
+    neither of these."""
     kinds = {real.array.dtype.name, imag.array.dtype.name}
     if len(kinds) > 1 or kinds - {"float32", "float64"}:
         raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")
@@ -35,11 +31,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @function
 def view_as_complex(input: Tensor) -> Tensor:
-    """(..., 2) real -> (...) complex in the same memory: the last axis holds real and imaginary part.
-
-    Raises:
-        RuntimeError: the last axis is not of length 2, or its elements do not lie side by side.
-    """
+    """(..., 2) real -> (...) complex in the same memory: the last axis holds real and imaginary part. Raises
+    RuntimeError: the last axis is not of length 2, or its elements do not lie side by side."""
     array = input.array
     if array.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"view_as_complex is only supported for float32 and float64, not {input.dtype}")

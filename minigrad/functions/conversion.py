@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, of
 from ..backend import dtype as dt
-from ..backend.deferred import Deferred
 from ..backend.order import prefers_channels_last
 from ..ops.elementwise import cast, moved
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, method, named
-
-if TYPE_CHECKING:
-    from . import typed
-else:
-    typed = Deferred("minigrad.functions.typed")
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
@@ -78,11 +71,7 @@ def to(
 
 @attached
 def __dlpack__(input: Tensor, **options: Any) -> Any:
-    """The memory for other libraries: ``numpy.from_dlpack(x)``.
-
-    Raises:
-        BufferError: the tensor requires a gradient.
-    """
+    """The memory for other libraries: ``numpy.from_dlpack(x)``. Raises BufferError: the tensor requires a gradient."""
     if input.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return input.array.__dlpack__(**options)
@@ -117,6 +106,8 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+    from . import typed  # here, as few programs need it
+
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -184,4 +175,6 @@ def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any, devi
 @method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
     """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
-    return typed.type_of(input)(*data)
+    from .typed import type_of
+
+    return type_of(input)(*data)

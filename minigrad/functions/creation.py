@@ -38,8 +38,7 @@ def _device(device: Maybe) -> Device | None:
 
 
 def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array on a device: ``make`` gets the device's namespace, or NumPy's if the device has no elements or lacks
-    the dtype."""
+    """A new array on a device: ``make`` gets its namespace, or NumPy's if it has no elements or no such dtype."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -70,12 +69,7 @@ class NoDraw:
 
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
     """Define a function of new tensors by one that returns a NumPy array in ``dtype``, or, if it has a parameter
-    ``device``, an array there.
-
-    It takes PyTorch's other keywords as well: ``device``, ``requires_grad``, and without effect ``layout`` and
-    ``pin_memory``.
-    """
-
+    ``device``, an array there. PyTorch's other keywords come with it; ``layout`` and ``pin_memory`` have no effect."""
     draws, places = "generator" in (make.__kwdefaults__ or ()), "device" in make.__annotations__
 
     def create(
@@ -97,10 +91,7 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function of new tensors that have, by default, the dtype and device of its first argument.
-
-    ``make`` gets them, and PyTorch's other keywords are those of ``creating``.
-    """
+    """A function of new tensors that have, by default, the dtype and device of its first argument."""
 
     def create(
         input: Tensor,
@@ -231,10 +222,8 @@ def asarray(
 
 @function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor in the memory of a NumPy array.
-
-    Raises:
-        TypeError: not a NumPy array, or of a dtype that tensors do not have.
+    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or of a dtype that tensors do not
+    have.
 
     >>> import numpy as np
     >>> array = np.array([1.0, 2.0])
@@ -318,11 +307,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 
 @function
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
-    """Unset elements, whose axes lie in memory in the order ``physical_layout``, the last of them densely.
-
-    Raises:
-        RuntimeError: the layout does not name each axis once.
-    """
+    """Unset elements, whose axes lie in memory in the order ``physical_layout``, the last of them densely. Raises
+    RuntimeError: the layout does not name each axis once."""
     shape, order = shape_of(size), sizes((tuple(physical_layout),))
     if sorted(order) != [axis for axis, _ in enumerate(shape)]:
         raise RuntimeError(f"empty_permuted: physical_layout {list(order)} must name each of {len(shape)} axes once")
@@ -412,10 +398,7 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
-    first lose their fractions.
-
-    Raises:
-        NotImplementedError: a dtype of bools.
+    first lose their fractions. Raises NotImplementedError: a dtype of bools.
 
     >>> mg.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])

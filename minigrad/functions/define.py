@@ -16,35 +16,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.inplace import mutate
+from ..autograd.inplace import as_it_was, at_once, bump, check_fits, check_mutable, check_no_leaf, mutate, rebase
 from ..autograd.methods import Methods
+from ..autograd.mode import set_grad_enabled, state
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import shorten
+from ..autograd.views import Viewing
 from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply, everything
 from .arguments import Scalar, operand
-from .change import Change, by, changing
 from .spelling import spelled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Places:
-    """Where the name of a function appears. (As a NamedTuple it would take a hundredth of ``import minigrad``.)
-
-    Attributes:
-        free: ``minigrad.name``.
-        method: ``Tensor.name``.
-        attribute: ``Tensor.name``, a property.
-        in_place: builds ``Tensor.name_`` from the function; None for no such method.
-    """
+    """Where the name of a function appears; ``in_place`` builds ``Tensor.name_`` from it."""
 
     def __init__(
         self, free: bool = True, method: bool = False, attribute: bool = False, in_place: Change | None = None
@@ -58,13 +52,9 @@ def function(definition: Function) -> Function:
 
 
 @overload
-def method(definition: Function, /) -> Function:
-    """``@method``"""
-
-
+def method(definition: Function, /) -> Function: ...
 @overload
-def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[Function], Function]:
-    """``@method(in_place=True)``"""
+def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[Function], Function]: ...
 
 
 def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:
@@ -104,8 +94,7 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
 
 
 def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dict[str, Any]:
-    """The free functions of modules; their methods go into Methods. Names ``beside`` belong to other modules, from
-    which these import them."""
+    """The free functions of modules, but for names that others define (``beside``); methods go into Methods."""
     free = {}
     for family in families:
         for name, function, places in public(family):
@@ -135,16 +124,8 @@ def _property(name: str, function: Any) -> property:
 # Functions of one op ----------------------------------------------------------------------------------------
 
 
-class Unary(Protocol):
-    """An elementwise function of one tensor."""
-
-    def __call__(self, input: Tensor) -> Tensor: ...
-
-
-class Binary(Protocol):
-    """An elementwise function of two tensors, or of a tensor and a number."""
-
-    def __call__(self, input: Any, other: Any) -> Tensor: ...
+Unary = Callable[[Tensor], Tensor]  # an elementwise function
+Binary = Callable[[Any, Any], Tensor]  # of two tensors, or of a tensor and a number
 
 
 def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Change = True) -> Unary:
@@ -200,8 +181,7 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two num
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands in the form that ops take; TypeError for what is neither a tensor nor a number, and where none is a
-    tensor (but in arithmetic)."""
+    """Two operands in the form that ops take; TypeError for other objects, and for two numbers but in arithmetic."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):
@@ -214,3 +194,86 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
     if right is NotImplemented:
         raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
     return input, right
+
+
+# Changes in place: methods built from functions that return a new tensor -------------------------------------
+
+
+def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that changes a tensor to the result of ``function``."""
+    name = function.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            check_mutable(self, name)
+            values = (self, *args, *kwargs.values())
+            is_recorded = state.grad and any(isinstance(v, Variable) and v._wanted() for v in values)
+            source = as_it_was(self) if is_recorded else self
+            return _become(self, function(source, *args, **kwargs), name)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return in_place(method, function)
+
+
+def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
+    """What builds the method of a function that of floats is one op; ``usual`` is the method for all else."""
+
+    def build(function: Callable[..., Any]) -> Callable[..., Any]:
+        general, names, least = usual or changing(function), op.params, op.arity - 1
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            others = args
+            if kwargs:
+                if (*kwargs,) != names[len(args) + 1 : len(args) + 1 + len(kwargs)]:
+                    return general(self, *args, **kwargs)
+                others = (*args, *kwargs.values())
+            if (others or not least) and isinstance(self, Viewing) and at_once(self, op, others):
+                return self
+            return general(self, *args, **kwargs)
+
+        return in_place(method, function)
+
+    return build
+
+
+def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method after which a tensor is the view of itself that ``function`` returns, also within ``no_grad``."""
+    name = function.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = object.__new__(type(self))
+        everything(before).update(everything(self), _is_former=True)
+        try:
+            check_no_leaf(self, name)
+            with set_grad_enabled(state.grad or self._source()[0] is not None):
+                view = function(before, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+        if view is not before:
+            self.array, self._parent, self._view = view.array, view._parent, view._view
+            self._seen, self._node, self._slot = view._seen, view._node, view._slot
+            self._needs = view._needs or before._needs
+        return self
+
+    return in_place(method, function)
+
+
+def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method under the name of a function, with an underscore, and with its signature."""
+    method.__name__ = method.__qualname__ = f"{function.__name__}_"
+    method.__doc__ = f"In place: {function.__doc__}"
+    method.__wrapped__ = function
+    return method
+
+
+def _become(self: Any, result: Any, name: str) -> Any:
+    """Take the values and the history of a result."""
+    check_fits(self, result.array, name)
+    self.array[...] = result.array
+    bump(self, name)
+    if state.grad:
+        rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
+    return self

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
 from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
 from ..backend import check_indices, is_array, of, xp
 from ..backend import dtype as dt
-from ..backend.deferred import Deferred
 from ..ops import elementwise as e
 from ..ops import indexing as i
-from ..ops.op import watch
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import (
     Scalar,
@@ -33,11 +30,6 @@ from .arguments import (
     scaled,
 )
 from .define import function, method
-
-if TYPE_CHECKING:
-    from ..ops import scattering
-else:
-    scattering = Deferred("minigrad.ops.scattering")
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
@@ -126,11 +118,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """An index of numbers, arrays and slices as two: one without arrays, then one without numbers.
-
-    PyTorch applies the numbers first; NumPy counts them among the arrays, and the axes come out in another order.
-    None where the order is the same.
-    """
+    """An index of numbers, arrays and slices as two, as PyTorch applies the numbers first; None where NumPy, which
+    counts them among the arrays, gives the same order of axes."""
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
     if all(is_array(p) or isinstance(p, int) for p in index):
@@ -253,11 +242,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @scalars_as_vectors
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the flattened
-    input.
-
-    Raises:
-        RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast.
-    """
+    input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast."""
     if indices.array.dtype.kind not in "iu":
         raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
@@ -520,9 +505,6 @@ def unique(
     return (wrap(values), *extra) if extra else wrap(values)
 
 
-# Made of others -------------------------------------------------------------------------------------------
-
-
 @method
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, (N, axes)."""
@@ -554,16 +536,6 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     if values.array.dtype != input.array.dtype:
         goal, source = dt.of(input.array), dt.of(values.array)
         raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
-    array = input.array
-    is_plain = array.dtype.char in "fd" and not (input._wanted() or values._needs or watch.observers)
-    if is_plain and len(index) == array.ndim and all(getattr(p, "dtype", None) is _INT64 for p in index):
-        try:
-            array += i.sums_at(values.array, array.shape, index)
-        except (IndexError, ValueError):
-            pass  # the next lines say what is wrong
-        else:
-            bump(input, "index_put")
-            return input
     _check(input, index)
     shape = input.array[index].shape
     is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is
@@ -612,6 +584,8 @@ def scatter_reduce(
         before = before if include_self else scatter(before, place, index, 0)
         counts = scatter_add(before, place, index, part.new_ones(part.array.shape)).clamp(min=1)
         return total / counts if input.is_floating_point() else total // counts
+    from ..ops import scattering  # here, as few programs need it
+
     if reduce == "prod":
         return apply(scattering.scatter_prod, (start, place, index, part))
     return apply(scattering.scatter_extreme, (start, place, index, part, reduce == "amax"))
@@ -653,11 +627,8 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape.
-
-    Raises:
-        TypeError: the numbers are no integers.
-    """
+    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape. Raises TypeError:
+    the numbers are no integers."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -1,4 +1,4 @@
-"""Changes in place that no function out of place stands behind. ``change.py`` makes the others."""
+"""Changes in place that no function out of place stands behind. ``define.py`` makes the others."""
 
 from __future__ import annotations
 
@@ -54,11 +54,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 @function
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all.
-
-    Raises:
-        RuntimeError: a tensor with axes.
-    """
+    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all. Raises
+    RuntimeError: a tensor with axes."""
     return fill_(input.clone(), value)
 
 
@@ -116,11 +113,8 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @method(free=False)
 def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
-
-    Raises:
-        RuntimeError: the tensor requires a gradient.
-    """
+    """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset. Raises
+    RuntimeError: the tensor requires a gradient."""
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")
     shape, old = sizes(lengths if size is None else size), input.array
@@ -150,8 +144,7 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
         size: the shape; for a storage by default all of it.
         stride: steps in elements, by default those of a dense tensor.
 
-    Raises:
-        RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
+    Raises RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
     """
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.calls import apply
 from ..autograd.graph import as_one
 from ..autograd.tape import Variable
 from ..ops import linear as ops
-from ..tensor import Tensor
-from .arguments import rounded_once, scaled
+from ..tensor import Tensor, apply
+from .arguments import products_rounded_once, rounded_once, scaled
 from .creation import zeros_like
 from .define import function, method
 from .pointwise import level
@@ -110,7 +109,7 @@ ger = outer
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
     return _base(input, beta) + scaled(mm(mat1, mat2), alpha)
@@ -118,7 +117,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
     return _base(input, beta) + scaled(bmm(batch1, batch2), alpha)
@@ -134,8 +133,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands: the tensors, separate or in one list; contracted from left to right. In place of an equation, each
             tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a, [0, 1], [1, 0])``.
 
-    Raises:
-        RuntimeError: the equation does not fit the operands.
+    Raises RuntimeError: the equation does not fit the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape
@@ -231,12 +229,9 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
     return tensor if letters == result else tensor.permute([letters.index(c) for c in result])
 
 
-# Made of others -------------------------------------------------------------------------------------------
-
-
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
     return _base(input, beta) + scaled(mv(mat, vec), alpha)
@@ -254,7 +249,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @method(in_place=True)
 @factors_first
-@rounded_once(of_products=True)
+@products_rounded_once
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
     return _base(input, beta) + scaled(bmm(batch1, batch2).sum(0, dtype=batch1.dtype), alpha)

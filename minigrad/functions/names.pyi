@@ -218,14 +218,12 @@ from minigrad.functions.shaping import diagflat as diagflat
 from minigrad.functions.shaping import diagonal as diagonal
 from minigrad.functions.shaping import diagonal_scatter as diagonal_scatter
 from minigrad.functions.shaping import diff as diff
-from minigrad.functions.shaping import dsplit as dsplit
 from minigrad.functions.shaping import dstack as dstack
 from minigrad.functions.shaping import flatten as flatten
 from minigrad.functions.shaping import flip as flip
 from minigrad.functions.shaping import fliplr as fliplr
 from minigrad.functions.shaping import flipud as flipud
 from minigrad.functions.shaping import gradient as gradient
-from minigrad.functions.shaping import hsplit as hsplit
 from minigrad.functions.shaping import hstack as hstack
 from minigrad.functions.shaping import meshgrid as meshgrid
 from minigrad.functions.shaping import moveaxis as moveaxis
@@ -261,7 +259,6 @@ from minigrad.functions.shaping import unsafe_chunk as unsafe_chunk
 from minigrad.functions.shaping import unsafe_split as unsafe_split
 from minigrad.functions.shaping import unsafe_split_with_sizes as unsafe_split_with_sizes
 from minigrad.functions.shaping import unsqueeze as unsqueeze
-from minigrad.functions.shaping import vsplit as vsplit
 from minigrad.functions.shaping import vstack as vstack
 from minigrad.functions.typed import set_default_tensor_type as set_default_tensor_type
 from minigrad.functions.typed import typename as typename
@@ -1099,6 +1096,9 @@ def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) 
 def digamma(input: Tensor) -> Tensor:
     """The slope of ln Γ(x), elementwise."""
 
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """``tensor_split`` along axis 2."""
+
 def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """A tensor of a shape whose elements are unset."""
 
@@ -1253,6 +1253,9 @@ def hann_window(
 ) -> Tensor:
     """(1 - cos 2πt) / 2, (window_length,)."""
 
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """``tensor_split`` along axis 1, of vectors along axis 0."""
+
 def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """√(a² + b²), without overflow, elementwise; the operands broadcast."""
 
@@ -1314,11 +1317,7 @@ def linspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
-    first lose their fractions.
-
-    Raises:
-        NotImplementedError: a dtype of bools.
-    """
+    first lose their fractions. Raises NotImplementedError: a dtype of bools."""
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""
@@ -1637,6 +1636,9 @@ def view_as_real_copy(input: Tensor) -> Tensor:
 
 def view_copy(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """A copy of ``view``."""
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """``tensor_split`` along axis 0."""
 
 def xlogy(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""

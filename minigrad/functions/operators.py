@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.calls import apply
 from ..autograd.inplace import at_once, mutate
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
@@ -16,7 +15,7 @@ from ..extension import layer
 from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from . import indexing, linalg, pointwise
 from .arguments import Operand, operand
 from .define import attached, method

@@ -7,22 +7,17 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import bfloat16, complex128, finfo, float64, get_default_dtype, kind_of, result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply, wrap
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
-from .change import by, changing
-from .define import binary, function, method, pair, unary
+from .define import binary, by, changing, function, method, pair, unary
 from .spelling import factors_first, spelled
-
-# One op each ------------------------------------------------------------------------------------------------
 
 abs, square, sqrt, rsqrt = unary(e.abs), unary(e.square), unary(e.sqrt), unary(e.rsqrt)
 reciprocal, exp, exp2, expm1 = unary(e.reciprocal), unary(e.exp), unary(e.exp2), unary(e.expm1)
@@ -55,8 +50,6 @@ absolute, fix, multiply, arctan2 = abs, trunc, mul, atan2
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
-# With checks or arguments --------------------------------------------------------------------------------------
-
 
 @method(in_place=by(e.sign))
 def sgn(input: Tensor) -> Tensor:
@@ -66,11 +59,7 @@ def sgn(input: Tensor) -> Tensor:
 
 @method(in_place=by(e.sign))
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise.
-
-    Raises:
-        RuntimeError: a complex tensor.
-    """
+    """-1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
     if input.is_complex():
         raise RuntimeError("sign is not intended to support complex numbers: use sgn")
     return apply(e.sign, (input,))
@@ -78,11 +67,7 @@ def sign(input: Tensor) -> Tensor:
 
 @method(in_place=by(e.neg))
 def neg(input: Tensor) -> Tensor:
-    """-x, elementwise.
-
-    Raises:
-        RuntimeError: a bool tensor.
-    """
+    """-x, elementwise. Raises RuntimeError: a bool tensor."""
     if input.array.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
@@ -106,8 +91,7 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 
 
 def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
-    """A sum, or difference, of which the second operand is multiplied by ``alpha``; RuntimeError for a factor with a
-    point, of two integers."""
+    """The sum or difference with ``alpha`` times the second operand; RuntimeError for a float alpha of integers."""
     if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return apply(op, (left, right)) if alpha == 1 else _weighted_sum(op, left, right, alpha)
@@ -137,11 +121,7 @@ def _is_bool(operand: Any) -> bool:
 @method
 @factors_first
 def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-    """input - alpha · other, elementwise; the operands broadcast.
-
-    Raises:
-        RuntimeError: one of them is bool.
-    """
+    """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
     left, right = pair(e.sub, input, other)
     if _is_bool(left) or _is_bool(right):
         raise RuntimeError(
@@ -304,9 +284,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """
     order = None if memory_format is None else memory_format.order(input.array.ndim)
     return apply(e.clone, (input,) if order is None else (input, order))
-
-
-# Made of others -------------------------------------------------------------------------------------------
 
 
 @function

@@ -156,10 +156,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
-
-    Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer).
-    """
+    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0. Without
+    numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer)."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
@@ -359,9 +357,8 @@ def multinomial(
     indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
     of an invalid row has no meaning.
 
-    Raises:
-        RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights; more
-            than 2²⁴ weights, as running sums in float32 tell no more apart.
+    Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
+    more than 2²⁴ weights, as running sums in float32 tell no more apart.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-from ..autograd.calls import apply
 from ..backend.dtype import kind_of
 from ..extension import look_up
 from ..ops import cumulative as cumulative_ops
@@ -14,7 +13,7 @@ from ..ops import indexing as i
 from ..ops import reduction as r
 from ..ops import softmax as softmax_ops
 from ..ops.op import Op
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import Dims, axes, axis, rounded_once, scalars_as_vectors
 from .define import function, method, named
@@ -136,9 +135,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _over(
     op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
 ) -> Callable[..., Tensor]:
-    """The function over some axes that an op is: ``of_nothing``, there is a value of no element (else an error);
-    ``along_none``, an empty tuple of axes leaves all as they are (else it means all); ``by_number``, the op gets each
-    of all axes, not None."""
+    """The function over some axes that an op is: ``of_nothing``, there is a value of no element; ``along_none``, no
+    axes are none (and not all); ``by_number``, the op gets each of all axes, not None."""
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:

@@ -12,12 +12,8 @@ T = TypeVar("T")  # Tensor, which stands above: its stub, methods.pyi, names the
 
 
 class Result(tuple[*Parts]):
-    """A tuple whose elements have the names that its class or a base annotates. (A ``NamedTuple`` takes much longer to
-    define, and there are many.)
-
-    Args:
-        values: the elements, or, as in PyTorch, one sequence of them.
-    """
+    """A tuple of ``values``, or of one sequence of them, whose elements have the names that its class or a base
+    annotates. (A ``NamedTuple`` takes much longer to define, and there are many.)"""
 
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..autograd.calls import apply
-from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import DType, as_dtype, contiguous_format, get_default_dtype, kind_of, result_type
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
 from ..ops.reduction import sum_to
-from ..tensor import Tensor
+from ..tensor import Tensor, apply, wrap
 from .arguments import axis, common_shape, raw, rounded_once, sizes
-from .change import reshaping
-from .define import attribute, function, method
+from .define import attribute, function, method, named, reshaping
 
 
 @method
@@ -51,10 +48,8 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
-
-    Raises:
-        RuntimeError: the memory's order does not allow it; use ``reshape``.
+    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient. Raises
+    RuntimeError: the memory's order does not allow it; use ``reshape``.
 
     >>> x = mg.zeros(4)
     >>> x.view(2, 2)[0, 0] = 1
@@ -93,18 +88,6 @@ def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
     read: Tensor = wrap(input.array.view(dtype.numpy))
     read._changes = input._changes
     return read
-
-
-@method(free=False)
-def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """``view`` in the shape of another tensor."""
-    return view(input, other.array.shape)
-
-
-@method(free=False)
-def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """``reshape`` to the shape of another tensor."""
-    return reshape(input, other.array.shape)
 
 
 @method
@@ -153,10 +136,8 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other places, the rest in order.
-
-    Raises:
-        RuntimeError: an axis is named twice, or their numbers differ.
+    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their numbers
+    differ.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -166,9 +147,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     places = [axis(d, n) for d in sizes((destination,))]
     if len(sources) != len(places):
         raise RuntimeError(f"movedim: source {sources} and destination {places} must name the same number of axes")
-    for name, named in (("source", sources), ("destination", places)):
-        if len(set(named)) < len(named):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
+    for name, dims in (("source", sources), ("destination", places)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     order = [d for d in range(n) if d not in sources]
     if not n:
         return permute(input, ())
@@ -267,10 +248,17 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
     return apply(s.broadcast_to, (input, full))
 
 
-@method(free=False)
-def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """``expand`` to the shape of another tensor."""
-    return expand(input, other.array.shape)
+def _as(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The method that does what a function does, to the shape of another tensor."""
+
+    def like(input: Tensor, other: Tensor) -> Tensor:
+        return function(input, other.array.shape)
+
+    name = function.__name__
+    return method(free=False)(named(like, f"{name}_as", f"``{name}`` to the shape of another tensor."))
+
+
+view_as, reshape_as, expand_as = _as(view), _as(reshape), _as(expand)
 
 
 @method
@@ -334,10 +322,8 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them).
-
-    Raises:
-        RuntimeError: an axis is there twice.
+    """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis is
+    there twice.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -350,10 +336,8 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``; those that fall off come in at the other end.
-
-    Raises:
-        RuntimeError: shifts and axes are not equally many.
+    """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts and axes
+    are not equally many.
 
     >>> mg.arange(5).roll(2)
     tensor([3, 4, 0, 1, 2])
@@ -570,10 +554,8 @@ def _check_matrix(input: Tensor, name: str) -> None:
 
 @function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged.
-
-    Raises:
-        RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
+    """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged. Raises
+    RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
 
     >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
     >>> rows
@@ -610,8 +592,6 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     kind = memory_format or contiguous_format
     return input if input.is_contiguous(kind) else input.clone(memory_format=kind)
 
-
-# Made of others -------------------------------------------------------------------------------------------
 
 moveaxis = movedim
 split_with_sizes = unsafe_split = unsafe_split_with_sizes = split
@@ -657,8 +637,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
         spacing: the distance of neighbours, 1 if None; one for each axis; or for each axis their places.
         dim: an axis, or several; all by default.
 
-    Raises:
-        RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
+    Raises RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
     """
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
@@ -794,31 +773,23 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in itertools.pairwise(starts))
 
 
-@method
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 1, of vectors along axis 0."""
-    return _split_along(input, indices_or_sections, 0 if input.array.ndim == 1 else 1, "hsplit", 1)
+def _split_along(name: str, place: int, least: int, where: str) -> Callable[..., tuple[Tensor, ...]]:
+    """``tensor_split`` along an axis; equal pieces must be exactly equal."""
+
+    def split(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        parts, n = indices_or_sections, input.array.ndim
+        if n < least:
+            raise RuntimeError(f"{name} requires a tensor with at least {least} dimension, but got one with {n}!")
+        dim = 0 if n == 1 else place
+        if isinstance(parts, int) and (parts < 1 or input.array.shape[dim] % parts):
+            raise RuntimeError(f"{name}: the size {input.shape[dim]} of dimension {dim} is not divisible by {parts}!")
+        return tensor_split(input, parts, dim)
+
+    return method(named(split, name, f"``tensor_split`` along {where}."))
 
 
-@method
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 0."""
-    return _split_along(input, indices_or_sections, 0, "vsplit", 2)
-
-
-@method
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 2."""
-    return _split_along(input, indices_or_sections, 2, "dsplit", 3)
-
-
-def _split_along(input: Tensor, parts: Any, place: int, name: str, axes: int) -> tuple[Tensor, ...]:
-    """``tensor_split``, whose equal pieces are exactly equal."""
-    if input.array.ndim < axes:
-        raise RuntimeError(f"{name} requires a tensor with at least {axes} dimension, but got one with {input.ndim}!")
-    if isinstance(parts, int) and (parts < 1 or input.array.shape[place] % parts):
-        raise RuntimeError(f"{name}: the size {input.shape[place]} of dimension {place} is not divisible by {parts}!")
-    return tensor_split(input, parts, place)
+hsplit = _split_along("hsplit", 1, 1, "axis 1, of vectors along axis 0")
+vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 2, 3, "axis 2")
 
 
 def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
@@ -917,14 +888,9 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the CPU a
     view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the elements that
-    are the tensor's; changed in place it has none.
-
-    Args:
-        storage_offset: where to begin in that memory; by default where the tensor does.
-
-    Raises:
-        RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
-    """
+    are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that memory; by default where
+    the tensor does. Raises RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a
+    place."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 
@@ -955,12 +921,8 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy in which what ``as_strided`` would take is ``src``.
-
-    Raises:
-        RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
-            two elements would share a place.
-    """
+    """A copy in which what ``as_strided`` would take is ``src``. Raises RuntimeError: the input is not contiguous, or a
+    part of larger memory; ``src`` is not of shape ``size``; two elements would share a place."""
     shape, steps, start = _in_memory(input, size, stride, storage_offset)
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
@@ -1048,11 +1010,7 @@ def mH(input: Tensor) -> Tensor:
 
 @attribute
 def H(input: Tensor) -> Tensor:
-    """A matrix transposed and conjugated.
-
-    Raises:
-        RuntimeError: it has neither 0 nor 2 axes.
-    """
+    """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
     if input.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
     return mT(input).conj() if input.array.ndim else input.conj()

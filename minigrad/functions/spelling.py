@@ -68,9 +68,7 @@ def _parameters(function: Callable[..., Any]) -> Collection[str]:
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
-    """Write results to the tensors of ``out=``, which take the results' shapes. RuntimeError for one whose elements
-    share memory, that requires a gradient, has a dtype that the result cannot be cast to, or would have to change its
-    shape and is an argument, too."""
+    """Write results to the tensors of ``out=``, which take the results' shapes; RuntimeError where they cannot."""
     if isinstance(result, tuple):
         parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
@@ -104,8 +102,7 @@ def _is_among(out: Any, arguments: Any) -> bool:
 
 
 def factors_first(function: Function) -> Function:
-    """Let a function take its factors as older programs write them, before the tensors that they scale:
-    ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1, mat2)``."""
+    """Let a function take its factors before the tensors they scale, as in old programs: ``add(x, alpha, y)``."""
     code = unwrap(function).__code__
     count = code.co_argcount
     factors = code.co_varnames[count : count + code.co_kwonlyargcount]

@@ -16,12 +16,7 @@ from .define import Places, function
 
 
 class TensorType(type):
-    """A dtype on a kind of device, as a type: it makes tensors, and ``isinstance`` knows them.
-
-    Attributes:
-        dtype: the number format.
-        device_type: "cpu" or "cuda".
-    """
+    """A dtype on a device type ("cpu", "cuda"), as a type: it makes tensors, and ``isinstance`` knows them."""
 
     dtype: dt.DType
     device_type: str
@@ -120,11 +115,8 @@ def typename(obj: Any) -> str:
 
 @function
 def set_default_tensor_type(t: Any) -> None:
-    """Make a floating-point type the default of new tensors, by itself or by its name.
-
-    Raises:
-        TypeError: there is no such type, or it is of integers.
-    """
+    """Make a floating-point type the default of new tensors, by itself or by its name. Raises TypeError: there is no
+    such type, or it is of integers."""
     kind = find(t)
     if kind is None:
         raise TypeError(f"invalid type object: {t!r} is no tensor type")

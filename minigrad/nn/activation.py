@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from ..autograd.tracebacks import warn
 from ..tensor import Tensor
 from . import functional as F
 from . import init as fillers
@@ -34,8 +33,7 @@ class ReLU(_InPlace, function=F.relu):
     """
 
 
-class SiLU(_InPlace, function=F.silu):
-    """x σ(x) (Elfwing et al. 2017)."""
+class SiLU(_InPlace, function=F.silu): ...
 
 
 class GELU(FunctionLayer, function=F.gelu):
@@ -48,39 +46,24 @@ class GELU(FunctionLayer, function=F.gelu):
     approximate: str = "none"
 
 
-class Mish(_InPlace, function=F.mish):
-    """x tanh ln(1 + eˣ) (Misra 2019)."""
+class Mish(_InPlace, function=F.mish): ...
 
 
-class SELU(_InPlace, function=F.selu):
-    """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)) (Klambauer et al. 2017)."""
+class SELU(_InPlace, function=F.selu): ...
 
 
-class Hardsigmoid(_InPlace, function=F.hardsigmoid, shown=()):
-    """x / 6 + 1 / 2 clamped to [0, 1] (Courbariaux et al. 2015)."""
+class Hardsigmoid(_InPlace, function=F.hardsigmoid, shown=()): ...
 
 
-class Hardswish(_InPlace, function=F.hardswish, shown=()):
-    """x hardsigmoid(x) (Howard et al. 2019)."""
+class Hardswish(_InPlace, function=F.hardswish, shown=()): ...
 
 
 class Hardtanh(FunctionLayer, function=F.hardtanh):
-    """x clamped to [min_val, max_val]; max_val must be above min_val."""
-
     min_val: float = -1.0
     max_val: float = 1.0
     inplace: bool = False
-    min_value: float | None = None
-    max_value: float | None = None
-    _shown: ClassVar[tuple[str, ...]] = ("min_val", "max_val", "inplace")
 
     def __post_init__(self) -> None:
-        for name, old_name in (("min_val", "min_value"), ("max_val", "max_value")):
-            value = self.__dict__.pop(old_name)
-            if value is not None:
-                text = f"keyword argument `{old_name}` is deprecated: use `{name}`"
-                warn(text, FutureWarning)
-                setattr(self, name, value)
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
@@ -93,8 +76,6 @@ class ReLU6(Hardtanh, shown=("inplace",)):
 
 
 class Threshold(FunctionLayer, function=F.threshold):
-    """x above the threshold, else ``value``."""
-
     threshold: float
     value: float
     inplace: bool = False
@@ -105,29 +86,21 @@ class _Shrink(FunctionLayer, fields=True):
     _unnamed = 1
 
 
-class Hardshrink(_Shrink, function=F.hardshrink):
-    """0 where |x| <= λ, else x."""
+class Hardshrink(_Shrink, function=F.hardshrink): ...
 
 
-class Softshrink(_Shrink, function=F.softshrink):
-    """0 where |x| <= λ, else x - λ sign x."""
+class Softshrink(_Shrink, function=F.softshrink): ...
 
 
-class Tanhshrink(FunctionLayer, function=F.tanhshrink):
-    """x - tanh x."""
+class Tanhshrink(FunctionLayer, function=F.tanhshrink): ...
 
 
-class Softsign(FunctionLayer, function=F.softsign):
-    """x / (1 + |x|)."""
+class Softsign(FunctionLayer, function=F.softsign): ...
 
 
 class PReLU(Layer):
-    """x for x > 0, else weight · x (He et al. 2015).
-
-    Args:
-        num_parameters: 1, or the length C of axis 1: (N, C, ...).
-        init: the initial slopes, of the parameter ``weight``, (num_parameters).
-    """
+    """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1, or the length C of axis 1: (N, C, ...).
+    ``init``: the initial slopes, of the parameter ``weight``, (num_parameters)."""
 
     _shown = ("num_parameters",)
     weight: Parameter
@@ -146,56 +119,41 @@ class PReLU(Layer):
 
 
 class RReLU(FunctionLayer, function=F.rrelu):
-    """x for x > 0, else r · x; r is uniform in [lower, upper) in training, else their mean (Xu et al. 2015)."""
-
     lower: float = 1.0 / 8
     upper: float = 1.0 / 3
     inplace: bool = False
 
 
-class Tanh(FunctionLayer, function=F.tanh):
-    """tanh x."""
+class Tanh(FunctionLayer, function=F.tanh): ...
 
 
-class Sigmoid(FunctionLayer, function=F.sigmoid):
-    """1 / (1 + e⁻ˣ)."""
+class Sigmoid(FunctionLayer, function=F.sigmoid): ...
 
 
-class LogSigmoid(FunctionLayer, function=F.logsigmoid):
-    """ln σ(x)."""
+class LogSigmoid(FunctionLayer, function=F.logsigmoid): ...
 
 
 class Softplus(FunctionLayer, function=F.softplus):
-    """ln(1 + eᵝˣ) / β; x itself where βx is above the threshold."""
-
     beta: float = 1.0
     threshold: float = 20.0
 
 
 class ELU(FunctionLayer, function=F.elu):
-    """x for x > 0, else α (eˣ - 1) (Clevert et al. 2015)."""
-
     alpha: float = 1.0
     inplace: bool = False
 
 
 class CELU(FunctionLayer, function=F.celu):
-    """x for x > 0, else α (exp(x / α) - 1) (Barron 2017)."""
-
     alpha: float = 1.0
     inplace: bool = False
 
 
 class LeakyReLU(FunctionLayer, function=F.leaky_relu):
-    """x for x > 0, else negative_slope · x."""
-
     negative_slope: float = 0.01
     inplace: bool = False
 
 
 class GLU(FunctionLayer, function=F.glu):
-    """a σ(b), a and b being the halves of an axis (Dauphin et al. 2016)."""
-
     dim: int = -1
 
 
@@ -208,12 +166,10 @@ class Softmax(_AlongAxis, function=F.softmax):
     """
 
 
-class LogSoftmax(_AlongAxis, function=F.log_softmax):
-    """ln softmax along ``dim``."""
+class LogSoftmax(_AlongAxis, function=F.log_softmax): ...
 
 
-class Softmin(_AlongAxis, function=F.softmin):
-    """softmax of -x along ``dim``."""
+class Softmin(_AlongAxis, function=F.softmin): ...
 
 
 class Softmax2d(Module):

@@ -29,16 +29,13 @@ class Dropout(_DropoutNd, function=F.dropout):
     """
 
 
-class Dropout1d(_DropoutNd, function=F.dropout1d):
-    """Dropout of whole channels: (N, C, L) or (C, L) (Tompson et al. 2015)."""
+class Dropout1d(_DropoutNd, function=F.dropout1d): ...
 
 
-class Dropout2d(_DropoutNd, function=F.dropout2d):
-    """Dropout of whole channels: (N, C, H, W); three axes are (N, C, L)."""
+class Dropout2d(_DropoutNd, function=F.dropout2d): ...
 
 
-class Dropout3d(_DropoutNd, function=F.dropout3d):
-    """Dropout of whole channels: (N, C, D, H, W) or (C, D, H, W)."""
+class Dropout3d(_DropoutNd, function=F.dropout3d): ...
 
 
 class AlphaDropout(_DropoutNd):

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from ..autograd import no_grad
-from ..autograd.tape import wrap
 from ..autograd.tracebacks import border_functions, warn
 from ..backend import of
 from ..backend.random import Generator
@@ -20,7 +19,7 @@ from ..functions import creation
 from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
 from ..functions.random import randn, randperm, undrawn
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .module import Module
 
 P = ParamSpec("P")

@@ -13,8 +13,6 @@ __all__ += ["L1Loss", "MSELoss", "NLLLoss", "PairwiseDistance", "SmoothL1Loss"]
 
 
 class CosineSimilarity(FunctionLayer, function=F.cosine_similarity):
-    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
-
     dim: int = 1
     eps: float = 1e-8
     _shown = ()
@@ -103,23 +101,17 @@ class NLLLoss(_ClassLoss, function=F.nll_loss):
     """
 
 
-class MSELoss(_UsualLoss, function=F.mse_loss):
-    """(input - target)²."""
+class MSELoss(_UsualLoss, function=F.mse_loss): ...
 
 
-class L1Loss(_UsualLoss, function=F.l1_loss):
-    """|input - target|."""
+class L1Loss(_UsualLoss, function=F.l1_loss): ...
 
 
 class SmoothL1Loss(_UsualLoss, function=F.smooth_l1_loss):
-    """d² / 2β where d = |input - target| < β, else d - β / 2."""
-
     beta: float = 1.0
 
 
 class HuberLoss(_Loss, function=F.huber_loss):
-    """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2)."""
-
     reduction: str = "mean"
     delta: float = 1.0
 
@@ -129,13 +121,10 @@ class HuberLoss(_Loss, function=F.huber_loss):
             raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
 
 
-class BCELoss(_UsualWeightedLoss, function=F.binary_cross_entropy):
-    """-(t ln x + (1 - t) ln(1 - x)). See ``functional.binary_cross_entropy``."""
+class BCELoss(_UsualWeightedLoss, function=F.binary_cross_entropy): ...
 
 
 class BCEWithLogitsLoss(_UsualWeightedLoss, function=F.binary_cross_entropy_with_logits):
-    """BCELoss of σ(input). See ``functional.binary_cross_entropy_with_logits``."""
-
     pos_weight: Tensor | None = None
 
 

@@ -235,11 +235,8 @@ class Module(Stateful):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args, result)`` after forward; what it returns, unless None, replaces the result.
-
-        Args:
-            with_kwargs: call ``hook(module, args, kwargs, result)``.
-            always_call: also if forward raises an error; the result is then None.
-        """
+        ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: also if forward raises an error;
+        the result is then None."""
         return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -460,10 +457,7 @@ class Module(Stateful):
         memory_format: Any = None,
     ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
-
-        ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
-        dtype.
-
+        ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their dtype.
         Raises TypeError: the dtype is of integers or bools, or an argument is not in its place; RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64

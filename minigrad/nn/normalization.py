@@ -125,8 +125,6 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
-    """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
-
     size: int
     alpha: float = 1e-4
     beta: float = 0.75

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.tape import wrap
 from ..autograd.tracebacks import answers, disabled_torch_function
 from ..backend.storage import copied, owner
 from ..functions.creation import empty
-from ..tensor import Tensor, everything
+from ..tensor import Tensor, everything, wrap
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -60,13 +59,8 @@ class Parameter(Tensor, metaclass=_Kind):
 
 
 class Buffer(Tensor):
-    """A tensor that a Module registers as a buffer when it is assigned as an attribute.
-
-    Args:
-        data: as in Parameter. persistent: whether it is part of ``state_dict``.
-
-    Raises TypeError: ``data`` is not a tensor.
-    """
+    """A tensor that a Module registers as a buffer when it is assigned as an attribute. ``data``: as in Parameter.
+    ``persistent``: whether it is part of ``state_dict``. Raises TypeError: ``data`` is not a tensor."""
 
     persistent: bool = True
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]

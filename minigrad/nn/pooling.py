@@ -28,34 +28,24 @@ class _PoolNd(FunctionLayer, fields=True):
 
 
 class _MaxPoolNd(_PoolNd, fields=True):
-    """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *P) or (C, *P).
-
-    Args:
-        kernel_size, stride, padding, dilation: a number, or one an axis; stride None is ``kernel_size``.
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-        ceil_mode: whether the last window may reach beyond the end.
-    """
-
     dilation: Each = 1
     return_indices: bool = False
     ceil_mode: bool = False
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
-class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
-    """The largest element of each window of one axis. Args: see ``_MaxPoolNd``."""
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d): ...
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The largest element of each window of two axes. Args: see ``_MaxPoolNd``.
+    """The largest element of each window of two axes. Args: see ``functional.max_pool2d``.
 
     >>> nn.MaxPool2d(2)(mg.zeros(1, 8, 32, 32)).shape
     minigrad.Size([1, 8, 16, 16])
     """
 
 
-class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
-    """The largest element of each window of three axes. Args: see ``_MaxPoolNd``."""
+class MaxPool3d(_MaxPoolNd, function=F.max_pool3d): ...
 
 
 class _AvgPoolNd(_PoolNd, fields=True):
@@ -64,39 +54,28 @@ class _AvgPoolNd(_PoolNd, fields=True):
 
 
 class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1):
-    """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
-
-    Args:
-        kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``.
-        count_include_pad: whether the mean counts the padding.
-    """
+    """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P). ``kernel_size``, ``stride``, ``padding``,
+    ``ceil_mode``: as of ``MaxPool1d``. ``count_include_pad``: whether the mean counts the padding."""
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
-    """The mean of each window of two axes. Args: as of ``AvgPool1d``, and ``divisor_override``, which divides each sum,
-    instead of the number of elements."""
-
     divisor_override: int | None = None
 
 
-class AvgPool3d(AvgPool2d, function=F.avg_pool3d):
-    """The mean of each window of three axes. Args: as of ``AvgPool2d``."""
+class AvgPool3d(AvgPool2d, function=F.avg_pool3d): ...
 
 
 class _AdaptivePoolNd(FunctionLayer, fields=True):
     output_size: Any
 
 
-class AdaptiveAvgPool1d(_AdaptivePoolNd, function=F.adaptive_avg_pool1d):
-    """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P); None keeps the length."""
+class AdaptiveAvgPool1d(_AdaptivePoolNd, function=F.adaptive_avg_pool1d): ...
 
 
-class AdaptiveAvgPool2d(_AdaptivePoolNd, function=F.adaptive_avg_pool2d):
-    """The mean of each of ``output_size`` bins of two axes."""
+class AdaptiveAvgPool2d(_AdaptivePoolNd, function=F.adaptive_avg_pool2d): ...
 
 
-class AdaptiveAvgPool3d(_AdaptivePoolNd, function=F.adaptive_avg_pool3d):
-    """The mean of each of ``output_size`` bins of three axes."""
+class AdaptiveAvgPool3d(_AdaptivePoolNd, function=F.adaptive_avg_pool3d): ...
 
 
 class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
@@ -104,13 +83,10 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
     _shown = ("output_size",)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """The largest element of each of ``output_size`` bins, or (values, indices): (N, C, L) or (C, L) -> (N, C, P)."""
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d): ...
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
-    """The largest element of each of ``output_size`` bins of two axes."""
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d): ...
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
-    """The largest element of each of ``output_size`` bins of three axes."""
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d): ...

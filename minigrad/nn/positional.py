@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from ..autograd.calls import apply
 from ..functions.creation import arange
 from ..functions.shaping import stack
-from ..ops.rotary import rotate
-from ..tensor import Tensor
+from ..ops.attention import rotate
+from ..tensor import Tensor, apply
 from . import functional as F
 from . import init
 from .dropout import Dropout

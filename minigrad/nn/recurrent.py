@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ..autograd.calls import apply
 from ..autograd.tracebacks import warn
 from ..functions.creation import zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops
-from ..tensor import Tensor
+from ..tensor import Tensor, apply
 from . import functional as F
 from . import init
 from .layer import Layer

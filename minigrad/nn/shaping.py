@@ -15,8 +15,6 @@ __all__ += ["UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Flatten(FunctionLayer, function=Tensor.flatten):
-    """The axes from ``start_dim`` to ``end_dim`` as one."""
-
     start_dim: int = 1
     end_dim: int = -1
 
@@ -43,8 +41,6 @@ class Unflatten(FunctionLayer, fields=True):
 
 
 class Unfold(FunctionLayer, function=F.unfold):
-    """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places); also without N."""
-
     kernel_size: Each
     dilation: Each = 1
     padding: Each = 0
@@ -52,8 +48,6 @@ class Unfold(FunctionLayer, function=F.unfold):
 
 
 class Fold(FunctionLayer, function=F.fold):
-    """Overlapping blocks, added: (N, C · kernel, places) -> (N, C, *output_size); also without N."""
-
     output_size: Each
     kernel_size: Each
     dilation: Each = 1
@@ -62,8 +56,6 @@ class Fold(FunctionLayer, function=F.fold):
 
 
 class Upsample(FunctionLayer, function=F.interpolate):
-    """Spatial axes resampled to other lengths: (N, C, *lengths) -> (N, C, *size). Args: see ``F.interpolate``."""
-
     size: Any = None
     scale_factor: Any = None
     mode: str = "nearest"
@@ -97,18 +89,12 @@ class UpsamplingBilinear2d(Upsample):
 
 
 class PixelShuffle(FunctionLayer, function=F.pixel_shuffle):
-    """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
-
     upscale_factor: int
 
 
 class PixelUnshuffle(FunctionLayer, function=F.pixel_unshuffle):
-    """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
-
     downscale_factor: int
 
 
 class ChannelShuffle(FunctionLayer, function=F.channel_shuffle):
-    """The channels of ``groups`` groups interleaved: (N, C, ...) -> the same (Zhang et al. 2018)."""
-
     groups: int

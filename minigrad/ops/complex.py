@@ -18,7 +18,7 @@ from ..backend import xp
 from ..backend.dtype import Array
 from . import cumulative, elementwise, indexing, joining, reduction, shape
 from .elementwise import only, where, zeros_of
-from .op import Op, Rule, op
+from .op import Op, Rule, expression, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
@@ -60,10 +60,7 @@ def imag(x: Array) -> Array:
     return x.imag
 
 
-@op("dx = conj(g)", x=lambda g: conj(g))
-def conj(x: Array) -> Array:
-    """a - bi of a + bi"""
-    return xp(x).conjugate(x)
+conj = expression("conj", "a - bi of a + bi", lambda x: xp(x).conjugate(x), "dx = conj(g)", x=lambda g: conj(g))
 
 
 @op("dx = g x / |x|, 0 at 0", x=lambda g, x: g * phase(x))

@@ -13,21 +13,19 @@ from ..backend import dtype as dt
 from ..backend.dtype import Array
 from ..backend.order import in_order, memory_order
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
-from .op import bare, op
+from .op import Rule, bare, expression, op
+
+
+def smooth(name: str, about: str, forward: Rule, formula: str, rule: Rule) -> Any:
+    """The op of a function of one number that is holomorphic."""
+    return expression(name, about, forward, formula, x=rule, promote="float", holomorphic=True)
+
 
 # Arithmetic ------------------------------------------------------------------------------------------------
 
 
-@op("da = g; db = g", a=lambda g: g, b=lambda g: g, promote="same")
-def add(a: Array, b: Array) -> Array:
-    """a + b"""
-    return a + b
-
-
-@op("da = g; db = −g", a=lambda g: g, b=lambda g: -g, promote="same")
-def sub(a: Array, b: Array) -> Array:
-    """a - b"""
-    return a - b
+add = expression("add", "a + b", lambda a, b: a + b, "da = g; db = g", a=lambda g: g, b=lambda g: g, promote="same")
+sub = expression("sub", "a - b", lambda a, b: a - b, "da = g; db = −g", a=lambda g: g, b=lambda g: -g, promote="same")
 
 
 @op("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a, promote="same", holomorphic=True)
@@ -191,10 +189,7 @@ def _array_of(*operands: Any) -> Any:
     return next((o for o in operands if hasattr(o, "dtype")), operands[0])
 
 
-@op("dx = −g", x=lambda g: -g)
-def neg(x: Array) -> Array:
-    """-x"""
-    return -x
+neg = expression("neg", "-x", lambda x: -x, "dx = −g", x=lambda g: -g)
 
 
 @op("dx = g sign(x)", x=lambda g, x: g * sign(x), promote="same")
@@ -218,29 +213,13 @@ def square(x: Array) -> Array:
     return x * x if x.dtype.kind != "b" else x.astype(np.int64)
 
 
-@op("dx = g / (2y)", x=lambda g, out: g / (2 * out), promote="float", holomorphic=True)
-def sqrt(x: Array) -> Array:
-    """√x"""
-    return xp(x).sqrt(x)
-
-
+sqrt = smooth("sqrt", "√x", lambda x: xp(x).sqrt(x), "dx = g / (2y)", lambda g, out: g / (2 * out))
 # y³ may underflow beside a large g.
-@op("dx = −½ g y³", x=lambda g, out: (g * out) * out * (-0.5 * out), promote="float", holomorphic=True)
-def rsqrt(x: Array) -> Array:
-    """1 / √x"""
-    return 1 / xp(x).sqrt(x)
-
-
-@op("dx = −g y²", x=lambda g, out: -g * (out * out), promote="float", holomorphic=True)
-def reciprocal(x: Array) -> Array:
-    """1 / x"""
-    return 1 / x
-
-
-@op("dx = g y", x=lambda g, out: g * out, promote="float", holomorphic=True)
-def exp(x: Array) -> Array:
-    """eˣ"""
-    return xp(x).exp(x)
+rsqrt = smooth(
+    "rsqrt", "1 / √x", lambda x: 1 / xp(x).sqrt(x), "dx = −½ g y³", lambda g, out: (g * out) * out * (-0.5 * out)
+)
+reciprocal = smooth("reciprocal", "1 / x", lambda x: 1 / x, "dx = −g y²", lambda g, out: -g * (out * out))
+exp = smooth("exp", "eˣ", lambda x: xp(x).exp(x), "dx = g y", lambda g, out: g * out)
 
 
 @op("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)), promote="float", holomorphic=True)
@@ -249,23 +228,10 @@ def exp2(x: Array) -> Array:
     return xp(x).exp(x * math.log(2)) if x.dtype.kind == "c" else xp(x).exp2(x)
 
 
-@op("dx = g eˣ", x=lambda g, x: g * exp(x), promote="float", holomorphic=True)
-def expm1(x: Array) -> Array:
-    """eˣ - 1, exact near 0"""
-    return xp(x).expm1(x)
-
-
-@op("dx = g / x", x=lambda g, x: g / x, promote="float", holomorphic=True)
-def log(x: Array) -> Array:
-    """ln x"""
-    return xp(x).log(x)
-
-
+expm1 = smooth("expm1", "eˣ - 1, exact near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
+log = smooth("log", "ln x", lambda x: xp(x).log(x), "dx = g / x", lambda g, x: g / x)
 # The rule divides twice, as a GPU flushes the least x times ln 2 to 0.
-@op("dx = g / x / ln 2", x=lambda g, x: g / x / math.log(2), promote="float", holomorphic=True)
-def log2(x: Array) -> Array:
-    """log₂ x"""
-    return xp(x).log2(x)
+log2 = smooth("log2", "log₂ x", lambda x: xp(x).log2(x), "dx = g / x / ln 2", lambda g, x: g / x / math.log(2))
 
 
 @op(
@@ -286,10 +252,7 @@ def times_log(a: Any, b: Any, log: str) -> Array:
     return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
 
 
-@op("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)), promote="float", holomorphic=True)
-def log10(x: Array) -> Array:
-    """log₁₀ x"""
-    return xp(x).log10(x)
+log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln 10)", lambda g, x: g / (x * math.log(10)))
 
 
 @op("dx = g / x + g / (1 − x), NaN where y is", x=lambda g, x: _logit_slope(g, x), promote="float", holomorphic=True)
@@ -325,35 +288,12 @@ def _complex_log1p(x: Array) -> Array:
 # Trigonometric and hyperbolic ------------------------------------------------------------------------------
 
 
-@op("dx = g cos x", x=lambda g, x: g * cos(x), promote="float", holomorphic=True)
-def sin(x: Array) -> Array:
-    """sin x"""
-    return xp(x).sin(x)
-
-
-@op("dx = −g sin x", x=lambda g, x: -g * sin(x), promote="float", holomorphic=True)
-def cos(x: Array) -> Array:
-    """cos x"""
-    return xp(x).cos(x)
-
-
-@op("dx = g (1 + y²)", x=lambda g, out: g * (1 + out * out), promote="float", holomorphic=True)
-def tan(x: Array) -> Array:
-    """tan x"""
-    return xp(x).tan(x)
-
-
-@op("dx = g / (1 + x²)", x=lambda g, x: g / (1 + x * x), promote="float", holomorphic=True)
-def atan(x: Array) -> Array:
-    """arctan x"""
-    return xp(x).arctan(x)
-
-
+sin = smooth("sin", "sin x", lambda x: xp(x).sin(x), "dx = g cos x", lambda g, x: g * cos(x))
+cos = smooth("cos", "cos x", lambda x: xp(x).cos(x), "dx = −g sin x", lambda g, x: -g * sin(x))
+tan = smooth("tan", "tan x", lambda x: xp(x).tan(x), "dx = g (1 + y²)", lambda g, out: g * (1 + out * out))
+atan = smooth("atan", "arctan x", lambda x: xp(x).arctan(x), "dx = g / (1 + x²)", lambda g, x: g / (1 + x * x))
 # 1 - y² is 0 where y rounds to 1, and its own slope, too.
-@op("dx = g / cosh² x", x=lambda g, x: g * tanh_slope(x), promote="float", holomorphic=True)
-def tanh(x: Array) -> Array:
-    """tanh x"""
-    return xp(x).tanh(x)
+tanh = smooth("tanh", "tanh x", lambda x: xp(x).tanh(x), "dx = g / cosh² x", lambda g, x: g * tanh_slope(x))
 
 
 @op("dx = −2 g y tanh x", x=lambda g, x, out: -2 * g * (out * tanh(x)), promote="float", holomorphic=True)
@@ -370,34 +310,15 @@ def one_minus_square(x: Array) -> Array:
     return (1 - x) * (1 + x)
 
 
-@op("dx = g / √(1 − x²)", x=lambda g, x: g * rsqrt(one_minus_square(x)), promote="float", holomorphic=True)
-def asin(x: Array) -> Array:
-    """arcsin x"""
-    return xp(x).arcsin(x)
-
-
-@op("dx = −g / √(1 − x²)", x=lambda g, x: -g * rsqrt(one_minus_square(x)), promote="float", holomorphic=True)
-def acos(x: Array) -> Array:
-    """arccos x"""
-    return xp(x).arccos(x)
-
-
-@op("dx = g cosh x", x=lambda g, x: g * cosh(x), promote="float", holomorphic=True)
-def sinh(x: Array) -> Array:
-    """sinh x"""
-    return xp(x).sinh(x)
-
-
-@op("dx = g sinh x", x=lambda g, x: g * sinh(x), promote="float", holomorphic=True)
-def cosh(x: Array) -> Array:
-    """cosh x"""
-    return xp(x).cosh(x)
-
-
-@op("dx = g / √(x² + 1)", x=lambda g, x: g / sqrt(x * x + 1), promote="float", holomorphic=True)
-def asinh(x: Array) -> Array:
-    """arsinh x"""
-    return xp(x).arcsinh(x)
+asin = smooth(
+    "asin", "arcsin x", lambda x: xp(x).arcsin(x), "dx = g / √(1 − x²)", lambda g, x: g * rsqrt(one_minus_square(x))
+)
+acos = smooth(
+    "acos", "arccos x", lambda x: xp(x).arccos(x), "dx = −g / √(1 − x²)", lambda g, x: -g * rsqrt(one_minus_square(x))
+)
+sinh = smooth("sinh", "sinh x", lambda x: xp(x).sinh(x), "dx = g cosh x", lambda g, x: g * cosh(x))
+cosh = smooth("cosh", "cosh x", lambda x: xp(x).cosh(x), "dx = g sinh x", lambda g, x: g * sinh(x))
+asinh = smooth("asinh", "arsinh x", lambda x: xp(x).arcsinh(x), "dx = g / √(x² + 1)", lambda g, x: g / sqrt(x * x + 1))
 
 
 @op("dx = g / √(x² − 1)", x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)), promote="float", holomorphic=True)
@@ -406,10 +327,9 @@ def acosh(x: Array) -> Array:
     return xp(x).arccosh(x)
 
 
-@op("dx = g / (1 − x²)", x=lambda g, x: g / one_minus_square(x), promote="float", holomorphic=True)
-def atanh(x: Array) -> Array:
-    """artanh x"""
-    return xp(x).arctanh(x)
+atanh = smooth(
+    "atanh", "artanh x", lambda x: xp(x).arctanh(x), "dx = g / (1 − x²)", lambda g, x: g / one_minus_square(x)
+)
 
 
 @op("dx = g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))), promote="float")
@@ -500,16 +420,8 @@ def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
 # Rounding --------------------------------------------------------------------------------------------------
 
 
-@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
-def floor(x: Array) -> Array:
-    """⌊x⌋"""
-    return xp(x).floor(x)
-
-
-@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
-def ceil(x: Array) -> Array:
-    """⌈x⌉"""
-    return xp(x).ceil(x)
+floor = expression("floor", "⌊x⌋", lambda x: xp(x).floor(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape))
+ceil = expression("ceil", "⌈x⌉", lambda x: xp(x).ceil(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape))
 
 
 @op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
@@ -518,10 +430,9 @@ def round(x: Array, decimals: int = 0) -> Array:
     return xp(x).round(x, decimals)
 
 
-@op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
-def trunc(x: Array) -> Array:
-    """x without its fraction"""
-    return xp(x).trunc(x)
+trunc = expression(
+    "trunc", "x without its fraction", lambda x: xp(x).trunc(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape)
+)
 
 
 # Choice ----------------------------------------------------------------------------------------------------
@@ -780,88 +691,24 @@ def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: 
 # Comparison and logic: bools, without gradient --------------------------------------------------------------
 
 
-@op
-def eq(a: Array, b: Array) -> Array:
-    """a = b"""
-    return a == b
-
-
-@op
-def ne(a: Array, b: Array) -> Array:
-    """a ≠ b"""
-    return a != b
-
-
-@op
-def lt(a: Array, b: Array) -> Array:
-    """a < b"""
-    return a < b
-
-
-@op
-def le(a: Array, b: Array) -> Array:
-    """a ≤ b"""
-    return a <= b
-
-
-@op
-def gt(a: Array, b: Array) -> Array:
-    """a > b"""
-    return a > b
-
-
-@op
-def ge(a: Array, b: Array) -> Array:
-    """a ≥ b"""
-    return a >= b
-
-
-@op(promote="same")
-def bitwise_and(a: Array, b: Array) -> Array:
-    """a & b, bit by bit (logical and of bools)"""
-    return a & b
-
-
-@op(promote="same")
-def bitwise_or(a: Array, b: Array) -> Array:
-    """a | b, bit by bit"""
-    return a | b
-
-
-@op(promote="same")
-def bitwise_xor(a: Array, b: Array) -> Array:
-    """a ^ b, bit by bit"""
-    return a ^ b
-
-
-@op(promote="same")
-def bitwise_left_shift(a: Array, b: Array) -> Array:
-    """a · 2ᵇ of integers"""
-    return a << b
-
-
-@op(promote="same")
-def bitwise_right_shift(a: Array, b: Array) -> Array:
-    """⌊a / 2ᵇ⌋ of integers"""
-    return a >> b
-
-
-@op(promote="same")
-def gcd(a: Array, b: Array) -> Array:
-    """The greatest common divisor of integers"""
-    return xp(_array_of(a, b)).gcd(a, b)
-
-
-@op(promote="same")
-def lcm(a: Array, b: Array) -> Array:
-    """The least common multiple of integers"""
-    return xp(_array_of(a, b)).lcm(a, b)
-
-
-@op
-def bitwise_not(x: Array) -> Array:
-    """~x, bit by bit (logical not of bools)"""
-    return ~x
+eq = expression("eq", "a = b", lambda a, b: a == b)
+ne = expression("ne", "a ≠ b", lambda a, b: a != b)
+lt = expression("lt", "a < b", lambda a, b: a < b)
+le = expression("le", "a ≤ b", lambda a, b: a <= b)
+gt = expression("gt", "a > b", lambda a, b: a > b)
+ge = expression("ge", "a ≥ b", lambda a, b: a >= b)
+bitwise_and = expression("bitwise_and", "a & b, bit by bit (logical and of bools)", lambda a, b: a & b, promote="same")
+bitwise_or = expression("bitwise_or", "a | b, bit by bit", lambda a, b: a | b, promote="same")
+bitwise_xor = expression("bitwise_xor", "a ^ b, bit by bit", lambda a, b: a ^ b, promote="same")
+bitwise_left_shift = expression("bitwise_left_shift", "a · 2ᵇ of integers", lambda a, b: a << b, promote="same")
+bitwise_right_shift = expression("bitwise_right_shift", "⌊a / 2ᵇ⌋ of integers", lambda a, b: a >> b, promote="same")
+gcd = expression(
+    "gcd", "The greatest common divisor of integers", lambda a, b: xp(_array_of(a, b)).gcd(a, b), promote="same"
+)
+lcm = expression(
+    "lcm", "The least common multiple of integers", lambda a, b: xp(_array_of(a, b)).lcm(a, b), promote="same"
+)
+bitwise_not = expression("bitwise_not", "~x, bit by bit (logical not of bools)", lambda x: ~x)
 
 
 def _truth(x: Array) -> Array:
@@ -869,43 +716,10 @@ def _truth(x: Array) -> Array:
     return x != 0 if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 
-@op
-def logical_and(a: Array, b: Array) -> Array:
-    """Both are not 0"""
-    return xp(a).logical_and(_truth(a), _truth(b))
-
-
-@op
-def logical_or(a: Array, b: Array) -> Array:
-    """One at least is not 0"""
-    return xp(a).logical_or(_truth(a), _truth(b))
-
-
-@op
-def logical_xor(a: Array, b: Array) -> Array:
-    """Exactly one is not 0"""
-    return xp(a).logical_xor(_truth(a), _truth(b))
-
-
-@op
-def logical_not(x: Array) -> Array:
-    """x is 0"""
-    return xp(x).logical_not(_truth(x))
-
-
-@op
-def isnan(x: Array) -> Array:
-    """x is NaN"""
-    return xp(x).isnan(x)
-
-
-@op
-def isinf(x: Array) -> Array:
-    """x is infinite"""
-    return xp(x).isinf(x)
-
-
-@op
-def isfinite(x: Array) -> Array:
-    """x is neither NaN nor infinite"""
-    return xp(x).isfinite(x)
+logical_and = expression("logical_and", "Both are not 0", lambda a, b: xp(a).logical_and(_truth(a), _truth(b)))
+logical_or = expression("logical_or", "One at least is not 0", lambda a, b: xp(a).logical_or(_truth(a), _truth(b)))
+logical_xor = expression("logical_xor", "Exactly one is not 0", lambda a, b: xp(a).logical_xor(_truth(a), _truth(b)))
+logical_not = expression("logical_not", "x is 0", lambda x: xp(x).logical_not(_truth(x)))
+isnan = expression("isnan", "x is NaN", lambda x: xp(x).isnan(x))
+isinf = expression("isinf", "x is infinite", lambda x: xp(x).isinf(x))
+isfinite = expression("isfinite", "x is neither NaN nor infinite", lambda x: xp(x).isfinite(x))

@@ -40,8 +40,7 @@ def is_half(dtype: Any) -> bool:
 
 
 def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
-    """Whether an op takes 16 bits as they are: it moves them, rounds no more than its results, or is a kernel that
-    computes in float32."""
+    """Whether an op takes 16 bits as they are: it moves them, or computes in float32 itself."""
     if moves(op, args):
         return True
     arrays = [a.array for a in args if isinstance(a, Traced)]
@@ -83,10 +82,7 @@ def unites(op: Op) -> bool:
 
 
 def rounds(op: Op, position: int, is_number: bool) -> bool:
-    """Whether an op that ``unites`` first rounds a number, or a tensor without axes, to 16 bits.
-
-    As in PyTorch, factors and divisors keep their digits. Numbers that are no operands do as well.
-    """
+    """Whether an op that ``unites`` first rounds a number, or a tensor without axes; not factors and divisors."""
     if op in _SCALING:
         return not is_number and position == 0
     return not is_number or op.params == ("a", "b")

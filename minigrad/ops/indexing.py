@@ -30,8 +30,7 @@ def _copy(x: Array) -> Array:
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, in which repeats add up; of complex numbers each part, as CuPy takes real ones, and of
-    bools their count."""
+    """out[index] += values, in which repeats add up; of bools their count."""
     add = xp(out).add.at
     if out.dtype.kind == "b":
         count = out.astype(np.int32)
@@ -55,26 +54,18 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
 def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     """Zeros of a shape with x added at an index: what ``getitem`` takes out, put back. Repeats add up"""
-    m = xp(x)
-    out = m.zeros(size, x.dtype)
+    out = xp(x).zeros(size, x.dtype)
     if is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
         out[index] = x
     elif len(index) == 1 and len(size) > 1 and x.size:
         flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
-        return sums_at(x, size, index)
-    return out
-
-
-def sums_at(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
-    """``put_back`` for an index of integer arrays, one element after the other."""
-    to = out = xp(x).zeros(size, x.dtype)
-    places: Any = index
-    if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
-        with suppress(ValueError, TypeError):  # of negative numbers and slices
-            places, to = np.ravel_multi_index(index, size), out.reshape(-1)
-    _add_at(to, places, x)
+        to, places = out, index
+        if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
+            with suppress(ValueError, TypeError):  # of negative numbers and slices
+                places, to = np.ravel_multi_index(index, size), out.reshape(-1)
+        _add_at(to, places, x)
     return out
 
 
@@ -279,11 +270,7 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
 
 
 def _smallest(key: Array, k: int) -> Array:
-    """Indices of the k smallest along the last axis, in any order.
-
-    A long axis is read once for the least of each group of ``parts``: the k smallest are in the k groups that have the
-    smallest least (or are equal to what is found there). There are about as many groups as elements in k groups.
-    """
+    """Indices of the k smallest along the last axis, in any order: they are in the k groups with the smallest least."""
     m, parts = xp(key), isqrt(key.shape[-1] // k)
     groups = key.shape[-1] // parts
     if parts < 4:

@@ -74,8 +74,7 @@ def unbind(x: Array, dim: int) -> tuple[Array, ...]:
 
 
 def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
-    """Pieces as one array: ``stack`` along a new axis, or ``concatenate``. Where they lie side by side in one
-    memory already, as the three gradients of attention do, it is a view of that."""
+    """Pieces as one array; where they lie side by side in memory, as gradients of attention do, a view of that."""
     if (
         pieces
         and not isinstance(first := pieces[0], Traced)
@@ -146,11 +145,7 @@ def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
 
 
 def place_in_memory(x: Array) -> tuple[int, int]:
-    """The place of x's first element in the memory it lies in, and how many elements that has.
-
-    Raises:
-        RuntimeError: the memory has gaps; it is another library's then.
-    """
+    """The place of x's first element in the memory it lies in, and how many elements that has."""
     memory = owner(x)
     reach = sum((n - 1) * step for n, step in zip(memory.shape, memory.strides, strict=True))
     if memory.size and (reach + memory.itemsize != memory.nbytes or min(memory.strides, default=0) < 0):

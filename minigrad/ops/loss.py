@@ -41,12 +41,8 @@ def cross_entropy(
 def _logit_slope(
     g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
 ) -> Array:
-    """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored; g is (N, 1) or a number.
-
-    p - 1 at a target t is −Σ pᵥ over v ≠ t, whose digits are there where p rounds to 1.
-
-    Ignored rows are 0 for any g: it is NaN after a mean over no rows.
-    """
+    """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored (g is NaN after a mean over none); g is
+    (N, 1) or a number. p - 1 at a target t is −Σ pᵥ over v ≠ t, whose digits are there where p rounds to 1."""
     target, weight = bare(target), bare(weight)
     m, (rows, classes), dtype = xp(target), logits.shape, bare(logits).dtype
     counts = target != ignore_index

@@ -46,7 +46,7 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
     "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
     x=lambda g, x, weight, groups, eps: reshape(
         _standardize_slope(
-            _grouped(g if weight is None else g * _by_channel(weight, x), groups), _grouped(x, groups), eps
+            _grouped(g if weight is None else g * by_channel(weight, x), groups), _grouped(x, groups), eps
         ),
         x.shape,
     ),
@@ -56,8 +56,8 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
 def group_norm(x: Array, weight: Array = None, bias: Array = None, groups: int = 1, eps: float = 1e-5) -> Array:
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels of (N, C, ...) (Wu and He 2018)"""
     out = reshape(_standardize(_grouped(x, groups), eps)[0], x.shape)
-    out = out if weight is None else out * _by_channel(weight, x)
-    return (out if bias is None else out + _by_channel(bias, x)).astype(x.dtype, copy=False)
+    out = out if weight is None else out * by_channel(weight, x)
+    return (out if bias is None else out + by_channel(bias, x)).astype(x.dtype, copy=False)
 
 
 def _grouped(x: Array, groups: int) -> Array:
@@ -65,7 +65,7 @@ def _grouped(x: Array, groups: int) -> Array:
     return reshape(x, (x.shape[0], groups, bare(x).size // max(1, x.shape[0] * groups)))
 
 
-def _by_channel(values: Array, x: Array) -> Array:
+def by_channel(values: Array, x: Array) -> Array:
     """(C) -> (C, 1, ...), which broadcasts to (N, C, ...)."""
     return reshape(values, (-1, *(1,) * (len(x.shape) - 2)))
 

@@ -158,7 +158,12 @@ class Op:
         for a in args:
             if isinstance(a, Traced):
                 return a.apply(self, args)
-        return self._observed(args) if watch.observers else self.compute(args)[0]
+        if not watch.observers:
+            return self.compute(args)[0]
+        watch.notify("applying", self, args)
+        out = self.compute(args)[0]
+        watch.notify("applied", self, args, out, None)
+        return out
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments in their positions, defaults filled in."""
@@ -192,12 +197,6 @@ class Op:
         if type(first) not in ARRAY_TYPES:
             first = next((a for a in arrays if hasattr(a, "dtype")), None)
         return of(first).kernels(self.kernel)
-
-    def _observed(self, args: tuple[Any, ...]) -> Any:
-        watch.notify("applying", self, args)
-        out = self.compute(args)[0]
-        watch.notify("applied", self, args, out, None)
-        return out
 
     def gradient(self, formulas: str = "", /, **rules: Rule) -> Op:
         """Give the rule of each differentiable input, by its name: a function of ``g`` and of what else it names.
@@ -261,3 +260,10 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
         return result
 
     return register(first) if callable(first) else register
+
+
+def expression(name: str, about: str, forward: Callable[..., Any], formulas: str = "", /, **rules: Any) -> Any:
+    """The op of a forward that is one expression; ``rules`` are the other arguments of ``op``."""
+    forward.__name__ = forward.__qualname__ = name
+    forward.__doc__ = about
+    return op(formulas, **rules)(forward)

@@ -1,4 +1,4 @@
-"""Pooling: the sum over a window, and the choice of one of its elements. ``Window`` is convolution's."""
+"""Pooling: the sum over a window, and the choice of one of its elements (``Window`` is convolution's); resampling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array, counted
-from ..backend.window import Ints, Window
+from ..backend.window import Ints, Taps, Window
+from .complex import IN_PLACE_OF
 from .convolution import padded
 from .op import op
 from .reduction import first_of
@@ -133,3 +134,22 @@ def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
 def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
     """Where bin ``i`` of ``bins`` begins and ends; bins overlap where the length is no multiple."""
     return i * length // bins, -((i + 1) * length // -bins)
+
+
+@op("dx = the transposed sum of g", x=lambda g, axis, taps: resample(g, axis, taps.turned))
+def resample(x: Array, axis: int, taps: Taps) -> Array:
+    """Σ weights x[indices] along an axis: (..., old, ...) -> (..., new, ...)"""
+    m, shape = xp(x), (-1, *(1,) * (x.ndim - axis - 1))
+    if taps.indices.min(initial=0) < 0:  # the last is then what stands for none
+        none = m.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
+        x = m.concatenate((x, none), axis=axis)
+    total: Any = None
+    for i, indices in enumerate(taps.indices):
+        taken = m.take(x, m.asarray(indices), axis=axis)
+        if taps.weights is not None:
+            taken *= m.asarray(taps.weights[i].reshape(shape), x.real.dtype)
+        total = taken if total is None else total + taken
+    return total
+
+
+IN_PLACE_OF.update({resample: resample})

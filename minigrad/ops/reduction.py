@@ -43,8 +43,7 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
-    """Σ x. NumPy adds in pairs along the axis of neighbours in memory, and one after the other along others: sums over
-    those that lead in memory are a matrix's columns', in blocks."""
+    """Σ x; sums over axes that lead in memory are a matrix's columns', in blocks, as NumPy adds in pairs."""
     if dim is None or x.size < 4096 or x.dtype.kind != "f" or type(x) is not np.ndarray:
         return in_order(x.sum(axis=dim, keepdims=keepdim))
     axes = [d % x.ndim for d in ((dim,) if isinstance(dim, int) else dim)]

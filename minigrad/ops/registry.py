@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from . import (  # noqa: F401 (each registers its ops)
-    activation,
-    attention,
-    complex,
-    convolution,
-    cumulative,
-    elementwise,
-    indexing,
-    joining,
-    linear,
-    loss,
-    normalization,
-    pooling,
-    recurrent,
-    reduction,
-    resampling,
-    rotary,
-    scattering,
-    shape,
-    softmax,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
+from . import __path__
 from .op import REGISTRY as REGISTRY
+
+for _file in iter_modules(__path__):
+    import_module(f"{__package__}.{_file.name}")  # which registers its ops

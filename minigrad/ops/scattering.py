@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import holds, xp
+from ..backend import xp
 from ..backend.dtype import Array
 from .elementwise import flow, times, where, zeros_of
-from .indexing import _along, _copy, gather, getitem, scatter_add
+from .indexing import _along, _copy, gather, getitem, scatter, scatter_add
 from .joining import concatenate
 from .op import bare, op
-from .shape import flip, reshape
 
 
 def _in_turn(join: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
@@ -57,34 +56,17 @@ def scatter_prod(x: Array, dim: int, index: Array, src: Array) -> Array:
 def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]:
     """For each element of x and of ``src`` the product of the others at its place (right where some are 0, too)."""
     index = bare(index)
-    m, numbers = xp(index), xp(index).arange(bare(x).size).reshape(x.shape)
-    places = m.concatenate((numbers.reshape(-1), numbers[_along(len(x.shape), dim, index)].reshape(-1)))
-    order = m.argsort(places, kind="stable")
-    places, back = places[order], m.argsort(order)
-    ordered = getitem(concatenate(0, reshape(x, (-1,)), reshape(src, (-1,))), (order,))
-    after = flip(_before(flip(ordered, (0,)), m.flip(places, 0)), (0,))
-    others = getitem(times(_before(ordered, places), after), (back,))
-    count = numbers.size
-    first, rest = (getitem(others, (part,)) for part in (slice(0, count), slice(count, None)))
-    return reshape(first, x.shape), reshape(rest, index.shape)
+    slices = [(*(slice(None),) * dim, slice(n, n + 1)) for n in range(index.shape[dim])]
+    before, _ = _running(x, dim, index, src, slices)
+    after, others_of_x = _running(zeros_of(x, x.shape) + 1, dim, index, src, slices[::-1])
+    pairs = zip(before, after[::-1], strict=True)
+    return others_of_x, concatenate(dim, *(times(*pair) for pair in pairs)) if slices else src
 
 
-def _before(x: Array, places: Array) -> Array:
-    """The product of the elements before each one at its place, where those of one place are neighbours.
-
-    In log₂ n steps of whole arrays (Hillis and Steele 1986): each doubles how many elements a product has.
-    """
-    n, reach = x.shape[0], 1
-    out = _joined(x, places, 1, alone=True)
-    while reach < n and holds(places[reach:] == places[:-reach]):
-        out, reach = _joined(out, places, reach, alone=False), 2 * reach
-    return out
-
-
-def _joined(x: Array, places: Array, reach: int, alone: bool) -> Array:
-    """x, or 1 if ``alone``, times the element ``reach`` before it where that is at the same place."""
-    first, later, earlier = (getitem(x, (p,)) for p in (slice(0, reach), slice(reach, None), slice(None, -reach)))
-    same = places[reach:] == places[:-reach]
-    if alone:
-        return concatenate(0, zeros_of(first, first.shape) + 1, where(same, earlier, 1.0))
-    return concatenate(0, first, times(later, where(same, earlier, 1.0)))
+def _running(total: Array, dim: int, index: Array, src: Array, slices: Any) -> tuple[list[Array], Array]:
+    """What each slice of ``src``, multiplied to its places in turn, meets there, and all products in the end."""
+    met = []
+    for part in slices:
+        met.append(gather(total, dim, index[part]))
+        total = scatter(total, dim, index[part], times(met[-1], getitem(src, part)))
+    return met, total

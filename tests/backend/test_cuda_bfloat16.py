@@ -13,8 +13,7 @@ from minigrad.autograd.observer import Observer, observed
 from minigrad.backend import dtype as dt
 from minigrad.nn import functional as F
 from minigrad.nn.functional.dropout import relu_dropout
-from minigrad.ops.attention import scaled_dot_product_attention
-from minigrad.ops.rotary import rotate
+from minigrad.ops.attention import rotate, scaled_dot_product_attention
 from tests.support import cuda_emulator, strict
 from tests.support.cases import cases
 

@@ -122,12 +122,6 @@ def test_results_in_memory_of_the_program(name: str, device: str) -> None:
     raises(RuntimeError, message, lambda: function(x.requires_grad_(), out=x.new_empty(0)))
 
 
-def test_old_keywords_of_hardtanh() -> None:
-    with pytest.warns(FutureWarning, match="use `min_val`"):
-        layer = nn.Hardtanh(min_value=-2.0)
-    assert (layer.min_val, layer.max_val) == (-2.0, 1.0)
-
-
 def test_softmax_without_an_axis_warns_and_takes_pytorchs() -> None:
     for shape, axis in (((3,), 0), ((2, 3), 1), ((2, 3, 4), 0), ((2, 3, 4, 5), 1)):
         x = ours(rng.standard_normal(shape))

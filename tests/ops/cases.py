@@ -27,8 +27,6 @@ from minigrad.ops import (
     normalization,
     pooling,
     recurrent,
-    resampling,
-    rotary,
     shape,
 )
 
@@ -444,7 +442,7 @@ def _rotate(t: Any, x: Any, turns: Any, back: bool) -> Any:
 
 
 for _back, _shape in ((False, (2, 3, 4)), (True, (2, 1, 3, 4)), (False, (0, 3, 4))):
-    _own = lambda t, x, turns, back=_back: rotary.rotate(x, turns, back)
+    _own = lambda t, x, turns, back=_back: attention.rotate(x, turns, back)
     case("rotate", _own, _shape, _TURNS, theirs=lambda t, x, turns, back=_back: _rotate(t, x, turns, back))
 _TARGET = np.array([2, 0, -100, 4])
 case("average", lambda t, x: loss.average(x, 5), (4,), theirs=lambda t, x: x.sum() / 5)
@@ -548,9 +546,9 @@ case("pick", lambda t, x, i: pooling.pick(x, i), (1, 2, 5), _CELLS, theirs=lambd
 _own = lambda t, x, i: pooling.put_picked(x, i, (5,))
 case("put_picked", _own, (1, 2, 3), _CELLS, theirs=lambda t, x, i: t.zeros(1, 2, 5, dtype=x.dtype).scatter_add(2, i, x))
 
-_TAPS = resampling.Taps([[0, 2, 2, -1], [3, 2, -1, -1]], np.array([[0.5, 2.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0]]), 5)
+_TAPS = pooling.Taps([[0, 2, 2, -1], [3, 2, -1, -1]], np.array([[0.5, 2.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0]]), 5)
 _MATRIX = [[0.5, 0, 0, 3, 0], [0, 0, 3, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 0]]  # the same
-_own = lambda t, x: resampling.resample(x, 1, _TAPS)
+_own = lambda t, x: pooling.resample(x, 1, _TAPS)
 case("resample", _own, (2, 5, 3), theirs=lambda t, x: t.tensor(_MATRIX, dtype=x.dtype) @ x)
 
 # Nothing at all: tensors without elements ------------------------------------------------------------------

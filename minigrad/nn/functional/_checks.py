@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.calls import apply
 from ...autograd.inplace import mutate
-from ...autograd.tracebacks import warn
 from ...ops.op import Op
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 
 Flag = bool | None
 
@@ -44,10 +42,6 @@ def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
     """The reduction, "none", "mean" or "sum"; PyTorch's two old flags, if one of them is not None, override it."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    elif reduction == "elementwise_mean":  # the first name of "mean"
-        text = "reduction='elementwise_mean' is deprecated, please use reduction='mean' instead."
-        warn(text)
-        reduction = "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'none', 'mean' or 'sum'")
     return reduction

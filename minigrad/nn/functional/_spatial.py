@@ -42,8 +42,7 @@ class Axes(NamedTuple):
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
-            expected = f"expected {argument} to be one integer or {self.n}"
-            raise RuntimeError(f"{self.name}: {expected}, but got {list(value)}")
+            raise RuntimeError(f"{self.name}: expected {argument} to be one integer or {self.n}, but got {list(value)}")
         return tuple(map(int, value)) * (self.n if len(value) == 1 else 1)
 
     def window(self, kernel_size: Each, stride: Each, padding: Each | str, dilation: Each) -> Window:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
-from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
 from ...backend import of
 from ...backend.random import default_generator
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
+from ...functions.define import in_place
 from ...functions.random import rand
 from ...functions.spelling import spelled
 from ...ops import activation as a
 from ...ops import elementwise as e
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import applied, same_dtype
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
@@ -136,14 +134,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x for x > 0, else weight · x, elementwise (He et al. 2015).
-
-    Args:
-        input: (N, C, ...), (N) or ().
-        weight: a slope for each channel, (C), or a common one, (1) or ().
-
-    Raises RuntimeError: shapes or dtypes do not fit.
-    """
+    """x for x > 0, else weight · x, elementwise (He et al. 2015). ``input``: (N, C, ...), (N) or (). ``weight``: a
+    slope for each channel, (C), or a common one, (1) or (). Raises RuntimeError: shapes or dtypes do not fit."""
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: {weight.ndim = }")
@@ -175,14 +167,7 @@ def rrelu(
 
 
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-
-    @wraps(function)
-    def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, **kwargs, inplace=True)
-
-    in_place.__name__ = in_place.__qualname__ = f"{function.__name__}_"
-    in_place.__doc__ = f"In place: {function.__doc__}"
-    return in_place
+    return in_place(lambda input, *args, **kwargs: function(input, *args, **kwargs, inplace=True), function)
 
 
 relu_, elu_, selu_, celu_ = _in_place(relu), _in_place(elu), _in_place(selu), _in_place(celu)
@@ -216,8 +201,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
     """The axis; for None, PyTorch's choice, with PyTorch's warning."""
     if dim is not None:
         return dim
-    text = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X."
-    warn(text)
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -247,11 +231,8 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 @rounded_once
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016).
-
-    Args:
-        tau: the temperature. hard: return a one-hot sample, with the gradient of the soft one.
-    """
+    """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016). ``tau``: the
+    temperature. ``hard``: return a one-hot sample, with the gradient of the soft one."""
     uniform = rand(logits.shape, dtype="float64")
     noise = -(-(-uniform).log1p()).log()  # Gumbel(0, 1), from the exponential distribution
     soft = pointwise.softmax((logits + noise.to(logits)) / tau, dim)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 
-from ...autograd.calls import apply
 from ...backend.dtype import kind_of
 from ...functions.arguments import common_shape
 from ...ops import attention as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import probability, same_dtype
 from .dropout import keep_mask
 

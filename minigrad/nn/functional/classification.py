@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
-from ...autograd.tape import wrap
 from ...backend import check_indices, xp
 from ...backend import dtype as dt
 from ...backend.dtype import kind_of
 from ...functions.arguments import rounded_once
 from ...ops import loss as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import integers, reduced, reduction_of, same_dtype
 from .linear import linear
 
@@ -48,10 +46,8 @@ def cross_entropy(
         reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if none is left.
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
-    Raises:
-        ValueError: the number of targets does not fit, or the reduction is unknown.
-        RuntimeError: shapes or dtypes do not fit, or ε is outside [0, 1].
-        IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
+    Raises ValueError: the number of targets does not fit, or the reduction is unknown; RuntimeError: shapes or dtypes
+    do not fit, or ε is outside [0, 1]; IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
 
     >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
     tensor(0.6931)
@@ -162,9 +158,8 @@ def _reduced(
         if isinstance(count, np.generic):  # else it stays on the device
             count = float(count) or math.nan
         else:
-            count = (
-                xp(count).where(count == 0, math.nan, count).astype(dt.promote_types(losses.dtype, dt.float32).numpy)
-            )
+            kind = dt.promote_types(losses.dtype, dt.float32).numpy
+            count = xp(count).where(count == 0, math.nan, count).astype(kind)
         total = apply(ops.average, (losses, count))
         if target.array.ndim < 2:
             return total
@@ -195,8 +190,7 @@ def linear_cross_entropy(
         ignore_index: a target that is left out; None stands for -100.
         options: ignored: the kernel chooses its chunks.
 
-    Raises:
-        As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
+    Raises As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
     """
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
@@ -232,7 +226,8 @@ def _check_chunked(
 ) -> None:
     """Check input (..., D), weight (C, D), target (...), bias (C)."""
     shape, classes = tuple(input.array.shape), weight.array.shape[0]
-    _check_smoothing(label_smoothing)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if tuple(target.array.shape) != shape[:-1]:
         shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
         other_batch = target.array.ndim == len(shape) - 1 and target.array.shape[:1] != shape[:1]
@@ -241,8 +236,3 @@ def _check_chunked(
         raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
     integers("linear_cross_entropy", "a target", target)
     _without_ignored("linear_cross_entropy", target.reshape(-1), ignore_index, classes)
-
-
-def _check_smoothing(label_smoothing: float) -> None:
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ...autograd.calls import apply
 from ...backend.window import Window
-from ...functions.arguments import rounded_once
+from ...functions.arguments import products_rounded_once
 from ...ops import convolution as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import same_dtype
 from ._spatial import Axes, Each, by, check_not_empty, over
 from .padding import pad
@@ -41,7 +40,7 @@ def _conv(
 conv1d, conv2d, conv3d = over(1, _conv), over(2, _conv), over(3, _conv)
 
 
-@rounded_once(of_products=True)
+@products_rounded_once
 def _conv_transpose(
     axes: Axes,
     input: Tensor,

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.observer import announced
-from ...autograd.tape import wrap
 from ...autograd.tracebacks import warn
 from ...backend import of, random
 from ...ops.activation import dropout as op
 from ...ops.activation import relu_dropout as relu_op
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import applied, probability
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd import no_grad
-from ...autograd.calls import apply
-from ...autograd.tape import wrap
 from ...backend import check_indices, xp
 from ...backend.dtype import counted, float32
 from ...functions.arguments import rounded_once
@@ -15,7 +13,7 @@ from ...functions.indexing import unique
 from ...functions.pointwise import where
 from ...functions.reduction import norm
 from ...ops import indexing as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ._checks import integers
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -113,10 +111,9 @@ def embedding_bag(
         padding_idx: an index that is left out.
         max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
-    Raises:
-        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
-            "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on
-            the CPU), or offsets outside of the input; factors of another dtype than the weight.
+    Raises ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
+    "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on the CPU),
+    or offsets outside of the input; factors of another dtype than the weight.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")

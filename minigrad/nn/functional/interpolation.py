@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.tracebacks import warn
 from ...backend.dtype import kind_of, uint8
 from ...backend.order import is_channels_last
 from ...backend.window import Taps
 from ...functions.arguments import rounded_once
-from ...ops.resampling import resample
-from ...tensor import Tensor
+from ...ops.pooling import resample
+from ...tensor import Tensor, apply
 from ._spatial import laid_as, tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
@@ -49,9 +48,8 @@ def interpolate(
         antialias: of "bilinear" and "bicubic": where the result is smaller, average over all that an element stands
             for, with a wider triangle or cubic, so that no detail is skipped.
 
-    Raises:
-        ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
-            NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
+    Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
+    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...functions.arguments import common_shape, rounded_once
 from ...functions.linalg import einsum
 from ...functions.reduction import norm
 from ...ops import linear as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import same_dtype
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "pairwise_distance"]

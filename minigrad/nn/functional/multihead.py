@@ -156,11 +156,7 @@ def _project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
     """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if they are one tensor, two if key is value.
-
-    Args:
-        weights: (3 D, D), then ignored ones; or None, then (D, D), (D, kdim), (D, vdim).
-        bias: (3 D) or None.
-    """
+    ``weights``: (3 D, D), then ignored ones; or None, then (D, D), (D, kdim), (D, vdim). ``bias``: (3 D) or None."""
     joint = weights[0]
     if joint is not None and query is key and key is value:
         return _split_projections(linear(query, joint, bias), 3, heads)

@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 
 from ...autograd import no_grad
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
 from ...backend.dtype import float32
 from ...backend.order import prefers_channels_last
 from ...functions import reduction
 from ...functions.arguments import in_float32, rounded_once
 from ...ops import normalization as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import same_dtype
 from .padding import pad
 from .pooling import avg_pool1d
@@ -118,21 +117,16 @@ def batch_norm(
     elif running_mean is None or running_var is None:
         raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
     else:
-        centred = x - _by_channel(in_float32(running_mean), len(shape))
-        var = _by_channel(in_float32(running_var), len(shape))
+        centred = x - ops.by_channel(in_float32(running_mean), x)
+        var = ops.by_channel(in_float32(running_var), x)
     return as_one(scaled(centred, var, weight, bias, eps).to(input.dtype), "NativeBatchNormBackward0")
-
-
-def _by_channel(values: Tensor, ndim: int) -> Tensor:
-    """(C) -> (C, 1, ...), which broadcasts to (N, C, ...)."""
-    return values.reshape(-1, *(1,) * (ndim - 2))
 
 
 def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: float) -> Tensor:
     """x / √(var + eps) · weight + bias, by channel."""
-    scale, ndim = (var + eps).rsqrt(), centred.array.ndim
-    out: Tensor = centred * (scale if weight is None else scale * _by_channel(weight, ndim))
-    return out if bias is None else out + _by_channel(bias, ndim)
+    scale = (var + eps).rsqrt()
+    out: Tensor = centred * (scale if weight is None else scale * ops.by_channel(weight, centred))
+    return out if bias is None else out + ops.by_channel(bias, centred)
 
 
 @no_grad()

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...functions.creation import as_tensor
 from ...ops import joining as joining_ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._spatial import check_not_empty
 
 __all__ = ["pad"]

@@ -6,14 +6,13 @@ from typing import Any, Literal, Protocol, cast, overload
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...backend.dtype import int64, kind_of
 from ...backend.window import Window
 from ...functions.arguments import rounded_once
 from ...functions.creation import as_tensor
 from ...functions.shaping import stack
 from ...ops import pooling as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._spatial import Axes, Each, Ints, laid_as, over, tuple_of
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from ...autograd import no_grad
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
 from ...autograd.tracebacks import warn
 from ...backend import dtype as dt
@@ -13,7 +12,7 @@ from ...backend import of
 from ...functions import pointwise
 from ...functions.arguments import rounded_once
 from ...ops import loss as ops
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ._checks import Flag, reduced, reduction_of, same_dtype
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div"]

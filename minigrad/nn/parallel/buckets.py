@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from ...autograd.tape import wrap
 from ...backend import of, xp
 from ...distributed import collectives
 from ...distributed.group import ProcessGroup
 from ...distributed.work import Work
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 
 MiB = 2**20
 

@@ -8,14 +8,13 @@ from typing import Any
 
 from ...autograd import no_grad
 from ...autograd.origin import note_change
-from ...autograd.tape import wrap
 from ...autograd.tracebacks import border_functions, warn
 from ...backend import of
 from ...backend.dtype import Array
 from ...functions.creation import zeros
 from ...functions.reduction import norm
 from ...functions.shaping import stack
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from ..init import renamed
 
 Tensors = Tensor | Iterable[Tensor]
