@@ -1,8 +1,6 @@
-"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its own; sums of columns."""
+"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its own."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +9,6 @@ from .compiled.loops import Flat, Rows, Strided, inline, loop
 from .compiled.native import row, sgemm
 
 F = np.float32
-ROWS = 256  # whose numbers are added up one by one
 
 
 @inline
@@ -84,60 +81,6 @@ def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided,
     )
 
 
-@inline
-def add_rows(x: Any, sums: Any) -> None:
-    """The sums of the columns, to sums[0]: those of some rows at a time, as sums of sums round less."""
-    count, width = x.shape[0], x.shape[1]
-    for j in range(width):
-        sums[0, j] = F(0.0)
-    for start in range(0, count, ROWS):
-        for j in range(width):
-            sums[1, j] = F(0.0)
-        for i in range(start, min(start + ROWS, count)):
-            for j in range(width):
-                sums[1, j] += x[i, j]
-        for j in range(width):
-            sums[0, j] += sums[1, j]
-
-
-@loop
-def slopes_of_linear(
-    start: int,
-    stop: int,
-    blas: int,
-    g: Rows,
-    weight: Rows,
-    x: Rows,
-    tall: int,
-    wide: int,
-    dx: Rows,
-    dweight: Rows,
-    sums: Rows,
-) -> None:
-    """Parts number [start, stop) of the gradients of x Wᵀ + b: db = Σ g if there is room for ``sums``; dx = g W,
-    ``tall`` rows a part; dW = gᵀ x, ``wide`` rows a part, or columns where there are more of these."""
-    rows, outer, inner = g.shape[0], g.shape[1], x.shape[1]
-    one = 1 if sums.size else 0
-    for part in range(start, stop):
-        if part < one:
-            add_rows(g, sums)
-            continue
-        i = (part - one) * tall
-        if i < rows:
-            count, a, to = min(tall, rows - i), g.ctypes.data + 4 * i * outer, dx.ctypes.data + 4 * i * inner
-            b = weight.ctypes.data
-            sgemm(blas, False, False, count, inner, outer, F(1.0), a, outer, b, inner, F(0.0), to, inner)
-            continue
-        a, b, to = g.ctypes.data, x.ctypes.data, dweight.ctypes.data
-        j = (part - one - (rows + tall - 1) // tall) * wide
-        if outer >= inner:
-            count, a, to = min(wide, outer - j), a + 4 * j, to + 4 * j * inner
-            sgemm(blas, True, False, count, inner, rows, F(1.0), a, outer, b, inner, F(0.0), to, inner)
-        else:
-            count, b, to = min(wide, inner - j), b + 4 * j, to + 4 * j
-            sgemm(blas, True, False, outer, count, rows, F(1.0), a, outer, b, inner, F(0.0), to, inner)
-
-
 @loop
 def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: int, out: Strided) -> None:
     """Products number [start, stop) of a batch: (B, heads, M, K) and (B, heads, K, N) give (B, heads, M, N)."""
@@ -188,40 +131,3 @@ def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Row
         for i in range(rows):
             for j in range(count):
                 out[i, first + j] = part[j * rows + i]
-
-
-@loop
-def panels(start: int, stop: int, blas: int, a: Rows, matrix: Rows, width: int, out: Rows) -> None:
-    """Columns of panels number [start, stop) of a times a matrix whose panels of ``width`` columns lie in a row
-    (``products.Panels``)."""
-    rows, inner = a.shape[0], a.shape[1]
-    for panel in range(start, stop):
-        second = matrix.ctypes.data + 4 * panel * inner * width
-        place = out.ctypes.data + 4 * panel * width
-        sgemm(
-            blas,
-            False,
-            False,
-            rows,
-            width,
-            inner,
-            F(1.0),
-            a.ctypes.data,
-            inner,
-            second,
-            width,
-            F(0.0),
-            place,
-            out.shape[1],
-        )
-
-
-@loop
-def sums_of_columns(start: int, stop: int, grain: int, x: Rows, sums: Rows) -> None:
-    """The sums of the columns of rows [start, stop), to row number start / grain of ``sums``."""
-    block, width = start // grain, x.shape[1]
-    for j in range(width):
-        sums[block, j] = F(0.0)
-    for i in range(start, stop):
-        for j in range(width):
-            sums[block, j] += x[i, j]

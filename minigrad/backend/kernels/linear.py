@@ -6,7 +6,7 @@ from math import prod
 
 from ..dtype import Array
 from ..in_parts import InParts
-from ..products import LARGE, column_sums, matmul, slopes_of_linear
+from ..products import column_sums, matmul
 from . import Gradients, Needs, wanted
 
 takes_parts = True  # ``backward`` takes a gradient ``InParts``
@@ -44,8 +44,6 @@ def backward(needs: Needs, saved: None, g: Array | InParts, x: Array, weight: Ar
     if isinstance(g, InParts):
         made = g.products(weight, rows, needs[2]) if needs[0] and needs[1] else None
         g = g if made is not None else g.array()
-    elif g.size * weight.shape[1] >= LARGE and needs[0] and needs[1]:
-        made = slopes_of_linear(as_rows(g), weight, rows, needs[2])
     if made is not None:
         return wanted(needs, made[0].reshape(x.shape), *made[1:])
     slopes = as_rows(g)
