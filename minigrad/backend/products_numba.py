@@ -25,60 +25,36 @@ def leading(matrix: int) -> int:
     return max(step(matrix, -2) // 4, length(matrix, -1), 1)
 
 
+@inline
+def add_product(
+    blas: int, a: int, first: int, b: int, second: int, bias: Flat, rows: int, columns: int, out: int, width: int
+) -> None:
+    """A part of a b + bias, from the address ``out`` on, in rows of ``width``; ``first`` and ``second`` are where the
+    part's rows of a and columns of b begin."""
+    keep = F(1.0) if bias.size else F(0.0)
+    for i in range(rows if bias.size else 0):
+        line = row(out + 4 * i * width, columns)
+        for j in range(columns):
+            line[j] = bias[j]
+    lda, ldb, turns_a, turns_b = leading(a), leading(b), turned(a), turned(b)
+    inner = length(a, -1)
+    sgemm(blas, turns_a, turns_b, rows, columns, inner, F(1.0), first, lda, second, ldb, keep, out, width)
+
+
 @loop
 def rows_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
     """Rows [start, stop) of a b + bias; a and b each lie by rows or by columns."""
-    count, inner, columns = stop - start, length(a, -1), out.shape[1]
-    if bias.size:
-        for i in range(start, stop):
-            for j in range(columns):
-                out[i, j] = bias[j]
+    columns = out.shape[1]
     first, place = at(a) + start * step(a, -2), out.ctypes.data + 4 * start * columns
-    keep = F(1.0) if bias.size else F(0.0)
-    sgemm(
-        blas,
-        turned(a),
-        turned(b),
-        count,
-        columns,
-        inner,
-        F(1.0),
-        first,
-        leading(a),
-        at(b),
-        leading(b),
-        keep,
-        place,
-        columns,
-    )
+    add_product(blas, a, first, b, at(b), bias, stop - start, columns, place, columns)
 
 
 @loop
 def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
     """Columns [start, stop) of a b + bias."""
-    rows, inner, width = out.shape[0], length(a, -1), out.shape[1]
-    if bias.size:
-        for i in range(rows):
-            for j in range(start, stop):
-                out[i, j] = bias[j]
+    some = bias[start:stop] if bias.size else bias
     second, place = at(b) + start * step(b, -1), out.ctypes.data + 4 * start
-    keep = F(1.0) if bias.size else F(0.0)
-    sgemm(
-        blas,
-        turned(a),
-        turned(b),
-        rows,
-        stop - start,
-        inner,
-        F(1.0),
-        at(a),
-        leading(a),
-        second,
-        leading(b),
-        keep,
-        place,
-        width,
-    )
+    add_product(blas, a, at(a), b, second, some, out.shape[0], stop - start, place, out.shape[1])
 
 
 @loop
@@ -111,22 +87,8 @@ def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Row
                 out[0, j] = total
             continue
         place = scratch.ctypes.data + 4 * thread * scratch.shape[1]
-        sgemm(
-            blas,
-            False,
-            True,
-            count,
-            rows,
-            inner,
-            F(1.0),
-            weight.ctypes.data + 4 * first * inner,
-            inner,
-            a.ctypes.data,
-            inner,
-            F(0.0),
-            place,
-            rows,
-        )
+        lines, x = weight.ctypes.data + 4 * first * inner, a.ctypes.data
+        sgemm(blas, False, True, count, rows, inner, F(1.0), lines, inner, x, inner, F(0.0), place, rows)
         part = row(place, count * rows)
         for i in range(rows):
             for j in range(count):
