@@ -42,7 +42,7 @@ def executed(path: Path) -> Any:
     try:
         from nbclient import NotebookClient
     except ImportError as error:
-        needed = how_to_install("notebook", "nbclient", "ipykernel")
+        needed = how_to_install("nbclient", "ipykernel")
         raise ImportError(f"notebooks are run by nbclient: {needed}") from error
     notebook = import_module("nbformat").read(path, as_version=4)
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": FOLDER}}).execute()
@@ -83,7 +83,7 @@ def small(svg: str) -> bytes:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError(f"stored pictures are made small by Pillow: {how_to_install('dev', 'pillow')}") from error
+        raise ImportError(f"stored pictures are made small by Pillow: {how_to_install('pillow')}") from error
     file = io.BytesIO()
     Image.open(io.BytesIO(png(svg, scale=1.0))).convert("RGB").quantize(COLOURS).save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -26,13 +26,10 @@ class Observer:
     those to keep. An exception that a method raises ends the op or the walk.
 
     Attributes:
-        sees_arrays: whether it looks at gradients on their way from node to node. Without such observers, a gradient
-            that a kernel makes part by part may stay so (``backend/in_parts.py``).
         packs: whether it puts tensors that nodes keep elsewhere; of one that is about to change it gets a copy.
         lasts: whether the end of another observer's context leaves it as it is then, attached or not.
     """
 
-    sees_arrays = True
     packs = lasts = False
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:

@@ -108,11 +108,6 @@ class Node:
     def __repr__(self) -> str:
         return f"<node of {self.op.name}>"
 
-    def takes_parts(self) -> bool:
-        """Whether its gradient may come ``InParts``: what makes the next ones takes it so, and nobody looks at it."""
-        takes = getattr(self.op if self.kernel is None else self.kernel, "takes_parts", False)
-        return takes and not (self.hooks or any(observer.sees_arrays for observer in watch.observers))
-
     def free(self) -> None:
         """Forget what is kept."""
         self.saved = self.residual = self.out = None

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..backend import dtype as dt
 from ..backend import xp
-from ..backend.in_parts import InParts
 from ..ops.elementwise import add, cast
 from ..ops.op import Arguments, bare, watch
 from ..ops.reduction import sum_to
@@ -349,8 +348,6 @@ def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
     """Sum a gradient over the axes that its input was broadcast along, and give it the input's dtype."""
-    if isinstance(gradient, InParts):
-        return gradient if isinstance(target, Node) and target.takes_parts() else gradient.array()
     array = bare(gradient)
     if array.shape != shape:
         gradient = sum_to(gradient, shape)

@@ -102,7 +102,7 @@ class OnDevice:
 
 def _install() -> str:
     """What to install."""
-    command = how_to_install("cuda", "cupy-cuda12x")
+    command = how_to_install("cupy-cuda12x")
     return f"install CuPy for your driver (`nvidia-smi` tells its CUDA; for 13, cupy-cuda13x): {command}"
 
 

@@ -93,7 +93,7 @@ class ExtraDType(DType):
         except ImportError:
             from .extras import how_to_install
 
-            command = how_to_install("bfloat16", "ml_dtypes")
+            command = how_to_install("ml_dtypes")
             raise TypeError(f"{self.name} tensors need the package ml_dtypes: {command}, or use float32") from None
         return _PAIRS if self is float4_e2m1fn_x2 else np.dtype(getattr(ml_dtypes, self.name))
 

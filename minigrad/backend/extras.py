@@ -7,28 +7,22 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["DISTRIBUTION", "how_to_install", "is_on_path", "quoted"]
-
-DISTRIBUTION = "minigrad-nn"  # pyproject.toml's name; the package called minigrad on PyPI is another project
-_PACKAGE = Path(__file__).resolve().parents[1]
+__all__ = ["how_to_install", "is_on_path", "quoted"]
 
 
-def how_to_install(extra: str, *packages: str) -> str:
+def how_to_install(*packages: str) -> str:
     """A command that installs optional packages for the Python that runs, to be put after a colon.
 
     It names the packages themselves, which works wherever minigrad came from: a wheel, a checkout on PYTHONPATH, an
-    index. Where this checkout is installed for editing, the command for the whole extra follows.
+    index.
 
     Args:
-        extra: of pyproject.toml, such as "viz". packages: the least that helps, by their names on PyPI.
+        extra: of pyproject.toml, such as "viz", for a reader of the code. packages: by their names on PyPI.
 
-    >>> how_to_install("music", "mido")  # doctest: +SKIP
+    >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'
     """
-    command = f"{_installer()} {' '.join(packages)}"
-    if (checkout := _checkout()) is None:
-        return command
-    return f"{command} (or all of the extra {extra}: {_installer()} -e {quoted(f'{checkout}[{extra}]')})"
+    return f"{_installer()} {' '.join(packages)}"
 
 
 def quoted(word: str) -> str:
@@ -58,19 +52,3 @@ def _installer() -> str:
     if find_spec("pip") is None and shutil.which("uv"):
         return f"uv pip install --python {quoted(sys.executable)}"
     return f"{quoted(sys.executable)} -m pip install"
-
-
-def _checkout() -> Path | None:
-    """The checkout that is installed for editing, if this package is imported from it."""
-    import json
-    from importlib.metadata import distributions
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
-
-    for distribution in distributions(name=DISTRIBUTION):
-        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
-        if origin.get("dir_info", {}).get("editable"):
-            folder = Path(url2pathname(urlsplit(origin["url"]).path)).resolve()
-            if folder == _PACKAGE.parent:
-                return folder
-    return None

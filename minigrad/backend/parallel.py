@@ -5,9 +5,9 @@ and the cores work on different blocks. Each block is computed by one thread alo
 not ask for the number of threads, so results are equal to the bit whatever it is.
 
 Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
-wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread must
-have a core of its own: a thread that wakes may be put on the core of the one that woke it, and then both
-take turns; so the threads are bound to cores where the system can do that.
+wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread of compiled
+loops must have a core of its own: a thread that wakes may be put on the core of the one that woke it, and then both
+take turns; so these threads are bound to cores where the system can do that.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import copy_context
-
-import numpy as np
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING
 
 from . import blas
 from .compiled import store
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
 SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
@@ -36,7 +38,9 @@ Blocks = list[tuple[int, ...]]
 Work = Callable[..., object]
 
 _lock = threading.Lock()
-_crew: _Crew | None = None
+_crew: _Crew | None = None  # for compiled loops
+_pool: ThreadPoolExecutor | None = None  # for blocks of NumPy's calls
+_is_at_work: ContextVar[bool] = ContextVar("_is_at_work", default=False)
 _threads: int | None = None
 
 
@@ -66,13 +70,15 @@ def threads_of_environment() -> int | None:
 
 def set_num_threads(n: int) -> None:
     """Use ``n`` threads (at least 1) in CPU kernels, and in the matrix products of NumPy's OpenBLAS."""
-    global _threads, _crew
+    global _threads, _crew, _pool
     if n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, not {n}")
     with _lock:
-        former, _threads, _crew = _crew, int(n), None
-    if former is not None:  # without the lock: who works in it may ask for helpers once more
-        former.dismiss()
+        crew, pool, _threads, _crew, _pool = _crew, _pool, int(n), None, None
+    if crew is not None:
+        crew.dismiss()
+    if pool is not None:
+        pool.shutdown(wait=False)
     blas.set_num_threads(int(n))
 
 
@@ -81,209 +87,67 @@ def _cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-class _Part:
-    """A helper's part in a job."""
-
-    def __init__(self) -> None:
-        self.thread, self.is_done = threading.current_thread(), False
-        self.busy = threading.Lock()  # held until it is done
-
-    def wait(self) -> None:
-        """Until it is done, or its thread has died. May be interrupted, and called again."""
-        while not self.is_done and not self.busy.acquire(timeout=0.2) and self.thread.is_alive():
-            pass
-
-
-class _Job:
-    """Blocks to work on, and who is at them."""
-
-    def __init__(self, work: Work, blocks: Blocks) -> None:
-        self.work, self.todo = work, deque(blocks)
-        self.context = copy_context()  # NumPy's errstate is in it
-        self.parts: list[_Part] = []  # of the helpers that came
-        self.errors: list[BaseException] = []
-
-    def take(self) -> None:
-        """Work on blocks until none is left, or one has failed."""
-        work, take = self.work, self.todo.popleft
-        try:
-            while True:
-                try:
-                    block = take()
-                except IndexError:
-                    return
-                work(*block)
-        except BaseException as error:
-            self.todo.clear()
-            if not self.errors:
-                self.errors.append(error)
-
-    def help(self) -> None:
-        """``take`` in another thread than the one that waits for the job."""
-        part = _Part()
-        with part.busy:
-            self.parts.append(part)  # before it takes a block, so that the caller waits for it
-            try:
-                self.context.copy().run(self.take)
-            finally:
-                part.is_done = True
-
-    def end(self) -> None:
-        """Wait for the helpers. Blocks that are left stay so."""
-        self.todo.clear()
-        for part in self.parts:
-            part.wait()
-
-
 class _Crew:
-    """Threads that wait for blocks to work on, beside the thread that calls.
+    """Threads that take blocks of compiled loops without Python (``compiled/crew.py``), beside the thread that calls.
 
-    Each is bound to a CPU other than the one that the caller is on: a thread that wakes may be put on the
-    CPU of the one that woke it, where the two take turns while another CPU has nothing to do. A thread that
-    comes when all blocks are taken is not waited for.
+    Each is bound to a CPU other than the one that the caller is on, where the system can do that.
+
+    Attributes:
+        user: the call that uses the crew: the first one to enter itself here.
+        threads: those that the system has started.
     """
 
-    def __init__(self, count: int, native: _Native | None) -> None:
-        self.user: dict[str, object] = {}  # the call that uses the crew: the first one to enter itself here
-        self.native = native
-        self.calls = -1
-        self.job: _Job | None = None
-        self.where = _sched_getcpu() if hasattr(os, "sched_setaffinity") else None
-        cpus = _cpus() if self.where and len(_cpus()) > count else []
-        here = self.where() if self.where else -1
-        self.spare = [cpu for cpu in cpus if cpu != here] + [here] * (here in cpus)
-        self.members: list[_Member] = []
-        while len(self.members) < count:
-            try:
-                self.members.append(_Member(self, len(self.members)))
-            except RuntimeError:  # the system gives no more threads
-                break
-            self.place(self.members[-1])
-
-    def place(self, member: _Member) -> None:
-        """Bind a thread to a CPU that no other one of the crew has."""
-        if self.spare and hasattr(os, "sched_setaffinity"):
-            try:
-                os.sched_setaffinity(member.native_id or 0, {self.spare[0]})
-            except OSError:  # not allowed: the system places it
-                self.spare, self.where = [], None
-                return
-            before, member.cpu = member.cpu, self.spare.pop(0)
-            if before is not None:
-                self.spare.append(before)
-
-    def run(self, work: Work, blocks: Blocks) -> None:
-        """All blocks; each thread takes the next one when it is free. Nobody works on them after it has ended, by an
-        interrupt too."""
-        job = _Job(work, blocks)
-        try:
-            self.job = job
-            self.place_all()
-            for member in self.members[: len(blocks) - 1]:
-                member.call()
-            job.take()
-            self.job = None
-            job.end()
-        finally:
-            self.job = None
-            job.end()
-        if job.errors:
-            raise job.errors.pop()  # the job must not hold it: its traceback holds the job
-
-    def place_all(self) -> None:
-        """Bind those threads anew that have the caller's CPU. It is looked at now and then: callers seldom move."""
-        self.calls += 1
-        if self.calls % LOOKS:
-            return
-        here = self.where() if self.where else -1
-        for i, member in enumerate(self.members):
-            if not member.is_alive():  # somebody has raised an exception in it
-                self.spare += [] if member.cpu is None else [member.cpu]
-                with suppress(RuntimeError):  # the system gives no more threads
-                    self.members[i] = _Member(self, i)
-                    self.place(self.members[i])
-            elif member.cpu == here:
-                self.place(member)
-
-    def dismiss(self) -> None:
-        """Let the threads end, when they are free."""
-        for member in self.members:
-            member.wanted = False
-            member.call()
-
-
-def _sched_getcpu() -> Callable[[], int] | None:
-    """The system call for the CPU of the calling thread; None where there is none."""
-    try:
-        getcpu: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
-    except (AttributeError, OSError):
-        return None
-    return getcpu
-
-
-class _Member(threading.Thread):
-    """One thread of a crew. Its lock ``go`` is a signal: released by the caller, acquired by the thread.
-
-    Where there are compiled loops it waits for these without Python (``compiled/crew.py``), and is called out of there.
-    """
-
-    def __init__(self, crew: _Crew, number: int) -> None:
-        super().__init__(name="minigrad", daemon=True)
-        self.crew, self.number, self.wanted = crew, number, True
-        self.cpu: int | None = None
-        self.go = threading.Lock()
-        self.go.acquire()
-        self.start()
-
-    def call(self) -> None:
-        """Let it look for a job."""
-        if self.go.locked():  # else it has been called before, and has not come yet
-            with suppress(RuntimeError):  # two call it at once
-                self.go.release()
-            if (native := self.crew.native) is not None:
-                native.attend(native.state, self.number)
-
-    def run(self) -> None:
-        native = self.crew.native
-        while True:
-            if native is not None:
-                native.serve(native.state, self.number, PATIENCE)
-            self.go.acquire()
-            if not self.wanted:
-                return
-            job = self.crew.job
-            if job is not None:
-                job.help()
-            del job  # and with it the arrays
-
-
-class _Native:
-    """The functions of ``compiled/crew.py``, and the state that a crew's threads share there."""
-
-    def __init__(self, library: store.Library, helpers: int) -> None:
+    def __init__(self, library: store.Library, count: int) -> None:
         from .compiled import crew  # here, as it is only needed beside compiled loops
 
         place, text = ctypes.c_int64, ctypes.c_char_p
+        self.alone = library.function("alone", place, place, text, text, place, place, place)
         self.launch = library.function("launch", place, place, place, text, text, place, place, place)
-        self.serve = library.function("serve", None, place, place, place)
-        self.attend = library.function("attend", None, place, place)
-        line = 8 * crew.LINE
-        self._memory = np.zeros(crew.size(helpers) + crew.LINE, np.int64)
-        start = -self._memory.ctypes.data % line // 8  # lines begin where the cache's do
-        words = self._memory[start:]
-        self.state = words.ctypes.data
-        locks = [ctypes.pythonapi.PyThread_acquire_lock, ctypes.pythonapi.PyThread_release_lock]
-        words[crew.ACQUIRE // 8], words[crew.RELEASE // 8] = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in locks)
-        words[crew.HELPERS // 8] = helpers
-        allocate, acquire = ctypes.pythonapi.PyThread_allocate_lock, locks[0]
-        allocate.restype, allocate.argtypes, acquire.argtypes = ctypes.c_void_p, [], [ctypes.c_void_p, ctypes.c_int]
-        for i in range(helpers):
-            lock = allocate()
-            acquire(lock, 1)
-            words[(crew.MEMBERS + i * crew.SIZE + crew.LOCK) // 8] = lock
+        self._serve = library.function("serve", None, place, place, place)
+        self._dismiss = library.function("dismiss", None, place, place)
+        self.user: dict[str, object] = {}
+        self._calls, self._bound, self._current_cpu = -1, set[int](), _sched_getcpu()
+        self._memory = crew.new_state(count)
+        self.state = self._memory.ctypes.data
+        self.threads: list[threading.Thread] = []
+        for number in range(count):
+            thread = threading.Thread(target=self._work, args=(number,), name="minigrad", daemon=True)
+            with suppress(RuntimeError):  # the system gives no more threads
+                thread.start()
+                self.threads.append(thread)
+
+    def _work(self, number: int) -> None:
+        self._serve(self.state, number, PATIENCE)
+
+    def place(self) -> None:
+        """Bind the threads anew if one has the caller's CPU. This looks now and then: callers seldom move."""
+        self._calls += 1
+        if self._calls % LOOKS or self._current_cpu is None or len(cpus := _cpus()) <= len(self.threads):
+            return
+        here = self._current_cpu()
+        if self._bound and here not in self._bound:
+            return
+        others = [cpu for cpu in cpus if cpu != here][: len(self.threads)]
+        self._bound = set(others)
+        try:
+            for thread, cpu in zip(self.threads, others, strict=True):
+                os.sched_setaffinity(thread.native_id or 0, {cpu})
+        except OSError:  # not allowed: the system places them
+            self._current_cpu = None
+
+    def dismiss(self) -> None:
+        """Let the threads end, when they are free."""
+        for number in range(len(self.threads)):
+            self._dismiss(self.state, number)
 
 
-_alone: Callable[..., int] | None = None  # a compiled loop without a crew
+def _sched_getcpu() -> Callable[[], int] | None:
+    """The system call for the CPU of the calling thread; None where there is none, or threads cannot be bound."""
+    try:
+        getcpu: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
+    except (AttributeError, OSError, TypeError):
+        return None
+    return getcpu if hasattr(os, "sched_setaffinity") else None
 
 
 def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
@@ -292,22 +156,16 @@ def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, g
     Returns:
         0, or the number, from 1 on, of an argument that is not what ``spec`` asks for; nothing has run then.
     """
-    global _alone
-    if _alone is None:
-        place, text = ctypes.c_int64, ctypes.c_char_p
-        library = store.library()
-        assert library is not None
-        _alone = library.function("alone", place, place, text, text, place, place, place)
-    crew = _helpers() if count > grain and get_num_threads() > 1 else None
-    if crew is None or crew.native is None:
-        return _alone(kernel, words, spec, arguments, count, grain)
+    crew = _crew or _new_crew()
+    if count <= grain or not crew.threads:
+        return int(crew.alone(kernel, words, spec, arguments, count, grain))
     this, user = object(), crew.user
     try:  # twice: Ctrl-C may raise KeyboardInterrupt within the inner ``finally``, too
         try:
             if user.setdefault("call", this) is not this:
-                return _alone(kernel, words, spec, arguments, count, grain)
-            crew.place_all()
-            return int(crew.native.launch(crew.native.state, kernel, words, spec, arguments, count, grain))
+                return int(crew.alone(kernel, words, spec, arguments, count, grain))
+            crew.place()
+            return int(crew.launch(crew.state, kernel, words, spec, arguments, count, grain))
         finally:
             if user.get("call") is this:
                 del user["call"]
@@ -316,30 +174,24 @@ def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, g
             del user["call"]
 
 
-def _helpers() -> _Crew:
+def _new_crew() -> _Crew:
     global _crew
-    if (crew := _crew) is not None and (crew.native is not None or _alone is None):
-        return crew
-    former = None
+    library = store.library()
+    assert library is not None, "a compiled loop runs"
+    get_num_threads()  # which may set them, before the lock is taken
     with _lock:
-        if _crew is None or (_crew.native is None and _alone is not None):
-            library, former = store.library() if _alone is not None else None, _crew
-            count = get_num_threads() - 1
-            _crew = _Crew(count, _Native(library, count) if library is not None else None)
-        crew = _crew
-    if former is not None:  # without the lock, as in ``set_num_threads``
-        former.dismiss()
-    return crew
+        _crew = _crew or _Crew(library, get_num_threads() - 1)
+        return _crew
 
 
-def _forget_crew() -> None:
+def _forget_threads() -> None:
     """Threads do not survive a fork: a child process starts its own."""
-    global _crew, _lock
-    _crew, _lock = None, threading.Lock()
+    global _crew, _pool, _lock
+    _crew, _pool, _lock = None, None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_crew)
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def row_blocks(rows: int, row_bytes: int) -> Blocks:
@@ -366,26 +218,59 @@ def over_rows(work: Work, rows: int, row_bytes: int) -> None:
 
 
 def each(work: Work, blocks: Blocks) -> None:
-    """Call ``work(*block)`` for every block, the threads taking blocks as they become free.
+    """Call ``work(*block)`` for every block, the threads taking blocks as they become free. Called from within
+    ``work`` it does all by itself. Nobody works on a block after it has ended, by an interrupt too.
 
-    Called from within ``work``, or while another thread of the program is in here, it does all by itself.
+    ``work`` runs in a copy of the caller's context, which NumPy's errstate is part of.
     """
-    crew = _helpers() if len(blocks) > 1 and get_num_threads() > 1 else None
-    this, user = object(), {} if crew is None else crew.user
+    with blas.one_thread() as one, one:
+        if len(blocks) > 1 and get_num_threads() > 1 and not _is_at_work.get():
+            _share(work, blocks)
+        else:
+            for block in blocks:
+                work(*block)
+
+
+def _share(work: Work, blocks: Blocks) -> None:
+    from concurrent.futures import wait  # here, as few programs share NumPy's calls
+
+    todo = iter(blocks)
+    helpers: list[Future[None]] = []
+
+    def take() -> None:
+        _is_at_work.set(True)
+        try:
+            for block in todo:
+                work(*block)
+        finally:
+            deque(todo, 0)  # where a block has failed, nobody begins another
+
     try:  # twice: Ctrl-C may raise KeyboardInterrupt within the inner ``finally``, too
         try:
-            with blas.one_thread() as one, one:
-                if crew is not None and user.setdefault("call", this) is this:
-                    crew.run(work, blocks)
-                else:
-                    for block in blocks:
-                        work(*block)
+            with suppress(RuntimeError):  # the system gives no more threads, or the program ends
+                for _ in range(min(len(blocks), get_num_threads()) - 1):
+                    helpers.append(_new_pool().submit(copy_context().run, take))
+            copy_context().run(take)
         finally:
-            if user.get("call") is this:
-                del user["call"]
+            deque(todo, 0)
+            wait([helper for helper in helpers if not helper.cancel()])
     finally:
-        if user.get("call") is this:
-            del user["call"]
+        deque(todo, 0)
+        wait([helper for helper in helpers if not helper.cancel()])
+    errors = list(filter(None, (helper.exception() for helper in helpers if not helper.cancelled())))
+    helpers.clear()
+    if errors:
+        raise errors.pop()  # no name here must hold it: its traceback holds this frame
+
+
+def _new_pool() -> ThreadPoolExecutor:
+    """The threads of ``each``."""
+    global _pool
+    from concurrent.futures import ThreadPoolExecutor
+
+    with _lock:
+        _pool = _pool or ThreadPoolExecutor(max(1, get_num_threads() - 1), "minigrad")
+        return _pool
 
 
 def each_alone(work: Callable[[int], object], count: int) -> None:

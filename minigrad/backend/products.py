@@ -103,11 +103,6 @@ def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
     return None
 
 
-def _has_loops() -> bool:
-    """Whether there are compiled loops, and a BLAS that they can call."""
-    return store.library() is not None and blas.sgemm() != 0
-
-
 def _is_float32(x: Array) -> bool:
     return type(x) is np.ndarray and x.dtype == FLOAT32
 
@@ -195,86 +190,15 @@ def _few_rows(a: Array, b: Array) -> Array:
     return np.ascontiguousarray(result.T)
 
 
-class Panels:
-    """A copy of a matrix (K, N) for many products with few rows, as those with a layer's weight in decoding.
-
-    COLUMNS columns make a panel, which lies row by row. So BLAS need not put the matrix in order first: with 3 to 16
-    rows a product takes a third to a half of the time of ``matmul``. The copy takes as long as about ten products.
-    """
-
-    def __init__(self, matrix: Array) -> None:
-        self.rows, self.columns = matrix.shape
-        self.whole = self.columns - self.columns % COLUMNS
-        panels = matrix[:, : self.whole].reshape(self.rows, self.whole // COLUMNS, COLUMNS)
-        self.panels = np.ascontiguousarray(panels.transpose(1, 0, 2))
-        self.rest = np.ascontiguousarray(matrix[:, self.whole :])
-
-    def product(self, a: Array, bias: Array | None = None) -> Array:
-        """a (M, K) times the matrix (+ bias (N,)), (M, N)."""
-        out: Any = np.empty((len(a), self.columns), a.dtype)
-        if not self._shared(a, out):
-            parts = out[:, : self.whole].reshape(len(a), len(self.panels), COLUMNS).transpose(1, 0, 2)
-            np.matmul(a, self.panels, out=parts)
-        np.matmul(a, self.rest, out=out[:, self.whole :])
-        if bias is not None:
-            out += bias
-        return out
-
-    def _shared(self, a: Array, out: Array) -> bool:
-        """Whether compiled loops have computed all panels."""
-        from . import products_numba as loops
-
-        if not (a.size and self.whole and _is_float32(a) and _is_float32(self.panels) and _has_loops()):
-            return False
-        at_once = max(1, PART // (4 * COLUMNS * a.size))
-        with blas.one_thread() as one, one:
-            a = np.ascontiguousarray(a)
-            loops.panels(len(self.panels), at_once, blas.sgemm(), a, self.panels.reshape(-1, COLUMNS), COLUMNS, out)
-        return True
-
-
-def slopes_of_linear(g: Array, weight: Array, x: Array, of_bias: bool) -> tuple[Array, Array, Array | None] | None:
-    """g W, gᵀ x and, if ``of_bias``, the sums of g's columns, of matrices: the gradients of x Wᵀ + b at once, so that
-    threads wait for each other once. None if compiled loops do not take them, or would not be faster."""
-    from . import products_numba as loops
-    from .compiled.loops import laid
-
-    arrays = g, weight, x
-    if g.size * x.shape[1] < LARGE or not (all(map(_is_float32, arrays)) and _has_loops()):
-        return None
-    (rows, outer), inner = g.shape, x.shape[1]
-    g, weight, x = map(laid, arrays)
-    dx, dweight = np.empty((rows, inner), FLOAT32), np.empty((outer, inner), FLOAT32)
-    sums = np.empty((2 if of_bias else 0, outer), FLOAT32)
-    longer, shorter = max(outer, inner), min(outer, inner)
-    tall, wide = _grain(rows, outer * inner), _grain(longer, rows * shorter)
-    parts = of_bias - (-rows // tall) - (-longer // wide)
-    with blas.one_thread() as one, one:
-        loops.slopes_of_linear(parts, 1, blas.sgemm(), g, weight, x, tall, wide, dx, dweight, sums)
-    return dx, dweight, sums[0] if of_bias else None
-
-
 _FEW_ELEMENTS = 1024  # of which NumPy has the sums as soon
 _ADDED = 4096  # rows that are added one after the other, which loses digits
 
 
 def column_sums(x: Array) -> Array:
-    """The sums of a matrix's columns; without compiled loops as 1ᵀx, as BLAS is several times faster than NumPy."""
+    """The sums of a matrix's columns, as 1ᵀx: BLAS is several times faster than NumPy."""
     if x.size < _FEW_ELEMENTS:
         return np.add.reduce(x)
-    return _sums_of_columns(x)
-
-
-def _sums_of_columns(x: Array) -> Array:
-    if x.nbytes >= 1 << 15 and x.size and _is_float32(x) and x.flags.c_contiguous and store.library():
-        from . import products_numba as loops
-
-        grain = max(1, min(-(-len(x) // 16), _ADDED))
-        sums = np.empty((-(-len(x) // grain), x.shape[1]), FLOAT32)
-        loops.sums_of_columns(len(x), grain, grain, x if x.dtype is FLOAT32 else x.astype(FLOAT32), sums)
-        total: Array = np.add.reduce(sums)
-        return total
     with blas.one_thread() as one, one:
-        parts = [x[start : start + _ADDED] for start in range(0, max(len(x), 1), _ADDED)]
-        total = np.add.reduce([np.ones(len(part), x.dtype) @ part for part in parts])
-    return total
+        parts = [x[start : start + _ADDED] for start in range(0, len(x), _ADDED)]
+        sums = [np.ones(len(part), x.dtype) @ part for part in parts]
+    return sums[0] if len(sums) == 1 else np.add.reduce(sums)

@@ -1,8 +1,6 @@
-"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its own; sums of columns."""
+"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its own."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +9,6 @@ from .compiled.loops import Flat, Rows, Strided, inline, loop
 from .compiled.native import row, sgemm
 
 F = np.float32
-ROWS = 256  # whose numbers are added up one by one
 
 
 @inline
@@ -28,114 +25,36 @@ def leading(matrix: int) -> int:
     return max(step(matrix, -2) // 4, length(matrix, -1), 1)
 
 
+@inline
+def add_product(
+    blas: int, a: int, first: int, b: int, second: int, bias: Flat, rows: int, columns: int, out: int, width: int
+) -> None:
+    """A part of a b + bias, from the address ``out`` on, in rows of ``width``; ``first`` and ``second`` are where the
+    part's rows of a and columns of b begin."""
+    keep = F(1.0) if bias.size else F(0.0)
+    for i in range(rows if bias.size else 0):
+        line = row(out + 4 * i * width, columns)
+        for j in range(columns):
+            line[j] = bias[j]
+    lda, ldb, turns_a, turns_b = leading(a), leading(b), turned(a), turned(b)
+    inner = length(a, -1)
+    sgemm(blas, turns_a, turns_b, rows, columns, inner, F(1.0), first, lda, second, ldb, keep, out, width)
+
+
 @loop
 def rows_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
     """Rows [start, stop) of a b + bias; a and b each lie by rows or by columns."""
-    count, inner, columns = stop - start, length(a, -1), out.shape[1]
-    if bias.size:
-        for i in range(start, stop):
-            for j in range(columns):
-                out[i, j] = bias[j]
+    columns = out.shape[1]
     first, place = at(a) + start * step(a, -2), out.ctypes.data + 4 * start * columns
-    keep = F(1.0) if bias.size else F(0.0)
-    sgemm(
-        blas,
-        turned(a),
-        turned(b),
-        count,
-        columns,
-        inner,
-        F(1.0),
-        first,
-        leading(a),
-        at(b),
-        leading(b),
-        keep,
-        place,
-        columns,
-    )
+    add_product(blas, a, first, b, at(b), bias, stop - start, columns, place, columns)
 
 
 @loop
 def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
     """Columns [start, stop) of a b + bias."""
-    rows, inner, width = out.shape[0], length(a, -1), out.shape[1]
-    if bias.size:
-        for i in range(rows):
-            for j in range(start, stop):
-                out[i, j] = bias[j]
+    some = bias[start:stop] if bias.size else bias
     second, place = at(b) + start * step(b, -1), out.ctypes.data + 4 * start
-    keep = F(1.0) if bias.size else F(0.0)
-    sgemm(
-        blas,
-        turned(a),
-        turned(b),
-        rows,
-        stop - start,
-        inner,
-        F(1.0),
-        at(a),
-        leading(a),
-        second,
-        leading(b),
-        keep,
-        place,
-        width,
-    )
-
-
-@inline
-def add_rows(x: Any, sums: Any) -> None:
-    """The sums of the columns, to sums[0]: those of some rows at a time, as sums of sums round less."""
-    count, width = x.shape[0], x.shape[1]
-    for j in range(width):
-        sums[0, j] = F(0.0)
-    for start in range(0, count, ROWS):
-        for j in range(width):
-            sums[1, j] = F(0.0)
-        for i in range(start, min(start + ROWS, count)):
-            for j in range(width):
-                sums[1, j] += x[i, j]
-        for j in range(width):
-            sums[0, j] += sums[1, j]
-
-
-@loop
-def slopes_of_linear(
-    start: int,
-    stop: int,
-    blas: int,
-    g: Rows,
-    weight: Rows,
-    x: Rows,
-    tall: int,
-    wide: int,
-    dx: Rows,
-    dweight: Rows,
-    sums: Rows,
-) -> None:
-    """Parts number [start, stop) of the gradients of x Wᵀ + b: db = Σ g if there is room for ``sums``; dx = g W,
-    ``tall`` rows a part; dW = gᵀ x, ``wide`` rows a part, or columns where there are more of these."""
-    rows, outer, inner = g.shape[0], g.shape[1], x.shape[1]
-    one = 1 if sums.size else 0
-    for part in range(start, stop):
-        if part < one:
-            add_rows(g, sums)
-            continue
-        i = (part - one) * tall
-        if i < rows:
-            count, a, to = min(tall, rows - i), g.ctypes.data + 4 * i * outer, dx.ctypes.data + 4 * i * inner
-            b = weight.ctypes.data
-            sgemm(blas, False, False, count, inner, outer, F(1.0), a, outer, b, inner, F(0.0), to, inner)
-            continue
-        a, b, to = g.ctypes.data, x.ctypes.data, dweight.ctypes.data
-        j = (part - one - (rows + tall - 1) // tall) * wide
-        if outer >= inner:
-            count, a, to = min(wide, outer - j), a + 4 * j, to + 4 * j * inner
-            sgemm(blas, True, False, count, inner, rows, F(1.0), a, outer, b, inner, F(0.0), to, inner)
-        else:
-            count, b, to = min(wide, inner - j), b + 4 * j, to + 4 * j
-            sgemm(blas, True, False, outer, count, rows, F(1.0), a, outer, b, inner, F(0.0), to, inner)
+    add_product(blas, a, at(a), b, second, some, out.shape[0], stop - start, place, out.shape[1])
 
 
 @loop
@@ -168,60 +87,9 @@ def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Row
                 out[0, j] = total
             continue
         place = scratch.ctypes.data + 4 * thread * scratch.shape[1]
-        sgemm(
-            blas,
-            False,
-            True,
-            count,
-            rows,
-            inner,
-            F(1.0),
-            weight.ctypes.data + 4 * first * inner,
-            inner,
-            a.ctypes.data,
-            inner,
-            F(0.0),
-            place,
-            rows,
-        )
+        lines, x = weight.ctypes.data + 4 * first * inner, a.ctypes.data
+        sgemm(blas, False, True, count, rows, inner, F(1.0), lines, inner, x, inner, F(0.0), place, rows)
         part = row(place, count * rows)
         for i in range(rows):
             for j in range(count):
                 out[i, first + j] = part[j * rows + i]
-
-
-@loop
-def panels(start: int, stop: int, blas: int, a: Rows, matrix: Rows, width: int, out: Rows) -> None:
-    """Columns of panels number [start, stop) of a times a matrix whose panels of ``width`` columns lie in a row
-    (``products.Panels``)."""
-    rows, inner = a.shape[0], a.shape[1]
-    for panel in range(start, stop):
-        second = matrix.ctypes.data + 4 * panel * inner * width
-        place = out.ctypes.data + 4 * panel * width
-        sgemm(
-            blas,
-            False,
-            False,
-            rows,
-            width,
-            inner,
-            F(1.0),
-            a.ctypes.data,
-            inner,
-            second,
-            width,
-            F(0.0),
-            place,
-            out.shape[1],
-        )
-
-
-@loop
-def sums_of_columns(start: int, stop: int, grain: int, x: Rows, sums: Rows) -> None:
-    """The sums of the columns of rows [start, stop), to row number start / grain of ``sums``."""
-    block, width = start // grain, x.shape[1]
-    for j in range(width):
-        sums[block, j] = F(0.0)
-    for i in range(start, stop):
-        for j in range(width):
-            sums[block, j] += x[i, j]

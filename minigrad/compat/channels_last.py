@@ -41,7 +41,6 @@ class _Spans(threading.local):
 class _Formats(Observer):
     """Lays out the results of ops, and the gradients of leaves: it moves elements, and changes none."""
 
-    sees_arrays = False
     lasts = True
 
     def __init__(self) -> None:

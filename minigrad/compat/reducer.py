@@ -22,7 +22,6 @@ class Reducer(Observer):
     """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` at its end. A
     gradient is whole when the walk has passed the last node that uses its parameter: these are counted before."""
 
-    sees_arrays = False  # between nodes; what arrives at parameters is whole
     lasts = True  # a forward pass within a profile is walked back after it
 
     def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:

@@ -47,7 +47,7 @@ class saved_tensors_hooks(Observer):
     2
     """
 
-    sees_arrays, packs = False, True
+    packs = True
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -229,8 +229,6 @@ class MutationContext(Observer):
     Attributes:
         cloned: the copies that nodes keep now in place of tensors that were changed.
     """
-
-    sees_arrays = False
 
     def __init__(self) -> None:
         self.cloned: WeakValueDictionary[int, Any] = WeakValueDictionary()

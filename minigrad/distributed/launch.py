@@ -58,7 +58,7 @@ def command(words: Sequence[str], ranks: int) -> list[str]:
     own = Path(sys.prefix) / "bin" / "mpiexec"
     mpiexec = str(own) if own.exists() else shutil.which("mpiexec")
     if mpiexec is None:
-        raise ImportError(f"several ranks need mpiexec: {how_to_install('distributed', 'mpi4py', 'mpich')}")
+        raise ImportError(f"several ranks need mpiexec: {how_to_install('mpi4py', 'mpich')}")
     every = {"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "GROUP_RANK": 0, "TORCHELASTIC_RUN_ID": "minigrad"}
     every |= {"MASTER_ADDR": "localhost", "MASTER_PORT": os.environ.get("MASTER_PORT") or 29500, "PYTHONUNBUFFERED": 1}
     every |= {TERMINAL: 1} if sys.stderr is not None and sys.stderr.isatty() else {}

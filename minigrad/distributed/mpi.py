@@ -30,7 +30,7 @@ def load() -> Any:
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        install = how_to_install("distributed", "mpi4py", "mpich")
+        install = how_to_install("mpi4py", "mpich")
         raise ImportError(f"several ranks need an MPI ({error}): {install}", name="mpi4py") from error
     return MPI
 

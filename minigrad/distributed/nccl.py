@@ -65,7 +65,7 @@ class Nccl:
     def __init__(self, cupy: Any, comm: Any) -> None:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it by itself
         if not self._nccl.available:
-            install = how_to_install("cuda", "nvidia-nccl-cu12")
+            install = how_to_install("nvidia-nccl-cu12")
             what = "CuPy finds no NCCL, which carries tensors between GPUs (for CUDA 13 it is nvidia-nccl-cu13)"
             raise ImportError(f"{what}: {install}", name="cupy.cuda.nccl")
         self._cupy, self._mpi = cupy, comm

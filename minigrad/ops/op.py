@@ -117,10 +117,7 @@ class Op:
         builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
         least: the elements from which on the kernel is worth its call.
-        takes_parts: its rules take a gradient ``InParts`` (``backend/in_parts.py``) as it is.
     """
-
-    takes_parts = False
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False

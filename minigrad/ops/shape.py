@@ -17,9 +17,6 @@ def reshape(x: Array, size: Shape) -> Array:
     return x.reshape(size)
 
 
-reshape.takes_parts = True
-
-
 @op(
     "dx = g with its axes put back",
     x=lambda g, dims: permute(g, tuple(sorted(range(len(dims)), key=lambda i: dims[i] % len(dims)))),

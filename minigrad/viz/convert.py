@@ -56,7 +56,7 @@ def converter() -> Any:
         import vl_convert
     except ImportError as error:
         raise ImportError(
-            f"PNG and PDF need vl-convert-python; SVG and HTML do not: {how_to_install('viz', 'vl-convert-python')}"
+            f"PNG and PDF need vl-convert-python; SVG and HTML do not: {how_to_install('vl-convert-python')}"
         ) from error
     return vl_convert
 

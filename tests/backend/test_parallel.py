@@ -20,6 +20,7 @@ from minigrad.backend import parallel
 from minigrad.backend.compiled import loops, store
 from tests.support import training
 from tests.support.cases import cases, raises
+from tests.support.compiled_checks import needs_numba
 
 ROOT = Path(__file__).parents[2]
 TWO = [(0,), (1,)]  # blocks
@@ -29,10 +30,7 @@ TWO = [(0,), (1,)]  # blocks
 def threads() -> Iterator[None]:
     before = parallel.get_num_threads()
     minigrad.set_num_threads(4)
-    crew = parallel._helpers()
-    _others.update({t for t in threading.enumerate() if t.name == "minigrad"}.difference(crew.members))
     yield
-    _others.clear()
     parallel.set_num_threads(before)
 
 
@@ -43,13 +41,6 @@ def until(condition: Callable[[], bool]) -> None:
             return
         time.sleep(0.01)
     raise AssertionError("it has not come to that")
-
-
-_others: set[threading.Thread] = set()  # those that other tests have left, such as one that interrupted them
-
-
-def members() -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if t.name == "minigrad" and t not in _others]
 
 
 def in_two_threads(work: Callable[[int], object]) -> None:
@@ -135,25 +126,11 @@ def test_blocks_cover_the_rows(rows: int, row_bytes: int) -> None:
 
 def test_a_thread_that_comes_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The system may be busy: the thread that calls then does all the work, and the late one does nothing."""
-    help_out, may_come = parallel._Job.help, threading.Event()
-    called, came, done = [], [], []
-
-    def late(job: Any) -> None:
-        called.append(job)
-        may_come.wait(20)
-        help_out(job)
-        came.append(job)
-
-    def work(i: int) -> None:
-        if i == 0:
-            until(lambda: bool(called))
-        done.append((i, threading.current_thread().name))
-
-    monkeypatch.setattr(parallel._Job, "help", late)
-    parallel.each(work, [(i,) for i in range(20)])
-    assert not came
-    may_come.set()
-    until(lambda: len(came) == len(called))
+    may_end, done = threading.Event(), []
+    busy = [parallel._new_pool().submit(may_end.wait, 20) for _ in range(3)]
+    parallel.each(lambda i: done.append((i, threading.current_thread().name)), [(i,) for i in range(20)])
+    may_end.set()
+    assert all(one.result() for one in busy)
     assert done == [(i, threading.current_thread().name) for i in range(20)]
 
 
@@ -185,19 +162,18 @@ def test_an_error_in_either_thread(error: type[BaseException], where: str) -> No
     assert sorted(seen) == [0, 1]
 
 
-def test_blocks_after_an_error_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_after_an_error_are_left_alone() -> None:
     minigrad.set_num_threads(2)
-    both, begin = threading.Barrier(2), parallel._Job.__init__
+    both, failed = threading.Barrier(2), threading.Event()
     done: list[int] = []
-    jobs: list[Any] = []
-    monkeypatch.setattr(parallel._Job, "__init__", lambda job, *args: (jobs.append(job), begin(job, *args))[1])
 
     def work(i: int) -> None:
         if i < 2:
             both.wait(10)
         if i == 0:
+            threading.Timer(0.2, failed.set).start()
             raise ZeroDivisionError
-        until(lambda: not jobs[0].todo)
+        failed.wait(10)
         done.append(i)
 
     raises(ZeroDivisionError, None, lambda: parallel.each(work, [(i,) for i in range(100)]))
@@ -234,39 +210,43 @@ def test_nobody_holds_the_arrays_afterwards(fails: bool) -> None:
 
 
 def test_another_number_of_threads_while_a_block_asks_for_more() -> None:
-    """It waits for the job to end, and holds up nothing that the job does meanwhile."""
-    crew, done = parallel._helpers(), []
+    """It holds up nothing that the job does meanwhile."""
+    done: list[int] = []
     setter = threading.Thread(target=minigrad.set_num_threads, args=(2,))
 
     def work(i: int) -> None:
         if i == 0:
             setter.start()
-            until(lambda: parallel._crew is not crew)
+            until(lambda: minigrad.get_num_threads() == 2)
         parallel.each(done.append, TWO)
 
     in_two_threads(work)
     setter.join(10)
     assert not setter.is_alive()
     assert sorted(done) == [0, 0, 1, 1]
-    assert minigrad.get_num_threads() == 2
 
 
 def test_another_number_of_threads_while_idle() -> None:
+    before = set(threading.enumerate())
     for n in (3, 5, 2, 1, 4):
         minigrad.set_num_threads(n)
         done: list[int] = []
         parallel.each(done.append, [(i,) for i in range(50)])
         assert sorted(done) == list(range(50))
-        crew = set(parallel._helpers().members) if n > 1 else set()
-        assert len(crew) <= n - 1  # fewer where the system gives no more threads
-        until(lambda crew=crew: set(members()) == crew)  # type: ignore[misc]
+        until(lambda n=n: len(set(threading.enumerate()) - before) <= n - 1)  # type: ignore[misc]
 
 
 # Where the system does less ---------------------------------------------------------------------------------
 
 
+def crew_of(helpers: int) -> Any:
+    library = store.library()
+    assert library is not None
+    return parallel._Crew(library, helpers)
+
+
 def _works() -> None:
-    """A new crew does all blocks."""
+    """New threads do all blocks."""
     minigrad.set_num_threads(4)
     total = np.zeros(1000)
     parallel.over_rows(lambda a, b: np.add(total[a:b], 1, out=total[a:b]), 1000, 1 << 14)
@@ -286,6 +266,7 @@ def test_where_threads_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, PermissionError])
+@needs_numba
 def test_where_the_cpu_is_not_known_or_binding_is_forbidden(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,10 +280,13 @@ def test_where_the_cpu_is_not_known_or_binding_is_forbidden(
     else:
         monkeypatch.setattr(parallel.ctypes, "CDLL", refuse)
         assert parallel._sched_getcpu() is None
-    _works()
-    in_two_threads(lambda i: None)
+    crew = crew_of(3)
+    crew.place()
+    crew.dismiss()
+    assert crew._current_cpu is None
 
 
+@needs_numba
 def test_threads_are_bound_to_cpus_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after the thread that calls has been moved to the CPU of one of them."""
     here, bound = [2], {}
@@ -314,13 +298,17 @@ def test_threads_are_bound_to_cpus_of_their_own(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 2, 3, 5, 7}, raising=False)
     monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: here[0])
     monkeypatch.setattr(parallel, "LOOKS", 1)
-    _works()
+    crew = crew_of(3)
     for cpu in (2, 1, 7, 5, 3, 3, 2):
         here[0] = cpu
-        parallel.each(lambda i: None, [(i,) for i in range(9)])
+        crew.place()
         own = [next(iter(cpus)) for cpus in bound.values()]
         assert len(set(own)) == len(own) == 3
         assert cpu not in own
+    crew.dismiss()
+    for thread in crew.threads:
+        thread.join(20)
+        assert not thread.is_alive()
 
 
 def test_where_no_more_threads_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,18 +411,18 @@ def test_gradients_with_other_numbers_of_threads_differ_by_rounding() -> None:
 @pytest.mark.usefixtures("cut_small")
 def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the tests above would say nothing."""
-    run, launch, shared = parallel._Crew.run, loops.launch, set()
+    share, launch, shared = parallel._share, loops.launch, set()
 
-    def note(crew: Any, work: Any, blocks: Any) -> None:
+    def note(work: Any, blocks: Any) -> None:
         shared.add(getattr(work, "func", work).__module__.rpartition(".")[2])
-        run(crew, work, blocks)
+        share(work, blocks)
 
     def note_loop(address: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
         if count > grain:
             shared.update(each.name.partition(".")[0] for each in loops.LOOPS if each.address == address)
         return launch(address, words, spec, arguments, count, grain)
 
-    monkeypatch.setattr(parallel._Crew, "run", note)
+    monkeypatch.setattr(parallel, "_share", note)
     monkeypatch.setattr(loops, "launch", note_loop)
     training.train(3, steps=1)
     training.train(3, minigrad.float64, steps=1)

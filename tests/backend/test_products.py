@@ -30,7 +30,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def use(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled loops, or none."""
     if not compiled:
-        monkeypatch.setattr(products, "_has_loops", lambda: False)
+        monkeypatch.setattr(products, "_shared", lambda *_: None)
 
 
 def numbers(shape: tuple[int, ...], dtype: Any = np.float64, seed: int = 0) -> Any:
@@ -129,22 +129,3 @@ def test_few_rows_are_the_same_alone_and_beside_others() -> None:
     for count in (1, 2, 5, 16):
         some = products.matmul(x[:count], weight.T)
         np.testing.assert_allclose(some, together[:count], rtol=1e-4, atol=1e-2)
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-@cases("rows", [0, 1, 3, products.FEW, 50])
-@cases("inner, columns", [(5, 31), (5, 32), (1, 100), (0, 40), (7, 1)])
-def test_a_matrix_in_panels(
-    rows: int, inner: int, columns: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(compiled, monkeypatch)
-    for kind in (np.float32, np.float64):
-        weight, bias = numbers((columns, inner), kind), numbers((columns,), kind, seed=2)
-        a = numbers((rows, inner), kind, seed=1)
-        for matrix in (weight.T, np.array(weight.T)):
-            panels = products.Panels(matrix)
-            for added in (None, bias):
-                found = panels.product(a, added)
-                assert found.dtype == kind and found.flags.c_contiguous
-                expected = a @ matrix + (0 if added is None else added)
-                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

@@ -1,11 +1,10 @@
 """KeyboardInterrupt before a chosen line of the library, as Ctrl-C raises it, but at the same place each time.
 
 As a program, ``python -m tests.support.interrupts mlp`` interrupts a step of training at many lines, and prints what is
-not as before; ``threads`` in place of ``mlp`` interrupts the threads of kernels.
+not as before.
 """
 
 import copy
-import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,35 +103,11 @@ def modes() -> dict[str, Any]:
         "observers": watch.observers,
         "NumPy's errors": np.geterr(),
         "users of the crew": dict(crew.user) if crew else {},
-        "job of the crew": crew.job if crew else None,
     }
-
-
-def interrupt_threads() -> None:
-    """End the threads of kernels by an exception, as they work; afterwards others do their work."""
-    step, go_back = _step_of("mlp")
-    go_back()
-    expected = [step(), step()]
-    assert parallel._crew is not None
-    ended = list(parallel._crew.members)
-    for member in ended:
-        number = ctypes.c_ulong(member.ident or 0)
-        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(EOFError)) == 1
-        member.call()
-        member.join(60)
-    for _ in range(parallel.LOOKS):
-        go_back()
-        assert [step(), step()] == expected
-    assert not any(member.is_alive() for member in ended)
-    assert all(member.is_alive() for member in parallel._crew.members)
-    mg.set_num_threads(3)
-    step()
 
 
 def main(kind: str) -> None:
     """Print a line for each interrupt that has left something behind."""
-    if kind == "threads":
-        return interrupt_threads()
     step, go_back = _step_of(kind)
     go_back()
     expected, before = [step(), step()], modes()
@@ -150,7 +125,7 @@ def main(kind: str) -> None:
         if wrong or [step(), step()] != expected:
             print(*tried.places[-1], wrong or "other losses")
         count += 1
-    print(count, "moments, threads:", parallel._crew is not None)
+    print(count, "moments, threads:", (parallel._crew or parallel._pool) is not None)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ machine code is kept in the user's cache (``store.py``). Later processes load it
 
     loops.py       ``@loop`` and ``@inline``: what a loop is, how it is called
     functions.py   exp, tanh and their like, written so that compilers make vector code of them
-    tiles.py       products of small matrices, in registers
     layout.py      where an array object keeps its data, shape and steps
     native.py      what Python cannot say: bits, addresses, BLAS; intrinsics.py is their code, for Numba
     crew.py        how threads share the blocks of a loop: itself compiled

@@ -11,6 +11,11 @@ training step it need not be woken. Then it waits for a lock of the system.
 
 from __future__ import annotations
 
+import ctypes
+from typing import Any
+
+import numpy as np
+
 from .native import acquire, add, exchange, load, pause, release, run, store, word
 
 LINE = 16  # words of a cache line, and of its neighbour, which is fetched with it
@@ -19,12 +24,24 @@ KERNEL, WORDS, COUNT, GRAIN = JOB, JOB + 8, JOB + 16, JOB + 24
 ACQUIRE, RELEASE, HELPERS = JOB + 32, JOB + 40, JOB + 48
 MEMBERS = 8 * LINE * 5  # where the helpers' lines begin
 DTYPE, FLAGS = (object.__basicsize__ + i for i in (40, 48))  # of a NumPy array: see layout.py
-ATTEND, ASLEEP, LOCK, SIZE = 0, 8, 16, 8 * LINE  # of a helper
+LEAVE, ASLEEP, LOCK, SIZE = 0, 8, 16, 8 * LINE  # of a helper
 
 
-def size(helpers: int) -> int:
-    """The int64 of a state."""
-    return (MEMBERS + helpers * SIZE) // 8
+def new_state(helpers: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """A state, whose lines begin where the cache's do."""
+    memory = np.zeros((MEMBERS + helpers * SIZE) // 8 + LINE, np.int64)
+    state = memory[-memory.ctypes.data % (8 * LINE) // 8 :]
+    python = ctypes.pythonapi
+    locks = python.PyThread_acquire_lock, python.PyThread_release_lock
+    state[ACQUIRE // 8], state[RELEASE // 8] = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in locks)
+    state[HELPERS // 8] = helpers
+    allocate, acquire = python.PyThread_allocate_lock, locks[0]
+    allocate.restype, allocate.argtypes, acquire.argtypes = ctypes.c_void_p, [], [ctypes.c_void_p, ctypes.c_int]
+    for i in range(helpers):
+        lock = allocate()
+        acquire(lock, 1)
+        state[(MEMBERS + i * SIZE + LOCK) // 8] = lock
+    return state
 
 
 def _check(words: int, spec: int, arguments: int) -> int:
@@ -88,19 +105,19 @@ def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count
     return 0
 
 
-def attend(state: int, helper: int) -> None:
-    """Let a helper come back to Python, from wherever it is."""
+def dismiss(state: int, helper: int) -> None:
+    """Let a helper's thread end, when it is free."""
     member = state + MEMBERS + helper * SIZE
-    store(member + ATTEND, 1)
+    store(member + LEAVE, 1)
     _wake(state, member)
 
 
 def serve(state: int, helper: int, patience: int) -> None:
-    """What a helper does until it is called back: work, look for work ``patience`` times, sleep."""
+    """What a helper does until it is dismissed: work, look for work ``patience`` times, sleep."""
     member = state + MEMBERS + helper * SIZE
     served, idle = 0, 0
     while True:
-        if exchange(member + ATTEND, 1, 0):
+        if exchange(member + LEAVE, 1, 0):
             return
         number = load(state + OPEN)
         if number != 0 and number != served:
@@ -117,11 +134,11 @@ def serve(state: int, helper: int, patience: int) -> None:
         else:
             store(member + ASLEEP, 1)
             number = load(state + OPEN)
-            busy = (number != 0 and number != served) or load(member + ATTEND) == 1
+            busy = (number != 0 and number != served) or load(member + LEAVE) == 1
             if not busy or not exchange(member + ASLEEP, 1, 0):  # else somebody has released the lock meanwhile
                 acquire(load(state + ACQUIRE), load(member + LOCK))
             idle = 0
 
 
-FUNCTIONS = {"alone": alone, "launch": launch, "attend": attend, "serve": serve}
+FUNCTIONS = {"alone": alone, "launch": launch, "dismiss": dismiss, "serve": serve}
 PARTS = (_check, _work, _wake)

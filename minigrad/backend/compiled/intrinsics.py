@@ -14,27 +14,15 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core.cgutils import get_or_insert_function
-from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array, populate_array
 
 from . import native
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
-EIGHT, LANES, BOOLS = ir.VectorType(F32, 8), ir.VectorType(F32, 16), ir.VectorType(I8, 16)
 b: Any = None
 _context: Any = None
-
-
-class _Lanes(types.Type):  # type: ignore[misc]
-    """Sixteen float32: of whatever vectors a processor has, LLVM makes them."""
-
-
-@register_model(_Lanes)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, LANES)
-
 
 _TYPES = {  # by what an annotation says
     "int": types.int64,
@@ -43,7 +31,6 @@ _TYPES = {  # by what an annotation says
     "None": types.void,
     "Single": types.float32,
     "Bits": types.int32,
-    "Lanes": _Lanes(name="lanes"),
     "Flat": types.Array(types.float32, 1, "C"),
     "Rows": types.Array(types.float32, 2, "C"),
     "Cube": types.Array(types.float32, 3, "C"),
@@ -117,37 +104,3 @@ def array(kind: str, address: Any, *lengths: Any) -> Any:
     data = b.inttoptr(address, value.data.type)
     populate_array(value, data=data, shape=lengths, strides=steps, itemsize=size, meminfo=None)
     return value._getvalue()
-
-
-def shuffled(x: Any, y: Any, order: list[int]) -> Any:
-    """A vector of the elements of two others: those of y are counted on from x's."""
-    return b.shuffle_vector(x, y, ir.VectorType(I32, len(order))(order))
-
-
-def spread(x: Any) -> Any:
-    """x in all sixteen."""
-    nothing = ir.VectorType(x.type, 16)(ir.Undefined)
-    return shuffled(b.insert_element(nothing, x, I32(0)), nothing, [0] * 16)
-
-
-def first(count: Any) -> Any:
-    """A mask of the first ``count``."""
-    return b.icmp_signed("<", ir.VectorType(I64, 16)(list(range(16))), spread(count))
-
-
-def load_first(address: Any, count: Any, kind: Any) -> Any:
-    """The first ``count`` of sixteen numbers, and zeros."""
-    name, align = ("v16f32", I32(4)) if kind is LANES else ("v16i8", I32(1))
-    return call(f"llvm.masked.load.{name}.p0", kind, pointer(address, kind), align, first(count), kind(None))
-
-
-def larger(x: Any, y: Any) -> Any:
-    """The larger of each two."""
-    return b.select(b.fcmp_ordered(">", x, y), x, y)
-
-
-def folded(join: Callable[[Any, Any], Any], x: Any) -> Any:
-    """All sixteen joined to one: half with half, four times."""
-    for width in (8, 4, 2, 1):
-        x = join(*(shuffled(x, x, list(range(n, n + width))) for n in (0, width)))
-    return b.extract_element(x, I32(0))

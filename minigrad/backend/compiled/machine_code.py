@@ -16,7 +16,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -32,22 +31,21 @@ def load(units: Iterable[str] | None = None) -> Code:
     """The machine code of units, all by default, from the cache or new."""
     keys = _keys()
     names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
-    made: dict[str, Code] = {}
+    code: dict[str, Code] = {}
     for folder in _folders():
-        found = _read_all(folder, names)
-        if len(found) < len(names) and _is_ours(folder):
-            with _locked(folder / "lock"):
-                found = _read_all(folder, names)  # somebody may have made them meanwhile
-                missing = [unit for unit in names if unit not in found]
-                made |= _compiled([unit for unit in missing if unit not in made])
-                for unit in missing:
-                    _write(folder, unit, names[unit], made[unit])
-                found = _read_all(folder, names)
-        if len(found) == len(names):
-            made = found
+        code |= _read_all(folder, names)
+        if len(code) == len(names):
             break
-    made |= _compiled([unit for unit in names if unit not in made])
-    return {name: function for unit in names for name, function in made[unit].items()}
+        if _is_ours(folder):
+            with _locked(folder / "lock"):
+                code |= _read_all(folder, names)  # another process may have compiled them meanwhile
+                new = _compiled([unit for unit in names if unit not in code])
+                for unit in new:
+                    _write(folder, unit, names[unit], new[unit])
+            code |= new
+            break
+    code |= _compiled([unit for unit in names if unit not in code])
+    return {name: function for unit in names for name, function in code[unit].items()}
 
 
 def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
@@ -165,9 +163,9 @@ def _compiled(units: list[str]) -> dict[str, Code]:
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     sources, count = _sources(), min(cpus, MOST_PROCESSES, len(units))
     longest_first = sorted(units, key=lambda unit: sources[unit].stat().st_size, reverse=True)
-    begin, same_line = time.perf_counter(), sys.stderr is not None and sys.stderr.isatty()
-    what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
-    _say(f"minigrad: compiling {what} for this machine, once ...", "" if same_line else "\n")
+    if sys.stderr is not None:
+        what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
+        print(f"minigrad: compiling {what} for this machine, once ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
         processes = [_start(folder, longest_first[i::count]) for i in range(count)]
         errors = [process.communicate()[1] for process in processes]
@@ -176,7 +174,6 @@ def _compiled(units: list[str]) -> dict[str, Code]:
                 lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
                 raise RuntimeError(f"compiling them failed: {lines[-1]}")
         code = {unit: marshal.loads((Path(folder) / unit).read_bytes()) for unit in units}
-    _say(f" done in {time.perf_counter() - begin:.0f} s" if same_line else "", "\n")
     return code
 
 
@@ -190,8 +187,3 @@ def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
     }
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE)
-
-
-def _say(text: str, end: str) -> None:
-    if sys.stderr is not None and text:
-        print(text, end=end, file=sys.stderr, flush=True)

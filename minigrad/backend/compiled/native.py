@@ -1,4 +1,4 @@
-"""What compiled loops may say that Python cannot: bits, addresses, atomics, vectors, BLAS.
+"""What compiled loops may say that Python cannot: bits, addresses, atomics, BLAS.
 
 An address is an int. A float32 array that is handed over as ``Strided`` is the address of its array object.
 
@@ -12,9 +12,9 @@ from typing import Any
 from ..deferred import Deferred
 
 Flat = Any  # float32 as one row: see loops.py
+Flags = Any  # uint8 as one row
 Single = Any  # a float32
 Bits = Any  # an int32
-Lanes = Any  # sixteen float32 side by side, in registers: see tiles.py
 
 llvm: Any = Deferred(f"{__package__}.intrinsics")
 
@@ -52,6 +52,11 @@ def double(address: int) -> float:
 def row(address: int, count: int) -> Flat:
     """The ``count`` float32 from there on, as an array."""
     return llvm.array("Flat", address, count)
+
+
+def flags(address: int, count: int) -> Flags:
+    """The ``count`` bools from there on, as an array of uint8."""
+    return llvm.array("Flags", address, count)
 
 
 def load(address: int) -> int:
@@ -120,84 +125,3 @@ def sgemm(
     turns = [llvm.b.select(llvm.truth(turn), turned, plain) for turn in (turn_a, turn_b)]
     x, y, z = (llvm.pointer(place, llvm.I8) for place in (a, b, c))
     llvm.call(function, llvm.VOID, order, *turns, m, n, k, alpha, x, lda, y, ldb, beta, z, ldc)
-
-
-def zeros16() -> Lanes:
-    """All sixteen 0."""
-    return llvm.LANES(None)
-
-
-def load16(address: int, count: int) -> Lanes:
-    """The first ``count`` of sixteen float32 there, and zeros."""
-    return llvm.load_first(address, count, llvm.LANES)
-
-
-def store16(address: int, lanes: Lanes, count: int) -> None:
-    """Write the first ``count`` of sixteen float32."""
-    place, align = llvm.pointer(address, llvm.LANES), llvm.I32(4)
-    llvm.call("llvm.masked.store.v16f32.p0", llvm.VOID, lanes, place, align, llvm.first(count))
-
-
-def fma16(x: Single, lanes: Lanes, added: Lanes) -> Lanes:
-    """x lanes + added."""
-    return llvm.call("llvm.fmuladd.v16f32", llvm.LANES, llvm.spread(x), lanes, added)
-
-
-def spread16(x: Single) -> Lanes:
-    """A float32, sixteen times."""
-    return llvm.spread(x)
-
-
-def add16(a: Lanes, b: Lanes) -> Lanes:
-    """a + b"""
-    return llvm.b.fadd(a, b)
-
-
-def mul16(a: Lanes, b: Lanes) -> Lanes:
-    """a b"""
-    return llvm.b.fmul(a, b)
-
-
-def max16(a: Lanes, b: Lanes) -> Lanes:
-    """The larger of each two; b where one is NaN."""
-    return llvm.larger(a, b)
-
-
-def sum16(a: Lanes) -> Single:
-    """The sum of all."""
-    return llvm.folded(llvm.b.fadd, a)
-
-
-def top16(a: Lanes) -> Single:
-    """The largest of all."""
-    return llvm.folded(llvm.larger, a)
-
-
-def first16(a: Lanes, count: int, other: Single) -> Lanes:
-    """The first ``count`` as they are, the rest ``other``."""
-    return llvm.b.select(llvm.first(count), a, llvm.spread(other))
-
-
-def bools16(address: int, count: int) -> Lanes:
-    """The first ``count`` of sixteen bools there as 1 and 0, the rest 0."""
-    return llvm.b.uitofp(llvm.load_first(address, count, llvm.BOOLS), llvm.LANES)
-
-
-def transpose8(x: int, step: int, count: int, out: int) -> None:
-    """The transpose of 8 rows of 8 float32, ``step`` bytes apart, to rows 64 bytes apart. Of ``count`` rows, if these
-    are fewer, the last one stands for the others.
-
-    Pairs of rows are joined three times, by what x86 has an instruction for: numbers, pairs of them, halves."""
-    b, eight, last = llvm.b, llvm.EIGHT, llvm.b.sub(count, llvm.I64(1))
-    lines = []
-    for i in range(8):
-        number = llvm.I64(i)
-        place = b.add(x, b.mul(b.select(b.icmp_signed("<", number, last), number, last), step))
-        lines.append(b.load(llvm.pointer(place, eight), align=4))
-    joins = (1, 2, (0, 8, 1, 9, 4, 12, 5, 13)), (2, 2, (0, 1, 8, 9, 4, 5, 12, 13)), (4, 4, (0, 1, 2, 3, 8, 9, 10, 11))
-    for distance, ahead, order in joins:
-        for i in (i for i in range(8) if not i & distance):
-            pair = lines[i], lines[i + distance]
-            lines[i], lines[i + distance] = (llvm.shuffled(*pair, [n + more for n in order]) for more in (0, ahead))
-    for i, j in enumerate((0, 2, 1, 3, 4, 6, 5, 7)):
-        b.store(lines[j], llvm.pointer(b.add(out, llvm.I64(64 * i)), eight), align=4)

@@ -43,14 +43,14 @@ def along(by_rows: Loop, slope: Loop) -> tuple[Any, Any]:
 
 
 @inline
-def top(x: Any, i: int) -> np.float32:
-    """The largest of row i; 0 if all are -inf (then x - top stays -inf, not NaN).
+def top(x: Any) -> np.float32:
+    """The largest of a row; 0 if all are -inf (then x - top stays -inf, not NaN).
 
     It is found among whole numbers of the same order, as a maximum of float32 becomes no vector code.
     """
     best = I(-0x80000000)
-    for j in range(x.shape[1]):
-        key = _ordered(to_bits(x[i, j]))
+    for j in range(x.size):
+        key = _ordered(to_bits(x[j]))
         best = key if key > best else best
     found = from_bits(_ordered(best))
     return F(0.0) if found == -INFINITY else found

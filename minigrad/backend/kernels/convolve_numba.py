@@ -1,6 +1,6 @@
 """Convolution over one or two axes: what a window meets at some rows of places is unrolled into a block that stays in
 cache, and multiplied there. A thread takes such rows of one image, or of one image some channels; for the weight's
-gradient, some channels of several images. With steps of 1 the result and x's gradient come without (shifted_numba.py).
+gradient, some channels of several images.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import blas, shifted_numba
+from .. import blas
 from ..compiled.layout import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, loop, scratch
 from ..compiled.native import row, sgemm
@@ -224,8 +224,6 @@ def _cut(shape: Array, channels: int) -> tuple[int, int]:
 
 def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: int) -> Array:
     """The convolution."""
-    if shifted_numba.takes(window, weight.shape[1]):
-        return shifted_numba.apply(x, weight, bias, window, groups)
     lengths = x.shape[2:]
     shape = geometry(window, x.shape[1], lengths, len(weight), groups)
     out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
@@ -239,8 +237,6 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
 
 def apply_back(g: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
     """The gradient of x."""
-    if (found := shifted_numba.apply_back(g, weight, window, groups, lengths)) is not None:
-        return found
     inner = weight.shape[1]
     shape = geometry(window, inner * groups, lengths, len(weight), groups)
     out, wide = np.empty((len(g), inner * groups, *lengths), FLOAT32), min(CHANNELS, inner)

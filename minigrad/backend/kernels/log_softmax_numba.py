@@ -19,7 +19,7 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
     """y = x - max - ln Σ e^(x - max). x - max is kept in ``out``, as the compiler may add in any order."""
     width = x.shape[1]
     for i in range(start, stop):
-        most, total, others = top(x, i), F(0.0), F(0.0)
+        most, total, others = top(x[i]), F(0.0), F(0.0)
         for j in range(width):
             out[i, j] = x[i, j] - most
         for j in range(width):  # apart, as in softmax

@@ -52,12 +52,8 @@ def run(
             sigmoid_of_sum(place, given, 2 * inner)
             tanh_of_sum(place + 8 * inner, given + 8 * inner, inner)
             sigmoid_of_sum(place + 12 * inner, given + 12 * inner, inner)
-            i, f, g, o = (
-                row(place, inner),
-                row(place + 4 * inner, inner),
-                row(place + 8 * inner, inner),
-                row(place + 12 * inner, inner),
-            )
+            i, f = row(place, inner), row(place + 4 * inner, inner)
+            g, o = row(place + 8 * inner, inner), row(place + 12 * inner, inner)
             c = row(at(cell) + 4 * (start + r) * inner, inner)
             top = row(at(tops) + 4 * (base + r) * inner, inner)
             copy(at(cells) + 4 * (base + r) * inner, at(cell) + 4 * (start + r) * inner, inner)

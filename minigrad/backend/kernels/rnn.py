@@ -1,4 +1,4 @@
-"""h ← tanh(x + W h), or relu, over all steps; the weight's gradient is one product after the loop."""
+"""h ← tanh(x + W h), or relu, over all steps, on CuPy, too; the weight's gradient is one product after the loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from typing import Any
 from ..dtype import Array
 from ..registry import where_holds, xp
 from . import Gradients, Needs, wanted
-from ._steps import Sizes, steps
+
+Sizes = tuple[int, ...]  # of the batch at each step
+
+
+def steps(sizes: Sizes, reverse: bool) -> list[tuple[slice, int]]:
+    """The rows of each step, and how many they are, in the order in which the steps are taken."""
+    parts, start = [], 0
+    for n in sizes:
+        parts.append((slice(start, start + n), n))
+        start += n
+    return parts[::-1] if reverse else parts
 
 
 def forward(

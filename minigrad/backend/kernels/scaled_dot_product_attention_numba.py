@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from .. import blas
+from ..compiled.functions import exp
 from ..compiled.layout import at, length, step
 from ..compiled.loops import FLOAT32, Flat, Strided, fits, inline, loop, scratch
-from ..compiled.native import row
-from ..compiled.tiles import product
+from ..compiled.native import flags, row, sgemm
 from ..dtype import Array
 from . import Gradients, Needs, wanted
 from ._attention import empty_result, factor, laid_like
-from ._attention_numba import FEW, against, exponentials, gather, mask_rows, slope_rows, tiles, transpose, weigh_rows
+from ._softmax_numba import top as largest
 
 F = np.float32
 PART = 32  # queries
 WORK = 1 << 16  # multiplications of a block: some microseconds
-ROW = 64  # bytes between tiles of columns of rows that are whole
 
 
 @inline
@@ -33,11 +33,103 @@ def head_of(x: int, b: int, h: int) -> int:
     return at(x) + b * step(x, 0) + h * step(x, 1)
 
 
+@inline
+def leading(x: int) -> int:
+    """The elements from one row of a head to the next."""
+    return step(x, 2) // 4
+
+
+@inline
+def score_rows(
+    scores: int,
+    n: int,
+    keys: int,
+    first: int,
+    is_causal: int,
+    mask: int,
+    mask_step: int,
+    top: Flat,
+    place: int,
+    known: bool,
+) -> None:
+    """e^(score - top) of n queries, from number ``first`` on: a mask is added, and a key that is not seen weighs 0. The
+    largest score of a row is written to ``top``, or read from there where it is known."""
+    for i in range(n):
+        line = row(scores + 4 * i * keys, keys)
+        seen = min(keys, first + i + 1) if is_causal else keys
+        if mask:
+            added = row(mask + i * mask_step, keys)
+            for s in range(seen):
+                line[s] += added[s]
+        if not known:
+            top[place + i] = largest(line[:seen])
+        shift = top[place + i]
+        for s in range(seen):
+            line[s] = exp(line[s] - shift)
+        for s in range(seen, keys):
+            line[s] = F(0.0)
+
+
+@inline
+def weigh_rows(
+    weights: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
+) -> None:
+    """Exponentials of n rows as shares of their sums, and dropped by ``keep``, the address of their draw, if that is
+    not 0; 1 / the sum is written to ``share``."""
+    for i in range(n):
+        line, total = row(weights + 4 * i * keys, keys), F(0.0)
+        for s in range(keys):
+            total += line[s]
+        part = F(0.0) if total == F(0.0) else F(1.0) / total
+        share[place + i] = part
+        part *= F(rest)
+        for s in range(keys):
+            line[s] *= part
+        if keep:
+            kept = flags(keep + i * keep_step, keys)
+            for s in range(keys):
+                line[s] *= F(kept[s])
+
+
+@inline
+def slope_rows(
+    weights: int,
+    slopes: int,
+    n: int,
+    keys: int,
+    keep: int,
+    keep_step: int,
+    rest: float,
+    scale: float,
+    share: Flat,
+    place: int,
+) -> None:
+    """From exponentials and the gradients of dropped weights: the dropped weights, and the gradients of scores before
+    ``scale``, w (slope - Σ w slope) · scale."""
+    for i in range(n):
+        line, slope = row(weights + 4 * i * keys, keys), row(slopes + 4 * i * keys, keys)
+        part, total = share[place + i], F(0.0)
+        if keep:
+            kept = flags(keep + i * keep_step, keys)
+            for s in range(keys):
+                slope[s] *= F(kept[s]) * F(rest)
+        for s in range(keys):
+            line[s] *= part
+        for s in range(keys):
+            total += line[s] * slope[s]
+        for s in range(keys):
+            slope[s] = line[s] * F(scale) * (slope[s] - total)
+        if keep:
+            for s in range(keys):
+                line[s] *= F(kept[s]) * F(rest)
+
+
 @loop
 def attend(
     start: int,
     stop: int,
     thread: int,
+    gemm: int,
     query: Strided,
     key: Strided,
     value: Strided,
@@ -57,28 +149,20 @@ def attend(
     """The result, and of each row the largest score and 1 / the sum of exponentials, for heads of sentences."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
-    turned = at(memory) + thread * step(memory, 0)
-    values = turned + 4 * tiles(keys) * width
-    weights = values + 4 * keys * tiles(depth)
+    weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
+    ldv, ldy = leading(value), leading(out)
     for unit in range(start, stop):
         b, h = unit // heads, unit % heads
         q, k, v, y = head_of(query, b, h), head_of(key, b, h), head_of(value, b, h), head_of(out, b, h)
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
-        if queries >= FEW:
-            transpose(k, step(key, 2), keys, width, turned)
-            gather(v, step(value, 2), keys, depth, values, ROW, ROW * keys)
-        v_at, v_row, v_tile = (values, ROW, ROW * keys) if queries >= FEW else (v, step(value, 2), ROW)
         for t in range(0, queries, PART):
-            n, qt, place = min(PART, queries - t), q + t * step(query, 2), unit * queries + t
+            n, place = min(PART, queries - t), unit * queries + t
             seen = min(keys, t + n) if is_causal else keys
-            wide, mask_t = tiles(seen), mask + t * added_t if mask else 0
-            against(qt, step(query, 2), n, k, step(key, 2), turned if queries >= FEW else 0, seen, width, weights)
-            mask_rows(weights, n, seen, t, is_causal, scale, mask_t, added_t, top, place, False)
-            exponentials(weights, n * wide)
-            drawn = keep + place * keys if keep else 0
-            weigh_rows(weights, n, seen, drawn, keys, rest, share, place)
-            yt = y + t * step(out, 2)
-            product(weights, 4 * wide, 4, v_at, v_row, v_tile, yt, step(out, 2), n, seen, depth, False)
+            qt, yt = q + t * step(query, 2), y + t * step(out, 2)
+            sgemm(gemm, False, True, n, seen, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, seen)
+            score_rows(weights, n, seen, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, False)
+            weigh_rows(weights, n, seen, keep + place * keys if keep else 0, keys, rest, share, place)
+            sgemm(gemm, False, False, n, depth, seen, F(1.0), weights, seen, v, ldv, F(0.0), yt, ldy)
 
 
 @loop
@@ -86,6 +170,7 @@ def attend_back(
     start: int,
     stop: int,
     thread: int,
+    gemm: int,
     g: Strided,
     query: Strided,
     key: Strided,
@@ -108,38 +193,28 @@ def attend_back(
     """The gradients of heads of sentences. The last part sees the most keys: it comes first, the others add to it."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
-    turned = at(memory) + thread * step(memory, 0)
-    values = turned + 4 * tiles(keys) * width
-    k_rows = values + 4 * tiles(keys) * depth
-    q_rows = k_rows + 4 * keys * tiles(width)
-    g_rows = q_rows + 4 * min(PART, queries) * width
-    weights = g_rows + 4 * min(PART, queries) * depth
+    weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
+    ldv, ldg = leading(value), leading(g)
+    lddq, lddk, lddv = leading(dquery), leading(dkey), leading(dvalue)
     for unit in range(start, stop):
         b, h = unit // heads, unit % heads
         q, k, v, gh = head_of(query, b, h), head_of(key, b, h), head_of(value, b, h), head_of(g, b, h)
         dq, dk, dv = head_of(dquery, b, h), head_of(dkey, b, h), head_of(dvalue, b, h)
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
-        if queries >= FEW:
-            transpose(k, step(key, 2), keys, width, turned)
-            transpose(v, step(value, 2), keys, depth, values)
-        gather(k, step(key, 2), keys, width, k_rows, ROW, ROW * keys)
         last = (queries - 1) // PART * PART
         for t in range(last, -1, -PART):
             n, place = min(PART, queries - t), unit * queries + t
             seen = min(keys, t + n) if is_causal else keys
-            wide, mask_t = tiles(seen), mask + t * added_t if mask else 0
-            slopes, dqt, more = weights + 4 * n * wide, dq + t * step(dquery, 2), t < last
-            gather(q + t * step(query, 2), step(query, 2), n, width, q_rows, 4 * width, ROW)
-            gather(gh + t * step(g, 2), step(g, 2), n, depth, g_rows, 4 * depth, ROW)
-            against(q_rows, 4 * width, n, k, step(key, 2), turned if queries >= FEW else 0, seen, width, weights)
-            mask_rows(weights, n, seen, t, is_causal, scale, mask_t, added_t, top, place, True)
-            exponentials(weights, n * wide)
-            against(g_rows, 4 * depth, n, v, step(value, 2), values if queries >= FEW else 0, seen, depth, slopes)
+            slopes, more = weights + 4 * n * seen, F(1.0) if t < last else F(0.0)
+            qt, gt, dqt = q + t * step(query, 2), gh + t * step(g, 2), dq + t * step(dquery, 2)
             drawn = keep + place * keys if keep else 0
+            sgemm(gemm, False, True, n, seen, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, seen)
+            score_rows(weights, n, seen, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
+            sgemm(gemm, False, True, n, seen, depth, F(1.0), gt, ldg, v, ldv, F(0.0), slopes, seen)
             slope_rows(weights, slopes, n, seen, drawn, keys, rest, scale, share, place)
-            product(slopes, 4 * wide, 4, k_rows, ROW, ROW * keys, dqt, step(dquery, 2), n, seen, width, False)
-            product(slopes, 4, 4 * wide, q_rows, 4 * width, ROW, dk, step(dkey, 2), seen, n, width, more)
-            product(weights, 4, 4 * wide, g_rows, 4 * depth, ROW, dv, step(dvalue, 2), seen, n, depth, more)
+            sgemm(gemm, False, False, n, width, seen, F(1.0), slopes, seen, k, ldk, F(0.0), dqt, lddq)
+            sgemm(gemm, True, False, seen, width, n, F(1.0), slopes, seen, qt, ldq, more, dk, lddk)
+            sgemm(gemm, True, False, seen, depth, n, F(1.0), weights, seen, gt, ldg, more, dv, lddv)
         for s in range(min(keys, queries) if is_causal else keys, keys):  # seen by no query
             dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)
             for j in range(width):
@@ -149,8 +224,9 @@ def attend_back(
 
 
 def _in_rows(x: Array) -> Array:
-    """The array, or a copy whose rows are contiguous."""
-    return x if x.strides[3] == 4 and x.dtype is FLOAT32 else np.array(x, FLOAT32, order="C")
+    """The array, or a copy whose rows BLAS can read."""
+    fits = x.strides[3] == 4 and x.strides[2] >= 4 * x.shape[3] and x.strides[2] % 4 == 0 and x.dtype is FLOAT32
+    return x if fits else np.array(x, FLOAT32, order="C")
 
 
 def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, int, int, int]:
@@ -174,27 +250,26 @@ def _units(query: Array, value: Array) -> tuple[int, int]:
 
 def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     query, key, value, mask, keep, is_causal, scale, dropout_p = args
-    if not (fits(query, key, value) and key.size and value.size) or needs[3]:
+    if not (fits(query, key, value) and key.size and value.size and blas.sgemm()) or needs[3]:
         return NotImplemented
     query, key, value = _in_rows(query), _in_rows(key), _in_rows(value)
-    batch, heads, length, width = query.shape
+    batch, heads, length, _ = query.shape
     keep = None if keep is None else np.ascontiguousarray(keep, np.bool_)
     # its address: the array itself is kept beside it
     drawn = 0 if keep is None else keep.__array_interface__["data"][0]
     how = *_added(mask, query, key), drawn, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
-    keys, depth = value.shape[2:]
-    memory = scratch(tiles(keys) * (width + tiles(depth) + min(PART, length)))
-    attend(*_units(query, value), query, key, value, *how, memory, out, top, share)
+    memory = scratch(value.shape[2] * min(PART, length))
+    with blas.one_thread() as one, one:
+        attend(*_units(query, value), blas.sgemm(), query, key, value, *how, memory, out, top, share)
     return out, (query, key, value, how, top, share, keep) if any(needs) else None
 
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     query, key, value, how, top, share, _ = saved
     gradients = laid_like(query, key, value)
-    (_, _, length, width), (_, _, keys, depth) = query.shape, value.shape
-    part = min(PART, length)
-    memory = scratch(tiles(keys) * (width + depth + tiles(width) + 2 * part) + part * (width + depth))
-    attend_back(*_units(query, value), _in_rows(g), query, key, value, *how, memory, top, share, *gradients)
+    memory, units = scratch(2 * value.shape[2] * min(PART, query.shape[2])), _units(query, value)
+    with blas.one_thread() as one, one:
+        attend_back(*units, blas.sgemm(), _in_rows(g), query, key, value, *how, memory, top, share, *gradients)
     return wanted(needs, *gradients)

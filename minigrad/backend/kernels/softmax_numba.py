@@ -17,7 +17,7 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
     writes adds in another order where x and y lie close together."""
     width = x.shape[1]
     for i in range(start, stop):
-        level, total = top(x, i), F(0.0)
+        level, total = top(x[i]), F(0.0)
         for j in range(width):
             out[i, j] = exp(x[i, j] - level)
         for j in range(width):

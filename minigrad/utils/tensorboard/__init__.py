@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
     try:
         import tensorboard
     except ImportError as error:
-        command = how_to_install("tensorboard", "tensorboard")
+        command = how_to_install("tensorboard")
         raise ImportError(f"SummaryWriter needs tensorboard ({error}): {command}") from error
     from .writer import SummaryWriter
 

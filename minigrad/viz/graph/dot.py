@@ -191,7 +191,7 @@ def library() -> Any:
     except (ImportError, RuntimeError) as error:  # graphviz.ExecutableNotFound
         raise ImportError(
             f"pictures of graphs are drawn by Graphviz: its program dot (apt, brew, winget or conda install graphviz) "
-            f"and its package ({how_to_install('viz', 'graphviz')}). save('x.html') needs neither: the page draws "
+            f"and its package ({how_to_install('graphviz')}). save('x.html') needs neither: the page draws "
             f"itself, and saves what it shows as SVG"
         ) from error
     return graphviz

@@ -467,7 +467,7 @@ def seqeval() -> Any:
     try:
         import seqeval.metrics
     except ImportError:
-        raise ImportError(f"entities are counted by seqeval: {how_to_install('bert', 'seqeval')}") from None
+        raise ImportError(f"entities are counted by seqeval: {how_to_install('seqeval')}") from None
     return seqeval.metrics
 
 

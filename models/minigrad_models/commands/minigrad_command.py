@@ -64,7 +64,7 @@ def _complete(options: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError:
-        raise ImportError(f"completion needs shtab: {how_to_install('completion', 'shtab')}") from None
+        raise ImportError(f"completion needs shtab: {how_to_install('shtab')}") from None
     p = parser()
     (commands,) = (a for a in p._actions if isinstance(a, argparse._SubParsersAction))
     commands.choices.update({name: system(name).parser() for name in SYSTEMS})

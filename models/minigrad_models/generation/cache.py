@@ -20,7 +20,7 @@ from minigrad import Tensor, nn
 from minigrad.autograd.tape import wrap
 from minigrad.backend import xp
 from minigrad.backend.dtype import Array
-from minigrad.backend.products import FEW, Panels, matmul
+from minigrad.backend.products import matmul
 from minigrad.ops.attention import scaled_dot_product_attention
 from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
@@ -28,34 +28,24 @@ from minigrad.ops.normalization import layer_norm
 from ..architectures.layers import ACTIVATIONS, FeedForward, MultiHeadAttention, Residual, TransformerLayer, allowed
 
 INITIAL_CAPACITY = 32  # tokens in a new cache
-NEW = 3  # rows from which on a layer's weight is worth a copy
 Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class CachedLinear:
-    """A linear layer, or several that read the same, side by side. On the CPU its weight is laid out anew for the new
-    tokens of a few texts."""
+    """A linear layer, or several that read the same, side by side."""
 
     def __init__(self, *layers: nn.Linear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
         module = xp(weights[0])
         self.weight = module.concatenate(weights) if len(layers) > 1 else weights[0]
         self.bias = module.concatenate(biases) if len(layers) > 1 else biases[0]
-        self.panels: Panels | None = None
 
     def __call__(self, x: Array) -> Array:
         """(N, T, D) -> (N, T, the layers' widths)"""
         if not isinstance(x, np.ndarray):
             return linear(x, self.weight, self.bias)
         rows = x.reshape(-1, x.shape[-1])
-        if x.shape[1] > 1 or len(rows) > FEW:  # a prompt, or many texts
-            out = matmul(rows, self.weight.T, self.bias)
-        elif len(rows) < NEW:
-            out = np.vecdot(self.weight, rows[:, None])
-            out += self.bias
-        else:
-            self.panels = self.panels or Panels(self.weight.T)
-            out = self.panels.product(rows, self.bias)
+        out = matmul(rows, self.weight.T, self.bias)
         return out.reshape(*x.shape[:-1], len(self.weight))
 
 

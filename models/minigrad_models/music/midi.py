@@ -118,7 +118,7 @@ def load_library() -> Any:
     try:
         import mido
     except ImportError:
-        raise ImportError(f"MIDI files need mido: {how_to_install('music', 'mido')}") from None
+        raise ImportError(f"MIDI files need mido: {how_to_install('mido')}") from None
     return mido
 
 

@@ -37,7 +37,7 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
     if started > 1:
         return _as_one(train)
     if ranks > 1 and not distributed.is_mpi_available():
-        install = how_to_install("distributed", "mpi4py", "mpich")
+        install = how_to_install("mpi4py", "mpich")
         note = f"note: {ranks} ranks need mpi4py, so one does the work of all, which is slower: {install}"
         print(note, file=sys.stderr)
         ranks = 1

@@ -64,7 +64,7 @@ def _bleu(tokenize: str, lowercase: bool = False) -> Any:
         packages = _DICTIONARIES.get(tokenize)
         if packages is None:
             raise
-        install = how_to_install(tokenize[:2], *packages)
+        install = how_to_install(*packages)
         raise ImportError(f"BLEU by {tokenize} needs {packages[0]}: {install}") from error
 
 
@@ -172,4 +172,4 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"this score needs {package}: {how_to_install('translate', package)}") from error
+        raise ImportError(f"this score needs {package}: {how_to_install(package)}") from error

@@ -145,7 +145,7 @@ def load_library() -> Any:
     try:
         import tokenizers
     except ImportError:
-        command = how_to_install("translate", "tokenizers")
+        command = how_to_install("tokenizers")
         raise ImportError(f"subwords need the tokenizers library: {command}") from None
     return tokenizers
 

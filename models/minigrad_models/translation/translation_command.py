@@ -119,7 +119,7 @@ def _do_serve(options: argparse.Namespace) -> int:
     try:
         from .serve.server import serve
     except ModuleNotFoundError as error:
-        install = how_to_install("translate", "starlette", "uvicorn")
+        install = how_to_install("starlette", "uvicorn")
         raise ImportError(f"the page needs {error.name}: {install}") from None
 
     return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend import shifted_numba
 from minigrad.backend.kernels import convolve_numba
 from minigrad.backend.window import Window
 from minigrad.compat.ops.registry import REGISTRY
@@ -34,20 +33,13 @@ def arguments(lengths: tuple[int, ...], window: Window, groups: int, n: int = 3)
     return normal(n, 4, *lengths), normal(8, 4 // groups, *window.kernel, seed=1), normal(8, seed=2)
 
 
-@pytest.fixture(params=["unrolled", "shifted"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of few channels, too, each of the two ways to go about steps of 1."""
-    monkeypatch.setattr(shifted_numba, "CHANNELS", 1 if request.param == "shifted" else 1 << 30)
-
-
 @pytest.fixture(params=[convolve_numba.SPACE, 1])
 def space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one block, and a row of places at a time."""
     monkeypatch.setattr(convolve_numba, "SPACE", request.param)
-    monkeypatch.setattr(shifted_numba, "SPACE", request.param)
 
 
-@pytest.mark.usefixtures("way", "space")
+@pytest.mark.usefixtures("space")
 @cases("bias", [True, False])
 @cases("lengths, window, groups", PLANES)
 def test_convolve(lengths: tuple[int, ...], window: Window, groups: int, bias: bool) -> None:
@@ -56,7 +48,7 @@ def test_convolve(lengths: tuple[int, ...], window: Window, groups: int, bias: b
     check("convolve", x, weight, shift if bias else None, window, groups, differentiable=(1,))
 
 
-@pytest.mark.usefixtures("way", "space")
+@pytest.mark.usefixtures("space")
 @cases("lengths, window, groups", PLANES)
 def test_convolve_back(lengths: tuple[int, ...], window: Window, groups: int) -> None:
     _, weight, _ = arguments(lengths, window, groups)
@@ -65,7 +57,6 @@ def test_convolve_back(lengths: tuple[int, ...], window: Window, groups: int) ->
     check("convolve_back", y, weight, window, groups, lengths, differentiable=(0,))
 
 
-@pytest.mark.usefixtures("way")
 def test_more_channels_and_images_than_a_block() -> None:
     window = Window((3, 3), ONE, ((1, 1), (1, 1)), ONE)
     x, weight = normal(9, 37, 8, 17), normal(3, 37, 3, 3, seed=1)
@@ -73,7 +64,6 @@ def test_more_channels_and_images_than_a_block() -> None:
     check("convolve", x[:, :1], weight[:, :1], None, window, 1, differentiable=(0, 1))
 
 
-@pytest.mark.usefixtures("way")
 def test_infinities_and_nan_stay_where_they_are() -> None:
     window = Window((3, 3), ONE, ((1, 1), (1, 1)), ONE)
     x, weight = normal(2, 2, 6, 7), abs(normal(3, 2, 3, 3, seed=1))
