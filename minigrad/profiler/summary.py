@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from ..autograd import enable_grad
-from ..autograd.observer import Observer, observed
+from ..autograd.observer import observed
 from ..autograd.tape import Node, Variable
 from ..autograd.walk import nodes_behind
 from ..backend.dtype import DType
@@ -21,7 +21,7 @@ from ..ops.op import Op
 from ..utils._pytree import tree_leaves
 from .flops import PRODUCTS, multiply_adds
 from .summary_table import Row, Shape, Table, Total
-from .watched import ModuleNames, around_calls, memory_of, untouched
+from .watched import ModuleNames, Within, around_calls, memory_of, untouched
 
 
 def summary(
@@ -147,10 +147,11 @@ def _shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
     return tuple(tuple(x.array.shape) for value in values for x in tree_leaves(value) if isinstance(x, Variable))
 
 
-class _Measured(Observer):
+class _Measured(Within):
     """What is counted while a model runs, by the paths of its modules ("" is the model)."""
 
     def __init__(self, model: Module) -> None:
+        super().__init__(ModuleNames(model))
         self.model = model
         self.calls: Counter[str] = Counter()
         self.shapes: dict[str, tuple[tuple[Shape, ...], tuple[Shape, ...]]] = {}
@@ -158,11 +159,7 @@ class _Measured(Observer):
         self.kept: Counter[str] = Counter()
         self.modules = dict(model.named_modules())  # by path; what no module has registered is added when it runs
         self.ran = False
-        self._names = ModuleNames()
-        self._root = self._names.path(model, "")
         self._nodes: dict[Node, str] = {}
-        self._within = [""]
-        self._running: list[Op] = []
 
     def run(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         with enable_grad(), observed(self), around_calls(None, self._called):
@@ -180,34 +177,21 @@ class _Measured(Observer):
         self._nodes.clear()
 
     def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        path = self._within[-1]
+        path = self.within[-1]
         self.calls[path] += 1
         self.shapes.setdefault(path, (_shapes([*args, *kwargs.values()]), _shapes([result])))
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        around = self._within[-1]
+        super().entered(name, kind, subject)
         if kind == "module":
-            whole = self._names.path(subject, f"{self._root}.{around}" if around else self._root)
-            around = f"{whole}.".removeprefix(f"{self._root}.").removesuffix(".")
-            self.modules.setdefault(around, subject)
-        self._within.append(around)
-
-    def left(self) -> None:
-        self._within.pop()
-
-    def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        self._running.append(op)
+            self.modules.setdefault(self.within[-1], subject)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        self._running.pop()
+        self.running.pop()
         if node is not None:
-            self._nodes[node] = self._within[-1]
-        if not any(around.name in PRODUCTS for around in self._running):  # else that one is counted
-            self.adds[self._within[-1]] += multiply_adds(op.name, result, args) or 0
-
-    def failed(self, op: Op) -> None:
-        while self._running and self._running.pop() is not op:
-            continue
+            self._nodes[node] = self.within[-1]
+        if not any(around.name in PRODUCTS for around in self.running):  # else that one is counted
+            self.adds[self.within[-1]] += multiply_adds(op.name, result, args) or 0
 
     def rows(self) -> Row:
         """The row of the model, with all others in it."""

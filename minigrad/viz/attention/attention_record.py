@@ -19,7 +19,7 @@ from ...autograd.observer import observed
 from ...autograd.tape import Node, Variable
 from ...backend.host import host
 from ...nn.module import Module
-from ...profiler.watched import untouched
+from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
 from ..numbers import Array, checked_number
 from .attention_data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
@@ -31,8 +31,8 @@ class Frame(NamedTuple):
     """A module at work."""
 
     path: str
-    inputs: tuple[Variable, ...]  # the floating tensors that it was called with
-    ids: Tensor | None = None  # the first one, if that has integers
+    inputs: list[Variable]  # the floating tensors that it was called with
+    ids: Tensor | None  # the first one, if that has integers
 
 
 def from_call(
@@ -124,23 +124,22 @@ def in_evaluation(model: Module) -> Iterator[None]:
 def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
     """Keep ``frames`` to the modules at work, the innermost last."""
 
-    def leave(module: Module, args: tuple[Any, ...], result: Any) -> None:
+    paths = {module: path for path, module in model.named_modules()}
+
+    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        path = paths.get(module, frames[-1].path if frames else "")
+        frames.append(_frame(path, [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]))
+
+    def leave(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         frames.pop()
 
-    with ExitStack() as hooks:
-        for path, module in model.named_modules():
-
-            def enter(_: Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str = path) -> None:
-                frames.append(_frame(path, [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]))
-
-            hooks.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
-            hooks.callback(module.register_forward_hook(leave, always_call=True).remove)
+    with around_calls(enter, leave):
         yield
 
 
 def _frame(path: str, tensors: list[Tensor]) -> Frame:
     ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
-    return Frame(path, tuple(v for v in tensors if v.is_floating_point()), ids)
+    return Frame(path, [v for v in tensors if v.is_floating_point()], ids)
 
 
 def _sentences(value: Tensor) -> int:

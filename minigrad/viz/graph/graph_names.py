@@ -197,24 +197,16 @@ def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: M
     return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
 
-class Modules:
-    """The modules that were called, by their paths, and their parameters' names. The path of ``root`` is ""; without
-    one, the outermost modules are called by their classes: "Net.encoder"."""
+class Modules(ModuleNames):
+    """The modules that were called, by their paths, and their parameters' names."""
 
     def __init__(self, root: Module | None = None) -> None:
-        self._names = ModuleNames()
         self.by_path: dict[str, Module] = {}
-        self._root = "" if root is None else self._names.path(root, "")
-        if root is not None:
-            self.add("", root)
+        super().__init__(root)
 
-    def name(self, module: Module, caller: str) -> str:
-        """The path of a module that the one at the path ``caller`` calls ("" for none)."""
-        path = self._names.path(module, ".".join(filter(None, (self._root, caller))))
-        path = f"{path}.".removeprefix(f"{self._root}.").removesuffix(".")
-        if path not in self.by_path:
-            self.add(path, module)
-        return path
+    def _enter(self, module: Module, root: str) -> None:
+        super()._enter(module, root)
+        self.add(root, module)
 
     def add(self, path: str, module: Module) -> None:
         for name, inner in module.named_modules(remove_duplicate=False):

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ...autograd.observer import Observer, observed
+from ...autograd.observer import observed
 from ...backend.random import default_generator
 from ...nn.module import Module
 from ...ops import attention
 from ...ops.linear import matmul
 from ...ops.op import Op
 from ...ops.softmax import softmax
-from ...profiler.watched import around_calls, untouched
+from ...profiler.watched import Within, around_calls, untouched
 from ...tensor import Tensor
 from ..graph.graph_names import Modules, bindings
 from .trace_values import Change, Kept, mapped, parts
@@ -73,21 +73,21 @@ class _Scope:
         self._frames = {asked: self._frames[asked] for asked in running}
 
 
-class Recorder(Observer):
+class Recorder(Within):
     """Watches one call. ``changes`` are by the names that ops, inputs and results have in every run."""
 
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
+        super().__init__(Modules(owner))
         self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
         self.other_names: dict[str, str] = {}  # variables, and the name of what they were bound to
         self.changed: set[str] = set()
         self.error: BaseException | None = None  # of the program's own replacement, as ops change what they raise
         self.ops = 0
-        self._changes, self._modules = changes, Modules(owner)
+        self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
         self._scopes = [_Scope("", "", 0)]
         self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
-        self._running: list[Op] = []
         self._quiet = 0  # within a replacement's own ops, or a walk back
         self._names: dict[int, tuple[str, int]] = {}  # of tensors by their ids, and the number of their value
         self._made_by: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
@@ -112,7 +112,7 @@ class Recorder(Observer):
     def entered(self, name: str, kind: str, subject: Any) -> None:
         if kind == "module" and not self._quiet:
             self._look(sys._getframe(1))
-            path = self._modules.name(subject, self._scopes[-1].path)
+            path = self.names.path(subject, self._scopes[-1].path)
             first = not path and len(self._scopes) == 1 and not self.values
             called = "" if first else self._free(path or "forward", op=False)
             self._scopes.append(_Scope(called, path, len(self.values)))
@@ -160,17 +160,10 @@ class Recorder(Observer):
         names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
         return (bound.args, bound.kwargs) if not self.changed.isdisjoint(names) else (args, kwargs)
 
-    def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        self._running.append(op)
-
-    def failed(self, op: Op) -> None:
-        while self._running and self._running.pop() is not op:
-            continue
-
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
-        self._running.pop()
+        self.running.pop()
         first = result[0] if isinstance(result, tuple) and result else result
-        if self._running or self._quiet or not isinstance(first, Tensor):
+        if self.running or self._quiet or not isinstance(first, Tensor):
             return None
         self._look(sys._getframe(1))
         self.ops += 1
