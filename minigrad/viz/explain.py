@@ -40,7 +40,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         print(viz.explain(layer.weight))
 
     Which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and so on to
-    the loss; of the loss itself, the way down. Where no backward has run it shows the rules without the gradients.
+    the loss. Where no backward has run it shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
@@ -95,9 +95,8 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """The text about one graph. Rules have labels, which are the way to them: (1, 2) is the second that the first leads
-    on to. What follows a rule stands after the first that leads there; others refer to it.
-    """
+    """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to. What
+    follows a rule stands after the first that leads there; others refer to it."""
 
     def __init__(self, graph: Graph, depth: int, most: int) -> None:
         self.graph, self.depth, self.most = graph, depth, most
@@ -112,7 +111,6 @@ class _Chain:
                 self.readers[edge.source].append(edge)
         self.rules: dict[Label, Edge] = {}  # those in the text
         self.under: dict[int, Label] = {}  # after which of them stands what follows a node
-        self.sources: dict[Source, Label] = {}  # under which a rule of several lines stands
 
     def text(self, number: int, tensor: Variable | None = None) -> str:
         """The explanation of a node's gradient; ``tensor`` is the one of its results that is meant."""
@@ -120,10 +118,7 @@ class _Chain:
         if slot:
             self.several.add(number)
         node = self.graph.nodes[number]
-        self.up = node is not self.output
-        first = self._next(number)
-        if tensor is not None:
-            first = [edge for edge in first if not self.up or edge.slot == slot]
+        first = [edge for edge in self.readers[number] if tensor is None or edge.slot == slot]
         self._choose(number, first)
         name, value = _called(node), node.value
         if tensor is not None and number in self.several:
@@ -173,10 +168,7 @@ class _Chain:
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
-    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
-
-    def _next(self, number: int) -> list[Edge]:
-        return self.readers[number] if self.up else list(filter(self._has_rule, self.reads[number]))
+    # Which rules are shown
 
     def _choose(self, number: int, first: list[Edge]) -> None:
         self.under[number] = ()
@@ -187,10 +179,9 @@ class _Chain:
                 if len(self.rules) >= self.most:
                     return
                 self.rules[*label, i] = edge
-                end = edge.target if self.up else edge.source
-                if end not in self.under:
-                    self.under[end] = (*label, i)
-                    todo.append(((*label, i), self._next(end)))
+                if edge.target not in self.under:
+                    self.under[edge.target] = (*label, i)
+                    todo.append(((*label, i), self.readers[edge.target]))
 
     def _head(self, number: int, edges: list[Edge], indent: str) -> Iterator[str]:
         """What stands before the rules next to a node: how many there are, or that they are left out."""
@@ -198,40 +189,25 @@ class _Chain:
         shown = sum((*label, i) in self.rules for i in range(1, len(edges) + 1))
         if edges and not shown:
             limit = f"depth={self.depth}" if len(label) >= self.depth else f"most={self.most}"
-            left = self._left(number)
-            more = f"{left} more rule{'s' * (left > 1)} to {_called(self.output)}" if self.up else "and on"
-            yield f"{indent}… {more}: {limit} ends here"
-            return
-        rest = f" (the first {shown} of them)" if shown < len(edges) else ""
-        if self.up and len(edges) > 1:
+            yield f"{indent}… and on to {_called(self.output)}: {limit} ends here"
+        elif len(edges) > 1:
+            rest = f" (the first {shown} of them)" if shown < len(edges) else ""
             alike = len({edge.slot for edge in edges}) == 1
             name = self._called(number, edges[0].slot) if alike else _called(self.graph.nodes[number])
             sums = "these gradients are summed" if alike else "for each result these gradients are summed"
             yield f"{indent}{name} is read {len(edges)} times, and {sums}{rest}:"
-        elif rest:
-            yield f"{indent}{_called(self.graph.nodes[number])} has {len(edges)} inputs{rest}:"
 
     def _after(self, label: Label) -> Iterator[str]:
         """What follows a rule: what the next ones are next to, or where they stand."""
-        edge, indent = self.rules[label], "  " * len(label)
-        number = edge.target if self.up else edge.source
-        node, edges = self.graph.nodes[number], self._next(number)
+        number, indent = self.rules[label].target, "  " * len(label)
+        node, edges = self.graph.nodes[number], self.readers[number]
         if node is self.output:
             one = "ones" if self.output.value and self.output.value.shape else "1"
             yield f"{indent}Backward begins at {_called(node)}, whose own gradient is {one}."
         elif self.under[number] == label:
             yield from self._head(number, edges, indent)
         elif edges:
-            there = _text(self.under[number])
-            yield f"{indent}{'The gradient of' if self.up else 'On from'} {_called(node)}: see {there}."
-
-    def _left(self, number: int) -> int:
-        seen, todo = {number}, [number]
-        for node in todo:  # grows
-            targets = {edge.target for edge in self.readers[node]} - seen
-            seen |= targets
-            todo += targets
-        return len(todo) - 1
+            yield f"{indent}The gradient of {_called(node)}: see {_text(self.under[number])}."
 
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
@@ -250,15 +226,15 @@ class _Chain:
         reads = f"{op.name}, its input {edge.input} is {self._called(edge.source, edge.slot)}"
         yield f"{indent}{_text(label)}  {result}{reads}{where}"
         indent += " " * (len(_text(label)) + 2)
-        yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(label, edge, node, op))
+        yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(edge, node, op))
 
-    def _rows(self, label: Label, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
+    def _rows(self, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
         key, source = _rule_of(op, edge.input) or ("", None)
         if op.formula:
             yield "formula", op.formula
         if key in op.gradients:
             yield "gradient", op.gradients[key]
-        yield from self._source("backward" if key == BACKWARD else "rule", source, op, label)
+        yield from _source("backward" if key == BACKWARD else "rule", source, op)
         if op.kernel:
             yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same"
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
@@ -270,24 +246,6 @@ class _Chain:
             yield "gives", summary(edge.gradient)
         elif self.graph.backward == "done" and not self.released:
             yield "gives", "nothing"
-
-    def _source(self, heading: str, source: Source | None, op: OpInfo, label: Label) -> Iterator[tuple[str, str]]:
-        """A rule's text, and where it stands; one of several lines once."""
-        if source is None:
-            yield heading, "its source cannot be read"
-            return
-        lines = source.text.expandtabs(4).splitlines()
-        place = at(source.file, source.line)
-        if len(lines) == 1:
-            yield heading, f"{lines[0]}    {place}"
-        elif self.sources.setdefault(source, label) != label:
-            yield heading, f"{place}, as under {_text(self.sources[source])}"
-        else:
-            yield heading, place
-            yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
-        for name, helper in op.helpers.items():
-            if re.search(rf"\b{name}\b", source.text):
-                yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
     def _argument(self, name: str, edge: Edge) -> str:
         node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
@@ -321,6 +279,22 @@ class _Chain:
             return self.graph.nodes[number].gradient
         of_slot = [edge.gradient for edge in known if edge.slot == slot]
         return of_slot[0] if len(of_slot) == 1 else None
+
+
+def _source(heading: str, source: Source | None, op: OpInfo) -> Iterator[tuple[str, str]]:
+    """A rule's text, and where it stands."""
+    if source is None:
+        yield heading, "its source cannot be read"
+        return
+    lines, place = source.text.expandtabs(4).splitlines(), at(source.file, source.line)
+    if len(lines) == 1:
+        yield heading, f"{lines[0]}    {place}"
+    else:
+        yield heading, place
+        yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
+    for name, helper in op.helpers.items():
+        if re.search(rf"\b{name}\b", source.text):
+            yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
 
 def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
