@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from ...backend.host import host
 from ...nn.module import Module
 from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
-from ..numbers import Array, checked_number
+from ..numbers import Array
 from .attention_data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
 from .tokens import Ids, Sides
 from .trace import PRODUCTS, Trace
@@ -36,10 +35,10 @@ class Frame(NamedTuple):
 
 
 def from_call(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attentions of one sentence of a call, in order, and the ids of source and target; see ``viz.attention``."""
-    seen, decoded = _recorded(model, inputs, named_inputs, sentence)
+    """The attentions of the first sentence of a call, in order, and the ids of source and target."""
+    seen, decoded = _recorded(model, inputs, named_inputs)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
@@ -48,20 +47,19 @@ def from_call(
             f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
-    ids = _ids(read, sentence, all(kind == "decoder" for kind, _ in seen))
-    ids = (ids[0], ids[1] if decoded is None else _ids([decoded], sentence, True)[1])
+    ids = _ids(read, all(kind == "decoder" for kind, _ in seen))
+    ids = (ids[0], ids[1] if decoded is None else _ids([decoded], True)[1])
     return _joined(seen, [len(side) for side in ids if side is not None]), *ids
 
 
 def _recorded(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Tensor | None]:
     """What has been seen, and the ids that a decoder within the model was called with, if it was."""
-    seen, frames, batches, decoded = list[Seen](), list[Frame](), list[int](), list[Tensor]()
+    seen, frames, decoded = list[Seen](), list[Frame](), list[Tensor]()
 
     def report(layer: Layer, query: Variable | None, key: Variable | None) -> None:
-        batches.append(len(layer.weights))
-        one = _of_sentence(layer, sentence % batches[-1], frames[-1].path if frames else "")
+        one = _of_first(layer, frames[-1].path if frames else "")
         seen.append((_kind(one, query, key, frames), one))
         if seen[-1][0] != "encoder":
             decoded.extend(f.ids for f in reversed(frames) if f.path and f.ids is not None)
@@ -80,8 +78,6 @@ def _recorded(
         around.enter_context(observed(Trace(batch, report)))
         named = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
         model(*(copies.get(id(v), v) for v in inputs), **named)
-    for count in batches:
-        checked_number("sentence", sentence, count, "the batch has")
     return seen, next(iter(decoded), None)
 
 
@@ -192,28 +188,27 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
     return reached
 
 
-def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
-    """One sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
+def _of_first(layer: Layer, path: str) -> Layer:
+    """The first sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
 
     def one(name: str, shared: bool = False) -> Array | None:
         if (x := getattr(layer, name)) is None:
             return None
-        x = x[sentence]
+        x = x[0]
         return np.array(x[:1] if shared and (x == x[:1]).all() else x)
 
     arrays: dict[str, Any] = {name: one(name) for name in ("weights", "query", "key")}
     return replace(layer, path=path, blocked=one("blocked", True), bias=one("bias", True), **arrays)
 
 
-def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The source's and the target's ids of one sentence, (T), (B, T) or (B, C, T), if they are among a model's inputs:
-    the source is the first tensor, the target the next one of integers. A decoder alone reads the first of integers."""
+def _ids(values: list[Any], decoder_alone: bool) -> tuple[Ids, Ids]:
+    """The first sentence's ids of source and target, (T), (B, T) or (B, C, T), if they are among a model's inputs: the
+    source is the first tensor, the target the next one of integers. A decoder alone reads the first of integers."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
             return None
-        rows = value.reshape(-1, value.shape[-1])
-        return rows[sentence if len(rows) > 1 else 0].tolist()
+        return value.reshape(-1, value.shape[-1])[0].tolist()
 
     ids = [read(value) for value in values if isinstance(value, Tensor)]
     first = next((one for one in ids if one is not None), None)
@@ -222,7 +217,7 @@ def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Id
     return ids[0], next((one for one in ids[1:] if one is not None), first)
 
 
-def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
+def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
     """The attentions in some weights; see ``viz.attention``."""
     named: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
     if not named:
@@ -232,7 +227,7 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
     seen: list[Seen] = []
     for name, value in named.items():
-        layers = _layers(value, name or "weights", sentence)
+        layers = _layers(value, name or "weights")
         blocked = inferred_mask(np.concatenate(layers))  # heads of all layers side by side
         if name is None:  # cross-attention between two texts, else as the mask says
             target, source = layers[0].shape[-2:]
@@ -241,11 +236,9 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
     return seen
 
 
-def _layers(weights: Any, name: str, sentence: int) -> list[Array]:
+def _layers(weights: Any, name: str) -> list[Array]:
     if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
-        arrays = map(_host, weights)
-        place = partial(checked_number, "sentence", sentence, holder="the batch has")
-        layers = [w[place(len(w))] if w.ndim == 4 else w for w in arrays]
+        layers = [w[0] if w.ndim == 4 else w for w in map(_host, weights)]
         shapes = [w.shape for w in layers]
         if any(len(shape) != 3 for shape in shapes):
             raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")

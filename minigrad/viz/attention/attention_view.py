@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ...nn.module import Module
 from ...tensor import Tensor
-from ..numbers import Array, checked_number, coded
+from ..numbers import Array, coded
 from ..page import Page
 from ..palette import DARK, LIGHT
 from ..vector import clean
@@ -26,9 +26,10 @@ SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_mo
 
 
 def attention(
-    subject: Any, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "Attention", **named: Any
+    subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "Attention", **named: Any
 ) -> AttentionView:
-    """What each token looks at: every layer and head of encoder, decoder and cross-attention.
+    """What each token looks at: every layer and head of encoder, decoder and cross-attention; of a batch, those of the
+    first sentence.
 
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
@@ -46,7 +47,7 @@ def attention(
             "written": …}, of which some may be left out. For a module a function from an id to a text or a
             tokenizer will do (not for what is written). By default the module's ``tokenizer``, else the ids, or
             numbers.
-        sentence: which of a batch; of choices (B, C, T), which of B · C. title: of the page.
+        title: of the page.
         named: the module's inputs by name.
 
     Raises:
@@ -55,7 +56,7 @@ def attention(
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
-        return AttentionView(grouped(both, *from_call(subject, inputs, named, sentence)), title)
+        return AttentionView(grouped(both, *from_call(subject, inputs, named)), title)
     texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
     if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
@@ -64,7 +65,7 @@ def attention(
             f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
         )
     both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
-    return AttentionView(grouped(both, from_weights(subject, both, sentence)), title)
+    return AttentionView(grouped(both, from_weights(subject, both)), title)
 
 
 class AttentionView(Picture):
@@ -85,11 +86,6 @@ class AttentionView(Picture):
         view = cls(beam[0].attentions, title)
         view.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
         return view
-
-    def candidate(self, number: int) -> AttentionView:
-        """The view of one text of the beam, by its place. Raises ValueError if there is none of that number."""
-        place = checked_number("candidate", number, len(self.beam), "the beam has")
-        return AttentionView(self.beam[place].attentions, self.title)
 
     def __repr__(self) -> str:
         sizes = (
@@ -120,7 +116,6 @@ class AttentionView(Picture):
         layer: int | None = -1,
         head: Heads = None,
         dark: bool = False,
-        caption: bool = True,
     ) -> str:
         """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
 
@@ -133,18 +128,17 @@ class AttentionView(Picture):
             layer: which; None takes the mean over layers.
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
             dark: light on dark, for slides.
-            caption: False leaves out what it is and what rows and columns are, which a paper says below it.
 
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
-            return model_picture(attention, palette, caption).svg()
+            return model_picture(attention, palette).svg()
         if view not in ("head", "matrix"):
             raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
-        return draw(attention, chosen(attention, layer, head), palette, caption).svg()
+        return draw(attention, chosen(attention, layer, head), palette).svg()
 
     def _of(self, kind: Kind | None) -> Attention:
         for usual in ("cross", *self.kinds) if kind is None else (kind,):
@@ -161,9 +155,9 @@ def _page(texts: Sequence[Candidate], title: str) -> Page:
     numbers = sum(array.size for array in arrays if array is not None)
     if numbers > MOST:
         raise ValueError(
-            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, as "
-            f"view.candidate(0), one kind, as AttentionView(view.attentions[:1]), fewer layers or tokens; "
-            f"pictures by svg() have no limit"
+            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, "
+            f"as AttentionView(view.attentions), one kind, as AttentionView(view.attentions[:1]), fewer layers or "
+            f"tokens; pictures by svg() have no limit"
         )
     half = numbers > EXACT
     places = {id(one): place for place, one in enumerate(different)}

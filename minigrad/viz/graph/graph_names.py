@@ -65,14 +65,6 @@ def variables(frame: FrameType) -> dict[str, Any]:
     return copied
 
 
-def bindings(frame: FrameType) -> Iterator[tuple[str, Any, bool]]:
-    """The variables of a function that are tensors, and whether each is one of its arguments."""
-    code = frame.f_code
-    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    tensors = ((name, value) for name, value in variables(frame).items() if isinstance(value, Variable))
-    yield from ((name, value, name in arguments) for name, value in tensors if name.isidentifier())
-
-
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
     """The local and global variables of functions (the innermost first) that are tensors or modules; after them, of
     the innermost alone, the tensors in lists, tuples, dictionaries and objects: "params[0]", "self.scale"."""
@@ -156,9 +148,12 @@ class Variables:
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
         """Read the variables of these functions, forget those that have returned, and note the one that ran an op."""
         for recorder, first in reversed(self._frames.items()):
-            for name, tensor, is_argument in bindings(recorder):
-                if (source := tensor._node) is not None and (source.order >= first or not is_argument):
-                    self.names.setdefault((source, tensor._slot), name)
+            code = recorder.f_code
+            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            for name, value in variables(recorder).items():
+                source = value._node if isinstance(value, Variable) and name.isidentifier() else None
+                if source is not None and (source.order >= first or name not in arguments):
+                    self.names.setdefault((source, value._slot), name)
         running = {frame for frame, _ in walk_stack(frame)} if frame else set()
         self._frames = {frame: first for frame, first in self._frames.items() if frame in running}
         if frame and node:

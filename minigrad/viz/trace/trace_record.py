@@ -1,18 +1,16 @@
 """Watching a call: every input, result and op's result gets a name, and what goes on in its place where it is changed.
 
 Ops are named after the module that is running and the op ("layers.0.gelu", the second one "layers.0.gelu 2"); so a name
-means the same thing in every run. Variables are other names of these.
+means the same thing in every run.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...autograd.observer import observed
 from ...backend.random import default_generator
@@ -23,54 +21,22 @@ from ...ops.op import Op
 from ...ops.softmax import softmax
 from ...profiler.watched import Within, around_calls, untouched
 from ...tensor import Tensor
-from ..graph.graph_names import Modules, bindings
+from ..graph.graph_names import Modules
 from .trace_values import Change, Kept, mapped, parts
 
 _IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
 _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
 _PRODUCTS = ("matmul", "einsum_pair")
-_BORDERS = ("minigrad.nn.module", "minigrad.nn.hooks", __name__)  # what calls a module's forward
-_SILENT: tuple[str, ...] = ("minigrad.autograd", "minigrad.backend", "minigrad.functions")
-_SILENT += ("minigrad.nn", "minigrad.ops", "minigrad.tensor", "minigrad.viz", "numpy")
-_SPEAKING = ("minigrad.nn.functional.multihead", "minigrad.nn.recurrent", "minigrad.nn.transformer")
 
 
-def _functions(frame: FrameType | None) -> Iterator[FrameType]:
-    """The functions that are running since the innermost module was called, and that name what they compute."""
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module in _BORDERS:
-            return
-        if module in _SPEAKING or not any(f"{module}.".startswith(f"{silent}.") for silent in _SILENT):
-            yield frame
-        frame = frame.f_back
+class _Scope(NamedTuple):
+    """A call of a module: what its values are called after, and the module's path."""
 
-
-class _Scope:
-    """A call of a module: its name, and the functions that have run in it."""
-
-    def __init__(self, name: str, path: str, start: int) -> None:
-        self.name, self.path = name, path
-        self.start = start  # the number of values before it
-        self._frames: dict[FrameType, int] = {}  # each with the number of values before it was seen
-        self._told: set[tuple[str, int]] = set()
+    name: str
+    path: str
 
     def within(self, name: str) -> str:
         return f"{self.name}.{name}" if self.name else name
-
-    def bound(self, frame: FrameType | None, count: int) -> Iterator[tuple[str, Tensor, int]]:
-        """The variables that have been bound to tensors since it was last asked, and how old these may be: an argument
-        names nothing that was there before. Functions that do not run any more at ``frame`` (with none, all) are asked
-        for the last time. ``count``: how many values there are now.
-        """
-        running = dict.fromkeys(_functions(frame), count)
-        self._frames = {**running, **self._frames}  # the innermost first
-        for asked, first in list(self._frames.items()):
-            for name, tensor, is_argument in bindings(asked):
-                if (name, id(tensor)) not in self._told and not name.startswith("_"):
-                    self._told.add((name, id(tensor)))
-                    yield name, tensor, first if is_argument else self.start
-        self._frames = {asked: self._frames[asked] for asked in running}
 
 
 class Recorder(Within):
@@ -79,19 +45,19 @@ class Recorder(Within):
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
         super().__init__(Modules(owner))
         self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
-        self.other_names: dict[str, str] = {}  # variables, and the name of what they were bound to
+        self.other_names: dict[str, str] = {}  # what else values are called, and their names
         self.changed: set[str] = set()
         self.error: BaseException | None = None  # of the program's own replacement, as ops change what they raise
         self.ops = 0
         self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
-        self._scopes = [_Scope("", "", 0)]
+        self._scopes = [_Scope("", "")]
         self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
         self._quiet = 0  # within a replacement's own ops, or a walk back
-        self._names: dict[int, tuple[str, int]] = {}  # of tensors by their ids, and the number of their value
+        self._names: dict[int, str] = {}  # of tensors by their ids
         self._made_by: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
-        self._told: set[tuple[str, str]] = set()  # variables, unnumbered, and what they were bound to
+        self._told: set[tuple[str, str]] = set()  # other names, unnumbered, and whose they are
         self._alive: list[Any] = []  # so that ids stay in use
 
     def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -101,9 +67,7 @@ class Recorder(Within):
                     return function(*inputs, **named)
                 signature = _signature(function)
                 inputs, named = self._inputs(signature, inputs, dict(named), self._scopes[0])
-                result = function(*inputs, **named)
-                self._look(None)
-                return self._passed("output", result)
+                return self._passed("output", function(*inputs, **named))
         except Exception:
             if self.error is not None:
                 raise self.error from None
@@ -111,11 +75,10 @@ class Recorder(Within):
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         if kind == "module" and not self._quiet:
-            self._look(sys._getframe(1))
             path = self.names.path(subject, self._scopes[-1].path)
             first = not path and len(self._scopes) == 1 and not self.values
             called = "" if first else self._free(path or "forward", op=False)
-            self._scopes.append(_Scope(called, path, len(self.values)))
+            self._scopes.append(_Scope(called, path))
         elif kind == "walk":
             self._quiet += 1
         self._spans.append((kind, name))
@@ -136,9 +99,7 @@ class Recorder(Within):
     def _after(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if self._quiet:
             return None
-        self._look(None)
-        scope = self._scopes[-1]
-        return self._passed(scope.name or "output", result)
+        return self._passed(self._scopes[-1].name or "output", result)
 
     def _inputs(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: _Scope) -> Any:
         """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
@@ -154,7 +115,6 @@ class Recorder(Within):
 
         for parameter, value in bound.arguments.items():
             bound.arguments[parameter] = mapped(value, parameter, passed)
-        scope.start = len(self.values)
         if len(tensors) > 1:
             self.other_names[scope.within(f"input.{tensors[0]}")] = scope.within("input")
         names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
@@ -165,7 +125,6 @@ class Recorder(Within):
         first = result[0] if isinstance(result, tuple) and result else result
         if self.running or self._quiet or not isinstance(first, Tensor):
             return None
-        self._look(sys._getframe(1))
         self.ops += 1
         within, called = self._spans[-1] if self._spans else ("", "")
         if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
@@ -173,11 +132,13 @@ class Recorder(Within):
                 if isinstance(value, Kept) and isinstance(args[0], Tensor) and value.shares(args[0].array):
                     value.save()
         name = self._free(self._scopes[-1].within(op.name))
-        if op is attention.scaled_dot_product_attention:
+        is_fused = op is attention.scaled_dot_product_attention
+        if is_fused:
             result = self._attention(args, result)
-        elif op.name in _PRODUCTS:
-            self._note_weights(args)
+        is_attention = is_fused or (op.name in _PRODUCTS and self._note_weights(args))
         given = self._passed(name, result, op.name in _IN_PLACE)
+        if is_attention:
+            self._also("heads", given)
         if op.view and given is not result and isinstance(given, Tensor):
             given._changes = args[0]._changes  # ``view`` asks by that whether it has copied
         self._made_by[id(given)] = op, args[0] if args else None
@@ -208,8 +169,8 @@ class Recorder(Within):
             composed: Tensor = matmul(attention.dropped(weights, keep, dropout_p), value)
         return composed
 
-    def _note_weights(self, args: tuple[Any, ...]) -> None:
-        """Call a softmax "weights" where its result multiplies values."""
+    def _note_weights(self, args: tuple[Any, ...]) -> bool:
+        """Call a softmax "weights" where its result multiplies values. Returns whether there is one."""
         for factor in args[:2]:
             op, before = self._made_by.get(id(factor), (None, None))
             while op is not None and op.name in _THROUGH:
@@ -217,6 +178,8 @@ class Recorder(Within):
                 op, before = self._made_by.get(id(factor), (None, None))
             if op is not None and op.name == "softmax":
                 self._also("weights", factor)
+                return True
+        return False
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -264,7 +227,7 @@ class Recorder(Within):
             with self._quietly():
                 tensor = change.passed(tensor, new, name)
             self.changed.add(name)
-        self._names[id(tensor)] = name, len(self.values)
+        self._names[id(tensor)] = name
         self.values[name] = Kept(tensor)
         self._alive.append(tensor)
         return tensor
@@ -278,15 +241,9 @@ class Recorder(Within):
                 self.error = error
                 raise
 
-    def _look(self, frame: Any) -> None:
-        scope = self._scopes[-1]
-        for variable, tensor, since in scope.bound(frame, len(self.values)):
-            if self._names.get(id(tensor), ("", -1))[1] >= since:
-                self._also(variable, tensor)
-
-    def _also(self, variable: str, tensor: Any) -> None:
+    def _also(self, part: str, tensor: Any) -> None:
         """Give a value another name, in the module that is running."""
-        name, wanted = self._names.get(id(tensor), ("", -1))[0], self._scopes[-1].within(variable)
+        name, wanted = self._names.get(id(tensor), ""), self._scopes[-1].within(part)
         if name and name != wanted and wanted not in self._paths and (wanted, name) not in self._told:
             self._told.add((wanted, name))
             self.other_names[self._free(wanted)] = name

@@ -32,8 +32,8 @@ def trace(
         run.patch("layers.0.mlp", other["layers.0.mlp"]).output
 
     Names are the path of a module for its result, "PATH.input" for its first input and "PATH.input.NAME" for each,
-    "PATH.OP" and "PATH.OP 2" for the results of ops in it, "PATH.VARIABLE" for what its functions call them, and of an
-    attention "PATH.weights", "PATH.scores", "PATH.q", "PATH.k" and "PATH.v". The result of the model is "output".
+    "PATH.OP" and "PATH.OP 2" for the results of ops in it, and of an attention "PATH.weights", "PATH.scores", "PATH.q",
+    "PATH.k", "PATH.v" and "PATH.heads". The result of the model is "output".
 
     The model runs in the mode that it is in. Its parameters, modes and buffers, gradients and random numbers are
     afterwards as before; values are connected, so that gradients can be taken of and from them.
