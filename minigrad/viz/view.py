@@ -7,7 +7,6 @@ import sys
 import tempfile
 import webbrowser
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from subprocess import SubprocessError
@@ -65,7 +64,9 @@ class View(ABC):
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: a page takes no arguments")
-        return written(file, self._content(ending[1:], args, look))
+        factor = look.pop("scale", None) if ending == ".svg" else None
+        content = getattr(self, ending[1:])(*args, **look)
+        return written(file, content if factor is None else scaled(content, factor))
 
     @classmethod
     def checked_ending(cls, path: str | os.PathLike[str]) -> str:
@@ -78,9 +79,6 @@ class View(ABC):
         if ending in (".png", ".pdf"):
             convert.converter()
         return ending
-
-    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> Any:
-        return getattr(self, kind)(*args, **look)
 
     def _drawn(self) -> str:
         """An SVG of it for whatever shows no pages, or nothing."""
@@ -115,12 +113,6 @@ class Picture(View):
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
         """What ``svg`` draws from the same arguments, as vectors; text stays text. Raises as ``png``."""
         return convert.pdf(self.svg(*args, **look), scale)
-
-    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> Any:
-        if kind != "svg" or "scale" not in look:
-            return super()._content(kind, args, look)
-        other = {name: value for name, value in look.items() if name != "scale"}
-        return scaled(self.svg(*args, **other), look["scale"])
 
     def _drawn(self) -> str:
         try:

@@ -38,13 +38,8 @@ def record(
 
     Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
     """
-    return recorded(what, inputs, named or {}, backward, modules)[0]
-
-
-def recorded(what: Any, inputs: Any, named: Any, backward: bool, modules: Any) -> tuple[Graph, Builder]:
-    """The graph, see ``record``, and the nodes that it was made of."""
-    nodes = built("graph", what, inputs, named, modules)
-    return _with_gradients(nodes, backward or not isinstance(what, Variable)), nodes
+    nodes = built("graph", what, inputs, named or {}, modules)
+    return with_gradients(nodes, backward or not isinstance(what, Variable))
 
 
 def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
@@ -54,10 +49,10 @@ def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
     number = nodes.number.get(id(tensor) if source is None else source)
     if number is None:
         raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    return _with_gradients(nodes, run or any(leaf._grad is not None for leaf in nodes.leaves())), number
+    return with_gradients(nodes, run or any(leaf._grad is not None for leaf in nodes.leaves())), number
 
 
-def _with_gradients(nodes: Builder, run: bool) -> Graph:
+def with_gradients(nodes: Builder, run: bool) -> Graph:
     """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
     gradients = Shown(nodes.tape)
     if nodes.is_released():

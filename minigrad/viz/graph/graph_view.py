@@ -15,7 +15,7 @@ from .build import MOST
 from .dot import Colour, Dot, library
 from .fold import BUDGET, Tree, total, tree
 from .graph_data import Graph
-from .graph_record import recorded
+from .graph_record import built, with_gradients
 from .graph_values import Stored
 from .labels import Direction, key_of, label_of, labels
 from .replay import Change, Replay
@@ -66,7 +66,8 @@ def graph(
     if isinstance(what, Graph):
         drawn, replay = what, None
     else:
-        drawn, nodes = recorded(what, inputs, named, backward, modules)
+        nodes = built("graph", what, inputs, named, modules)
+        drawn = with_gradients(nodes, backward or not isinstance(what, Variable))
         replay = nodes.replay(drawn)
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):

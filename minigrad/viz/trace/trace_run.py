@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from fnmatch import translate
 from typing import Any
 
@@ -14,10 +13,9 @@ from ...nn.module import Module
 from ..graph import GraphView
 from ..graph import graph as graph_view
 from ..graph.graph_record import record as recorded_graph
+from ..numbers import similar
 from .trace_record import Call, record
 from .trace_values import CUTS, Change, Cut, Kept, Replacement, cutting, mapped, patching
-
-_SHOWN = 12  # names in a message
 
 
 def trace(
@@ -164,9 +162,7 @@ class Run(Mapping[str, Any]):
         if name in self._others:
             return self._others[name]
         if name not in self._values:
-            near = get_close_matches(str(name), [*self], _SHOWN, 0.5)
-            like = f"; close are {', '.join(map(repr, near))}" if near else ""
-            raise KeyError(f"no value is called {name!r}{like}. run.names('*') has all {len(self)}")
+            raise KeyError(f"no value is called {name!r}{similar(name, self)}. run.names('*') has all {len(self)}")
         return name
 
     def _matching(self, pattern: str) -> list[str]:

@@ -260,7 +260,7 @@ def test_the_graph_shows_the_change() -> None:
 
 def test_a_wrong_name_has_close_ones() -> None:
     run = viz.trace(gpt(), tokens())
-    close = r"no value is called 'layers.1.atention.weights'; close are 'layers.1.attention.w"
+    close = r"no value is called 'layers.1.atention.weights'; there is 'layers.1.attention.w"
     raises(KeyError, close, lambda: run["layers.1.atention.weights"])
     for change in (run.cut, lambda name: run.edited({name: 0.0}), lambda name: run.patch(name, run)):
         raises(KeyError, "no value is called", partial(change, "layers.*.atention"))
