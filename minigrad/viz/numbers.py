@@ -32,8 +32,8 @@ def equal_parts(size: int, most: int) -> list[int]:
 
 def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Floats:
     """Means over the cells between borders of rows and borders of columns (see ``equal_parts``)."""
-    sums = np.add.reduceat(matrix, tall[:-1], axis=0, dtype=np.float64)
-    sums = np.add.reduceat(sums, wide[:-1], axis=1)
+    sums = np.add.reduceat(matrix, wide[:-1], axis=1, dtype=np.float64)
+    sums = np.add.reduceat(sums, tall[:-1], axis=0)
     means: Floats = sums / np.outer(np.diff(tall), np.diff(wide))
     return means
 

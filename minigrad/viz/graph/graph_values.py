@@ -17,8 +17,8 @@ from .graph_data import Value
 
 TABLE = 64  # the most elements that are shown one by one
 CELLS = 32  # the most rows, and columns, of a heat map
-FEW = 16  # elements that a line of text has as numbers
 HEAT_BYTES = 1_500_000  # of all heat maps of a page together; where they are more, their cells get larger
+FEW = 16  # elements that a line of text has as numbers
 _UNKNOWN = 255  # the cell of a number that is not finite
 
 
@@ -58,28 +58,18 @@ def _matrix(array: Array) -> Array:
 def _heat(array: Array) -> list[list[float]]:
     """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one, but no rows of two
     blocks. Three digits, which is more than a colour can show, keep files small."""
-    count = blocks(array.shape)
-    matrix = _matrix(array)
-    cells = _merged(_merged(matrix.reshape(count, len(matrix) // count, -1), 1, CELLS // count), 2, CELLS)
-    rows = of(cells).to_numpy(cells).reshape(-1, cells.shape[2]).tolist()
-    return [[float(f"{cell:.3g}") for cell in row] for row in rows]
+    matrix = _matrix(of(array).to_numpy(array))
+    (rows, columns), count = matrix.shape, blocks(array.shape)
+    high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of a cell; the last may be smaller
+    tops = [top for first in range(0, rows, rows // count) for top in range(first, first + rows // count, high)]
+    cells = cell_means(matrix, [*tops, rows], [*range(0, columns, wide), columns])
+    return [[float(f"{cell:.3g}") for cell in row] for row in cells.tolist()]
 
 
 def blocks(shape: tuple[int, ...]) -> int:
     """How many matrices of an array, such as heads, stand apart in its heat map: all, if each has a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
-
-
-def _merged(array: Array, axis: int, most: int) -> Array:
-    """Means over runs of equal length along an axis, ``most`` at most; the last is shorter."""
-    n, m = array.shape[axis], xp(array)
-    run = max(1, -(-n // most))
-    first, rest = m.split(array, [n - n % run], axis)
-    shape = (*array.shape[:axis], -1, run, *array.shape[axis + 1 :])
-    parts = [first.reshape(shape).mean(axis=axis + 1, dtype=np.float64)]
-    parts += [rest.mean(axis=axis, keepdims=True, dtype=np.float64)] if n % run else []
-    return m.concatenate(parts, axis=axis)
 
 
 def summary(value: Value) -> str:
