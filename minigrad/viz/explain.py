@@ -20,6 +20,7 @@ from .vector import cut
 
 LINES = 12  # of a rule's source
 READS = 6  # of a tensor that is read more often
+MOST = 24  # rules in all, those next to the tensor first
 WIDEST = 300  # characters of a line, without its indentation
 LONGEST = 80  # characters of a name or a line of the program
 Label = tuple[int, ...]
@@ -34,7 +35,7 @@ class Explanation(str):
         return f"<pre>{html.escape(self)}</pre>"
 
 
-def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:
+def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
     """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
 
         print(viz.explain(layer.weight))
@@ -44,8 +45,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
-        depth: how many rules to follow. most: how many to show in all, those next to the tensor first; of a
-            tensor that is read often, the first six reads.
+        depth: how many rules to follow, one from the other; 24 are shown in all, those next to the tensor first.
         of: what it is the gradient of: a tensor; or what ``viz.graph`` or ``viz.playback`` made of a call,
             which has all lines and numbers. By default the caller's variable that was computed from the
             tensor last.
@@ -57,10 +57,10 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         TypeError: a name without a graph, a graph without a name, no tensor, or a depth that is no number.
     """
     if isinstance(depth, Variable):
-        raise TypeError("explain: depth and most are numbers of rules; the tensor that a gradient is of goes in of=…")
+        raise TypeError("explain: depth is a number of rules; the tensor that a gradient is of goes in of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
-        return Explanation(_Chain(graph, depth, most).text(_number(graph, tensor)))
+        return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
     if isinstance(tensor, str):
         raise TypeError(f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))")
     if not isinstance(tensor, Variable):
@@ -81,7 +81,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
             f"explain(tensor, of=loss)."
         )
     graph, number = graph_of(root, tensor, run)
-    return Explanation(_Chain(graph, depth, most).text(number, tensor))
+    return Explanation(_Chain(graph, depth).text(number, tensor))
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
@@ -98,8 +98,8 @@ class _Chain:
     """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to. What
     follows a rule stands after the first that leads there; others refer to it."""
 
-    def __init__(self, graph: Graph, depth: int, most: int) -> None:
-        self.graph, self.depth, self.most = graph, depth, most
+    def __init__(self, graph: Graph, depth: int) -> None:
+        self.graph, self.depth = graph, depth
         self.output = graph.nodes[graph.output]
         self.released = any(node.released for node in graph.nodes)
         self.several = {edge.source for edge in graph.edges if edge.slot}  # nodes with several results
@@ -176,7 +176,7 @@ class _Chain:
         while todo:
             label, edges = todo.popleft()
             for i, edge in enumerate(edges[:READS] if len(label) < self.depth else [], 1):
-                if len(self.rules) >= self.most:
+                if len(self.rules) >= MOST:
                     return
                 self.rules[*label, i] = edge
                 if edge.target not in self.under:
@@ -188,7 +188,7 @@ class _Chain:
         label = self.under[number]
         shown = sum((*label, i) in self.rules for i in range(1, len(edges) + 1))
         if edges and not shown:
-            limit = f"depth={self.depth}" if len(label) >= self.depth else f"most={self.most}"
+            limit = f"depth={self.depth}" if len(label) >= self.depth else f"after {MOST} rules it"
             yield f"{indent}… and on to {_called(self.output)}: {limit} ends here"
         elif len(edges) > 1:
             rest = f" (the first {shown} of them)" if shown < len(edges) else ""

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..nn.module import Module
 from .attention import AttentionView, attention
+from .attention.attention_data import Tokens
 from .attention.attention_record import in_evaluation
-from .attention.tokens import Tokens
 from .graph.graph_view import GraphView, graph
 from .page import Page
 from .vector import beside

@@ -21,8 +21,7 @@ from ...nn.module import Module
 from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
 from ..numbers import Array
-from .attention_data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
-from .tokens import Ids, Sides
+from .attention_data import KINDS, Ids, Kind, Layer, Seen, Sides, inferred_mask, is_causal
 from .trace import PRODUCTS, Trace
 
 

@@ -12,10 +12,9 @@ from ..page import Page
 from ..palette import DARK, LIGHT
 from ..vector import clean
 from ..view import Picture
-from .attention_data import Attention, Candidate, Kind
+from .attention_data import Attention, Candidate, Kind, Tokens, grouped, sides
 from .attention_record import from_call, from_weights
 from .pictures import chosen, head_picture, matrix_picture, model_picture
-from .tokens import Tokens, grouped, sides
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None

@@ -14,13 +14,10 @@ from ..graph import GraphView
 from ..graph import graph as graph_view
 from ..graph.graph_record import record as recorded_graph
 from ..numbers import similar
-from .trace_record import Call, record
-from .trace_values import CUTS, Change, Cut, Kept, Replacement, cutting, mapped, patching
+from .trace_record import CUTS, Call, Change, Cut, Kept, Replacement, cutting, mapped, patching, record
 
 
-def trace(
-    model: Callable[..., Any], /, *inputs: Any, replace: Mapping[str, Replacement] | None = None, **named: Any
-) -> Run:
+def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
     """Call a model, and keep every intermediate value under its name.
 
         run = viz.trace(model, x)
@@ -39,11 +36,10 @@ def trace(
     Args:
         model: a module, a method of one, or a function; it is called once, and again for each change.
         inputs, named: what it is called with.
-        replace: changes by name; see ``Run.edited``.
 
     Raises:
-        TypeError: what cannot be called, inputs that can be read only once, or a generator. KeyError: a name of
-        ``replace`` that there is not. RuntimeError: no op ran on tensors, or a change does not fit.
+        TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran
+        on tensors.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
@@ -52,8 +48,7 @@ def trace(
             raise TypeError(
                 f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
             )
-    run = Run((model, inputs, named, default_generator.get_state()), {})
-    return run.edited(replace) if replace else run
+    return Run((model, inputs, named, default_generator.get_state()), {})
 
 
 class Run(Mapping[str, Any]):

@@ -77,7 +77,9 @@ def test_a_query_that_may_look_at_nothing() -> None:
     assert found.weights[0, 1].tolist() == [0, 0, 0] and found.blocked is not None
     assert found.blocked[0].tolist() == [[False] * 3, [True] * 3, [False] * 3]
     w[0, 0, 1] = np.nan
-    raises(ValueError, r"query 1 \('like'\) is NaN throughout.*mask.*set the row to 0", lambda: attention(w, CATS))
+    raises(
+        ValueError, r"query 1 \('like'\) has numbers that are not finite.*mask.*has to be 0", lambda: attention(w, CATS)
+    )
 
 
 def test_what_a_row_is() -> None:

@@ -176,7 +176,7 @@ def test_values_outlast_changes_in_place() -> None:
 
 def test_a_change_goes_on_from_its_place() -> None:
     model, x = net(), mg.randn(2, 3)
-    run = viz.trace(model, x, replace={"sigmoid": lambda value: value * 0 + 1})
+    run = viz.trace(model, x).edited({"sigmoid": lambda value: value * 0 + 1})
     hidden = run["linear 2"]
     np.testing.assert_allclose(numbers(run.output), numbers(hidden.sum(-1)), rtol=1e-6)
     both = run.edited({"sigmoid": lambda value: value * 2, "first": np.zeros((2, 4))})  # on top of the first change
@@ -264,7 +264,7 @@ def test_a_wrong_name_has_close_ones() -> None:
     raises(KeyError, close, lambda: run["layers.1.atention.weights"])
     for change in (run.cut, lambda name: run.edited({name: 0.0}), lambda name: run.patch(name, run)):
         raises(KeyError, "no value is called", partial(change, "layers.*.atention"))
-    raises(KeyError, "no value is called", lambda: viz.trace(gpt(), tokens(), replace={"x": 0.0}))
+    raises(KeyError, "no value is called", lambda: viz.trace(gpt(), tokens()).edited({"x": 0.0}))
 
 
 def test_what_does_not_fit_is_refused_with_its_name() -> None:
@@ -310,5 +310,5 @@ def test_what_cannot_be_traced_is_refused() -> None:
     run = viz.trace(lambda x: checkpoint(layer, x, use_reentrant=False) * 1, x)
     raises(RuntimeError, "within a checkpoint", lambda: run.edited({run.names("*linear")[0]: 0.0}))
     before = parts(layer)
-    raises(KeyboardInterrupt, None, lambda: viz.trace(layer, x, replace={"linear": fails}))
+    raises(KeyboardInterrupt, None, lambda: viz.trace(layer, x).edited({"linear": fails}))
     assert changed(before, parts(layer)) == []  # nothing stays
