@@ -335,8 +335,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """A row for each module that was called, parents before children, and one for each thing outside; what lies more
-    than ``depth`` levels below the outermost is part of those above (None: no limit)."""
+    """A row for each module that was called, parents first, and for each thing outside; ``depth`` as in ``profile``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:
@@ -352,8 +351,7 @@ def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
 
 
 def by_op(events: Iterable[Event]) -> list[Row]:
-    """A row for each op, with the ops and kernels that it calls and its backward nodes, the longest first;
-    what lies in none is one row, or that of the nearest ``record_function`` or step around it."""
+    """A row for each op, with its backward nodes, the longest first, and for what lies in none."""
     rows: dict[str, Row] = {}
     for event in events:
         key = event.label or (event.place if event.place.startswith("[") else "[between ops]")

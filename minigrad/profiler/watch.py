@@ -37,8 +37,7 @@ class _Thread(threading.local):
 
 
 class Recorder(Observer):
-    """The events of a profile, from all threads. ``clock`` tells the time in ns, ``memory`` the bytes in use (None:
-    unasked), ``parts`` is what to write down, of "memory", "shapes", "stack", "flops" and "modules"."""
+    """The events of a profile, from all threads; ``parts`` is what to write down beside names and times."""
 
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts

@@ -19,8 +19,7 @@ from ..utils._pytree import tree_leaves
 
 @contextmanager
 def untouched(model: Module | None) -> Iterator[None]:
-    """What runs within it leaves random numbers where they were, and of a model the modes and the buffers (a batch
-    norm's running mean). What a lazy module makes on its first call stays."""
+    """Random numbers, and of a model modes and buffers, are afterwards as before; what a lazy module makes stays."""
     random = default_generator.get_state()
     modules = [] if model is None else list(model.modules())
     modes = [(module, module.training) for module in modules]
@@ -64,8 +63,7 @@ def memory_of(value: Any) -> list[Any]:
 
 
 class ModuleNames:
-    """The paths of modules, from their first call on: "encoder.layers.0" in ``root``; outside of it, or without one,
-    they begin with a class: "Net.encoder"."""
+    """The paths of modules: "encoder.layers.0" within ``root``; without one they begin with a class, "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}
@@ -74,8 +72,7 @@ class ModuleNames:
             self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module that the one at ``place`` calls, "" for none. What no module has registered (a layer
-        in a plain list) is named by that and its class."""
+        """The path of a module that the one at ``place`` ("" for none) calls; if not registered, by its class."""
         if id(module) not in self._paths:
             kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
             root, count = kind, 2

@@ -95,8 +95,7 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to. What
-    follows a rule stands after the first that leads there; others refer to it."""
+    """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to."""
 
     def __init__(self, graph: Graph, depth: int) -> None:
         self.graph, self.depth = graph, depth
@@ -272,8 +271,7 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """What arrives at one of a node's results. The graph has it of the first that got one; of others it
-        is known where nothing is summed."""
+        """What arrives at one of a node's results, as far as it is known: of the first that got one, it is."""
         known = [edge for edge in self.readers[number] if edge.gradient is not None]
         if slot == min((edge.slot for edge in known), default=slot):
             return self.graph.nodes[number].gradient

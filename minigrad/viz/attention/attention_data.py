@@ -120,8 +120,7 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None. A column of
-    zeros is padding, a row a query that may look at nothing, all later tokens a causal mask; a zero alone is none."""
+    """What a mask must have forbidden, from weights (N, T, S): (1, T, S) or None. A zero among others is none."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)
@@ -167,8 +166,7 @@ def tokenizer_reader(tokenizer: Any) -> Reader | None:
 
 
 class Sides(NamedTuple):
-    """Texts of tokens, or functions from an id to a text, or None: of the source, of the target, and of what
-    the decoder writes where it reads the target."""
+    """Texts of tokens, or functions from ids to texts, of the source, the target, and what the decoder writes."""
 
     source: Side
     target: Side

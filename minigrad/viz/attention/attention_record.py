@@ -81,8 +81,7 @@ def _recorded(
 
 
 def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
-    """A recurrent decoder looks once for each token: the looks of a module become one attention, if a sentence has as
-    many tokens. Of mask, queries and bias, what some looks lack, all lack."""
+    """The looks of a recurrent decoder, one for each token, become one attention; what some lack, all lack."""
     joined: list[Seen] = []
     for _, group in groupby(seen, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
@@ -148,9 +147,7 @@ def _sentences(value: Tensor) -> int:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor; and of self-attention, whose. Within a module whose inputs
-    are the model's states they go back to one of these or to two. Where they are its inputs, the module around it
-    decides."""
+    """Whether queries and keys come from the same tensor, as the innermost module tells that has states as inputs."""
     target, source = layer.weights.shape[-2:]
     answers = (answer for frame in reversed(frames) if (answer := _crosses(query, key, frame)) is not None)
     if next(answers, target != source):
@@ -160,8 +157,7 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
-    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen. Keys may have
-    more behind them than queries: the memory of a Transformer-XL."""
+    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
     (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
     of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
     if of_query and of_query <= of_key:
@@ -201,8 +197,7 @@ def _of_first(layer: Layer, path: str) -> Layer:
 
 
 def _ids(values: list[Any], decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The first sentence's ids of source and target, (T), (B, T) or (B, C, T), if they are among a model's inputs: the
-    source is the first tensor, the target the next one of integers. A decoder alone reads the first of integers."""
+    """The first sentence's ids of source (the first tensor) and target (the next of integers), if they are inputs."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):

@@ -39,8 +39,7 @@ Report = Callable[[Layer, Variable | None, Variable | None], None]
 
 
 class Trace(Observer):
-    """Reports each attention: its numbers for a whole batch, (B, H, ...), and queries and keys as the tape has them.
-    The number of sentences (``batch``) separates them from heads where an array has one axis for both."""
+    """Reports each attention of a batch: its numbers (B, H, ...), and queries and keys as the tape has them."""
 
     def __init__(self, batch: int, report: Report) -> None:
         self.batch, self.report = batch, report
@@ -133,8 +132,7 @@ class Trace(Observer):
         return call
 
     def _layer(self, noise: float, parts: Iterable[Array | None], scale: float) -> Layer:
-        """The layer of weights, what was added to its scores, queries and keys: (T, S), (N, T, S) or more axes, where N
-        is the sentences' heads, one after another. What was added blocks, or is a bias where it is more than noise."""
+        """The layer of weights, what was added to its scores, queries and keys; what was added blocks, or is a bias."""
 
         def apart(x: Array) -> Array:
             *lead, t, s = x.shape

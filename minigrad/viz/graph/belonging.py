@@ -62,8 +62,7 @@ def _around(paths: Iterable[str]) -> str:
 def _add_residuals(
     tape: Sequence[Node], belongs: dict[Node, str], known: Mapping[Node, str], modules: Mapping[str, Module]
 ) -> None:
-    """Put an op that adds the result of a list's module to what that module has read into the module, with what runs
-    at the end of its branch (a dropout)."""
+    """Put an op that adds the result of a list's module to what it has read into the module, with its branch's end."""
     readers: dict[Node | int, list[Node]] = {}
     for node in tape:
         for source in _sources(node):

@@ -150,8 +150,7 @@ class Builder:
         return number
 
     def _add_memory(self) -> None:
-        """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
-        Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
+        """Note the bytes that nodes keep alive, each piece once, with the oldest. Parameters are free."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
         paid = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
@@ -218,8 +217,7 @@ class _Names:
         return parameter or self.arguments.get(id(tensor), "") or self.variables.get(id(tensor), "")
 
     def leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
-        """A leaf's node: named by its module, by a variable, as a view of what has such a name, or by the line that
-        made it; an array that the library made, by the op that reads it."""
+        """A leaf's node, named by a module, a variable, what it is a view of, its line, or the op that reads it."""
         names = self.parameters.get(id(leaf), [])
         if kind == "input" and (names or isinstance(leaf, Parameter)):
             kind = "parameter"

@@ -85,8 +85,7 @@ class Dot:
                     yield from self._side(child, indent)
 
     def _side(self, op: int, indent: str) -> Iterator[str]:
-        """The leaves at the side of an op, as one table. Lines between the same two boxes are drawn from the lowest to
-        the highest; from ports of the table, Graphviz 2 would draw their tips at the wrong end."""
+        """The leaves at the side of an op, as one table; Graphviz 2 needs the lowest line first, for its tips."""
         if not (docks := self.labels[f"n{op}"].docks):
             return
         rows = ""

@@ -184,8 +184,7 @@ def _by_time(graph: Graph) -> Tree:
 
 
 def _place_leaves(graph: Graph, tree: Tree) -> None:
-    """Tensors that no op made: in the innermost group with all their readers, before the first of them. Those that
-    a single op of their group reads stand at its side, no more than DOCKED of them."""
+    """Put leaves into the innermost group with all their readers; what one op alone reads stands at its side."""
     readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
     for edge in graph.edges:
         readers[edge.source].append(edge.target)
@@ -284,8 +283,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
-    """The groups inside an open one that can be open as well, within the budget: level by level. Of the level
-    that is too large, those that fit; of repeats none, as they look alike."""
+    """The groups inside an open one that can be open as well, within the budget, level by level; no repeats."""
     count, chosen, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]

@@ -66,8 +66,7 @@ def variables(frame: FrameType) -> dict[str, Any]:
 
 
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
-    """The local and global variables of functions (the innermost first) that are tensors or modules; after them, of
-    the innermost alone, the tensors in lists, tuples, dictionaries and objects: "params[0]", "self.scale"."""
+    """Tensors and modules among functions' variables, innermost first, and tensors in containers of the first."""
     tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
     for frame in frames:
         both = [*variables(frame).items(), *frame.f_globals.items()]
@@ -114,8 +113,7 @@ def _is_of_program(kind: type) -> bool:
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """The text of the expression that an instruction belongs to, in one line; "" where it cannot be read, or is one of
-    the library's own, which tells a reader nothing. Its models are programs like the user's."""
+    """The text of the expression of an instruction, in one line; "" if it cannot be read or is the library's own."""
     inner = Path(code.co_filename).parts[len(_PACKAGE.parts) :]
     if Path(code.co_filename).is_relative_to(_PACKAGE) and inner[0] != "models":
         return ""

@@ -56,8 +56,7 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one, but no rows of two
-    blocks. Three digits, which is more than a colour can show, keep files small."""
+    """Means over cells of neighbours, in three digits; no cell has rows of two blocks."""
     matrix = _matrix(of(array).to_numpy(array))
     (rows, columns), count = matrix.shape, blocks(array.shape)
     high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of a cell; the last may be smaller
@@ -123,8 +122,7 @@ class Stored:
 
 @np.errstate(all="ignore")  # cells may hold infinities
 def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
-    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells.
-    ``blocks`` are of equal height; where a cell would be of two of them, one is left."""
+    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
     if not cells or not cells[0]:
         return None
     rows, columns = len(cells), len(cells[0])

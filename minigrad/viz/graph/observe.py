@@ -193,9 +193,7 @@ def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
 
 
 def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:
-    """Walk back from a tensor, with ones there; ``free`` what nodes keep, or not (what a checkpoint has computed again
-    is kept then, too). Hooks that the program has registered on tensors run, as their results replace gradients; those
-    of ``retain_grad`` do not, which would add to a ``.grad``."""
+    """Walk back from a tensor, with ones there. The program's hooks run, but not those of ``retain_grad``."""
     tables = [hooks for node in nodes_behind((root,)) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
     away = [hooks[RETAINED] for hooks in tables]
 

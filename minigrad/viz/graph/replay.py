@@ -150,11 +150,7 @@ class Replay:
     edges: Mapping[tuple[Node, int], Edge]  # those that a gradient goes back on, by node and position
 
     def changed(self, changes: Changes) -> Graph:
-        """The same graph with other numbers of some nodes.
-
-        Raises:
-            UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
-        """
+        """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
         leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self.leaf_of.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 

@@ -1,7 +1,7 @@
 """Watching a call: every input, result and op's result gets a name, and what goes on in its place where it is changed.
 
-A value is a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. An op's name is the
-running module's and its own ("layers.0.gelu", the second time "layers.0.gelu 2"), and the same in every run.
+A value is a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. An op's name is
+the running module's and its own ("layers.0.gelu", the second time "layers.0.gelu 2"), and the same in every run.
 """
 
 from __future__ import annotations
