@@ -7,7 +7,7 @@
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.linked(model, source, target)     attention and graph on one page, each a way to the other
-    viz.trace(model, x)                   every intermediate value by its name: to read, replace, cut and patch
+    viz.trace(model, x)                   every intermediate value by its name: to read, replace and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
 ``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``, and pictures

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,33 +44,36 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
     known, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
+
+    def result(source: Node, slot: int) -> Array:
+        if (source, slot) not in known:
+            raise UnknownError(reasons.get(source, GONE))
+        return known[source, slot]
+
     for node in tape:
         is_missing = (node, 0) not in alive
         if not is_missing and not any(edge[0] in new for edge in node.edges if isinstance(edge[0], Node)):
             continue
         try:
-            args = _arrays(node, known, reasons)
+            args = _arguments(node, result, partial(_unchanged, since=node.order))
+            if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
+                raise UnknownError(CHANGED)
             left -= sum(a.size for a in args if hasattr(a, "strides"))
             results = _results(node.op, args, left)
         except UnknownError as error:
             reasons[node] = str(error)
             continue
-        left -= sum(result.size for result in results)
+        left -= sum(array.size for array in results)
         if is_missing:
             new.add(node)
-            known |= {(node, slot): result for slot, result in enumerate(results)}
+            known |= {(node, slot): array for slot, array in enumerate(results)}
         elif not _is_close(results[0], alive[node, 0]):
             return dict(alive), {node: CHANGED for node in tape if (node, 0) not in alive}
     return known, reasons
 
 
-def _array_of(value: Any, since: int) -> Any:
-    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since, or is gone."""
-    if type(value) in (tuple, list):
-        return type(value)(_array_of(inner, since) for inner in value)
-    value = there(value)
-    if isinstance(value, Faint):
-        raise UnknownError(GONE)
+def _unchanged(value: Any, since: int) -> Any:
+    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since."""
     if not isinstance(value, Variable):
         return value
     if is_changed(value._changes, since):
@@ -77,23 +81,20 @@ def _array_of(value: Any, since: int) -> Any:
     return value.array
 
 
-def _arrays(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
+def _arguments(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
+    """A node's arguments: ``result(node, slot)`` of results that a gradient goes back to, ``leaf(value)`` of others."""
 
-    def read(source: Any, slot: int) -> Any:
-        if isinstance(source, Node) and (source, slot) not in known:
-            raise UnknownError(reasons.get(source, GONE))
-        return known[source, slot] if isinstance(source, Node) else _array_of(source, node.order)
+    def read(value: Any) -> Any:
+        if type(value) in (tuple, list):
+            return type(value)(x.array if isinstance(x, Variable) else x for x in map(read, value))
+        value = there(value)
+        if isinstance(value, Faint):
+            raise UnknownError(GONE)
+        return leaf(value)
 
-    args = arguments(node, read, lambda value: _array_of(value, node.order))
-    if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
-        raise UnknownError(CHANGED)
-    return args
-
-
-def arguments(node: Node, read: Callable[[Any, int], Any], other: Callable[[Any], Any]) -> list[Any]:
-    """A node's arguments: ``read(source, slot)`` for those that want a gradient, ``other(value)`` for the rest."""
-    args = {i: read(*edge[:2]) for i, edge in zip(node.plan.inputs, node.edges, strict=True)}
-    args |= {i: other(value) for i, value in other_arguments(node)}
+    args = {i: read(value) for i, value in other_arguments(node)}
+    for i, (source, slot, *_) in zip(node.plan.inputs, node.edges, strict=True):
+        args[i] = result(source, slot) if isinstance(source, Node) else read(source)
     return [args[i] for i in range(len(node.plan.needs))]
 
 
@@ -154,32 +155,24 @@ class Replay:
         leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self.leaf_of.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 
-        def read(source: Any, slot: int = 0) -> Any:
-            if isinstance(source, Node):
-                return results[source][slot]
-            number = place_in(self.number, source)
-            if number not in leaves:  # it is a result itself
-                node, slot = source._source()
-                return wrap(results[node][slot].array)
-            if leaves[number] is None:
-                raise UnknownError(GONE)
-            return leaves[number]
+        def result(source: Node, slot: int) -> Any:
+            return results[source][slot]
 
-        def other(value: Any) -> Any:
-            if type(value) in (tuple, list):
-                return type(value)(each.array if isinstance(each, Variable) else each for each in map(other, value))
-            value = there(value)
-            if isinstance(value, Faint):
-                raise UnknownError(GONE)
-            known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
-            return read(value) if known and place_in(self.number, value) is not None else value
+        def leaf(value: Any) -> Any:
+            number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
+            if number is None:
+                return value
+            if number not in leaves:  # it is a result itself
+                return wrap(result(*value._source()).array)
+            return leaves[number]
 
         with enable_grad():
             for node in self.tape:
-                results[node] = _run(node, arguments(node, read, other), changes.get(self.number[node], ()))
+                args = _arguments(node, result, leaf)
+                results[node] = _run(node, args, changes.get(self.number[node], ()))
         gradients = Shown([_recorded(results[node]) for node in self.tape])
         if self.graph.backward == "done":
-            watch_backward(read(*self.root._source()), gradients)
+            watch_backward(result(*self.root._source()), gradients)
         return self._drawn(results, leaves, gradients)
 
     def _drawn(self, results: dict[Node, tuple[Any, ...]], leaves: dict[int, Any], gradients: Shown) -> Graph:

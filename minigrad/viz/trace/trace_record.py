@@ -10,8 +10,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +30,6 @@ from ...profiler.watched import Within, around_calls, untouched
 from ...tensor import Tensor
 from ...utils.checkpoint import is_in_first_run
 from ..graph.graph_names import Modules
-
-Cut = Literal["zeros", "mean", "detach"]
-CUTS = ("zeros", "mean", "detach")
 
 
 def parts(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
@@ -97,90 +93,39 @@ def replaced(new: Array, old: Array, name: str) -> Array:
     return xp(new).array(new)
 
 
-@op("dnew = g", new=lambda g: g, holomorphic=True)
-def cut(new: Array, old: Array, name: str) -> Array:
-    """new, which does not depend on what computed old"""
-    return xp(new).array(new)
+Change = Callable[[Any], Any] | Tensor | float  # what goes on in place of a value, or a function that makes it of that
 
 
-@dataclass(frozen=True)
-class Change:
-    """What goes on in place of a value: a tensor, an array, a number, or what a function makes of the value."""
-
-    kind: Literal["replaced", "cut"]
-    what: Any
-
-    def of(self, old: Any, name: str) -> Any:
-        """What it makes of a value. Raises RuntimeError, with the name, if that does not fit."""
-        new = self.what(old) if callable(self.what) and not isinstance(self.what, Tensor) else self.what
-        if new is None:
-            raise RuntimeError(f"the replacement of {name!r} returned None: it must return the value that goes on")
-        return new
-
-    def passed(self, old: Tensor, new: Any, name: str) -> Tensor:
-        """The new value in the place of the old one, as a node of the graph."""
-        if is_in_first_run():
-            raise RuntimeError(f"{name!r} is computed within a checkpoint, which would run again without the change")
-        if isinstance(new, bool | int | float | complex):
-            new = full_like(old, new)
-        elif isinstance(new, np.ndarray | np.generic | list):
-            new = as_tensor(new, device=old.device)
-        if not isinstance(new, Tensor):
-            raise RuntimeError(f"the replacement of {name!r} must be a tensor or a number, not {type(new).__name__}")
-        if tuple(new.shape) != tuple(old.shape):
-            raise RuntimeError(
-                f"the replacement of {name!r} must have its shape {tuple(old.shape)}, not {tuple(new.shape)}"
-            )
-        new = new.to(device=old.device, dtype=old.dtype)
-        result: Tensor = (replaced if self.kind == "replaced" else cut)(new, old, name)
-        return result
+def _replacement(old: Any, change: Change, name: str) -> Any:
+    new = change(old) if callable(change) and not isinstance(change, Tensor) else change
+    if new is None:
+        raise RuntimeError(f"the replacement of {name!r} returned None: it must return the value that goes on")
+    return new
 
 
-def cutting(to: Cut, at: Any) -> Change:
-    """A value without what was computed: zeros, its mean over all axes but the last, or itself without a history."""
-
-    def constant(old: Tensor) -> Tensor:
-        old = old.detach()
-        if to == "mean":
-            axes = tuple(range(old.ndim - 1))
-            return (old.mean(axes, keepdim=True) if axes else old.mean()).expand_as(old)
-        return old if to == "detach" else full_like(old, 0)
-
-    def one(old: Tensor, _: str = "") -> Tensor:
-        return _leaf(constant(old)) if at is None else _within(old, constant(old), at)
-
-    return Change("cut", lambda old: mapped(old, "", one))
-
-
-def patching(value: Any, at: Any) -> Change:
-    """The numbers of another run's value."""
-    if isinstance(value, list | tuple | Mapping) and any(isinstance(part, Tensor) for _, part in parts(value, "")):
-        copied = mapped(value, "", lambda part, _: _leaf(part))
-        return Change("replaced", lambda old: copied)
-    source: Tensor = value.detach() if isinstance(value, Tensor) else as_tensor(value)
-
-    def patched(old: Tensor) -> Tensor:
-        if at is not None:
-            return _within(old, source, at)
-        return _leaf(source if source.ndim else source.expand_as(old))
-
-    return Change("replaced", patched)
+def _passed(old: Tensor, new: Any, name: str) -> Tensor:
+    """The new value in the place of the old one, as a node of the graph."""
+    if is_in_first_run():
+        raise RuntimeError(f"{name!r} is computed within a checkpoint, which would run again without the change")
+    if isinstance(new, bool | int | float | complex):
+        new = leaf(full_like(old, new))
+    elif isinstance(new, np.ndarray | np.generic | list):
+        new = leaf(as_tensor(new, device=old.device))
+    if not isinstance(new, Tensor):
+        raise RuntimeError(f"the replacement of {name!r} must be a tensor or a number, not {type(new).__name__}")
+    if tuple(new.shape) != tuple(old.shape):
+        raise RuntimeError(
+            f"the replacement of {name!r} must have its shape {tuple(old.shape)}, not {tuple(new.shape)}"
+        )
+    result: Tensor = replaced(new.to(device=old.device, dtype=old.dtype), old, name)
+    return result
 
 
-def _leaf(value: Tensor) -> Tensor:
+def leaf(value: Tensor) -> Tensor:
     """A copy that gets a gradient, so that the graph shows it."""
     copied = value.detach().clone()
     return copied.requires_grad_() if copied.is_floating_point() else copied
 
-
-def _within(old: Tensor, source: Tensor, at: Any) -> Tensor:
-    """The old value, but at an index the source: its part there, or all of it if it has another shape."""
-    new = old.clone()
-    new[at] = _leaf(source[at] if source.shape == old.shape else source)
-    return new
-
-
-Replacement = Callable[[Any], Any] | Tensor | float | Change
 
 _IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
 _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
@@ -370,7 +315,7 @@ class Recorder(Within):
             )
         with self._quietly():
             old = dict(before)
-            given = mapped(new, name, lambda x, n: x if x is old[n] else change.passed(old[n], x, n))
+            given = mapped(new, name, lambda x, n: x if x is old[n] else _passed(old[n], x, n))
         self.changed.add(name)
         return given
 
@@ -383,7 +328,7 @@ class Recorder(Within):
                 )
             new = self._made(change, tensor, name)
             with self._quietly():
-                tensor = change.passed(tensor, new, name)
+                tensor = _passed(tensor, new, name)
             self.changed.add(name)
         self._names[id(tensor)] = name
         self.values[name] = Kept(tensor)
@@ -393,7 +338,7 @@ class Recorder(Within):
     def _made(self, change: Change, value: Any, name: str) -> Any:
         with self._quietly():
             try:
-                return change.of(value, name)
+                return _replacement(value, change, name)
             except Exception as error:
                 error.add_note(f"in the replacement of {name!r}")
                 self.error = error

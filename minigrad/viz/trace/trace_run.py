@@ -10,11 +10,12 @@ from typing import Any
 
 from ...backend.random import default_generator
 from ...nn.module import Module
+from ...tensor import Tensor
 from ..graph import GraphView
 from ..graph import graph as graph_view
 from ..graph.graph_record import record as recorded_graph
 from ..numbers import similar
-from .trace_record import CUTS, Call, Change, Cut, Kept, Replacement, cutting, mapped, patching, record
+from .trace_record import Call, Change, Kept, leaf, mapped, record
 
 
 def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
@@ -94,7 +95,7 @@ class Run(Mapping[str, Any]):
         changed = f", {', '.join(map(repr, self._changes))} changed" if self._changes else ""
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
-    def edited(self, replace: Mapping[str, Replacement]) -> Run:
+    def edited(self, replace: Mapping[str, Change]) -> Run:
         """A run of the same call in which other values go on.
 
         Args:
@@ -107,7 +108,7 @@ class Run(Mapping[str, Any]):
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
-                places.setdefault(name, []).append(what if isinstance(what, Change) else Change("replaced", what))
+                places.setdefault(name, []).append(what)
         return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
@@ -118,23 +119,21 @@ class Run(Mapping[str, Any]):
             value: the other run, whose value of that name is taken; or a tensor, an array or a number.
             at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
         """
+
+        def patching(source: Any) -> Change:
+            copied = mapped(source, "", lambda part, _: leaf(part))
+            return copied if at is None else lambda old: within(old, copied)
+
+        def within(old: Tensor, source: Any) -> Tensor:
+            new = old.clone()
+            new[at] = source[at] if getattr(source, "shape", ()) == old.shape else source
+            return new
+
         names = self._matching(name)
-        return self.edited({n: patching(value[n] if isinstance(value, Run) else value, at) for n in names})
-
-    def cut(self, name: str, to: Cut = "zeros", at: Any = None) -> Run:
-        """A run in which a value does not depend on what computed it (ablation).
-
-        Args:
-            name: which; a name or a pattern.
-            to: "zeros"; "mean", over all axes but the last; or "detach", the same numbers without a history.
-            at: an index: only there.
-        """
-        if to not in CUTS:
-            raise ValueError(f"to is {to!r}; it must be one of {', '.join(CUTS)}")
-        return self.edited({name: cutting(to, at)})
+        return self.edited({n: patching(value[n] if isinstance(value, Run) else value) for n in names})
 
     def graph(self, **look: Any) -> GraphView:
-        """The graph of the call, in which each change is a node "replaced" or "cut" with the name of its place. The
+        """The graph of the call, in which each change is a node "replaced" with the name of its place. The
         model runs once more. ``look`` is what ``viz.graph`` takes.
 
         Raises:

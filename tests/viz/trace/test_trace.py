@@ -193,7 +193,7 @@ def test_weights_take_effect() -> None:
     first = run.edited({f"{place}.scores": lambda s: mg.zeros_like(s) + mg.tensor([0.0, -1e9, -1e9, -1e9])})
     np.testing.assert_allclose(numbers(first[f"{place}.weights"])[..., 0], 1, atol=1e-6)
     assert (run.output != even.output).any()
-    one = run.cut(f"{place}.weights", at=(slice(None), 1))
+    one = run.patch(f"{place}.weights", 0.0, at=(slice(None), 1))
     assert not one[f"{place}.heads"][:, 1].any() and one[f"{place}.heads"][:, 0].any()
 
 
@@ -210,18 +210,13 @@ def test_a_whole_patch_gives_the_other_run() -> None:
     assert "layers.0.attention" in repr(every) and "layers.1.attention" in repr(every)
 
 
-def test_cuts() -> None:
-    run = viz.trace(net(), mg.randn(5, 3))
-    assert not run.cut("first")["first"].any()
-    means = run.cut("first", to="mean")["first"]
-    np.testing.assert_allclose(numbers(means), np.tile(numbers(run["first"]).mean(0), (5, 1)), rtol=1e-5)
+def test_a_value_without_a_history() -> None:
     x = mg.randn(2, 3).requires_grad_()
     run = viz.trace(net(), x)
-    detached = run.cut("linear 2", to="detach")
+    detached = run.edited({"linear 2": lambda value: value.detach()})
     np.testing.assert_array_equal(numbers(detached.output), numbers(run.output))
     detached.output.sum().backward()
     assert x.grad is None
-    raises(ValueError, "zeros, mean, detach", lambda: run.cut("first", to="ones"))  # type: ignore[arg-type]
 
 
 def test_gradients_go_through_a_replacement() -> None:
@@ -247,22 +242,22 @@ def test_gradients_go_through_a_replacement() -> None:
 
 
 def test_the_graph_shows_the_change() -> None:
-    run = viz.trace(gpt(), tokens()).cut("layers.1.attention.weights").patch("layers.0.feed_forward", 0.0)
+    run = viz.trace(gpt(), tokens()).edited({"layers.1.attention.weights": 0.0}).patch("layers.0.feed_forward", 0.0)
     graph = run.graph().graph
-    marked = {node.op: node for node in graph.nodes if node.op in ("cut", "replaced")}
-    assert marked["cut"].module == "layers.1.attention"
-    assert "layers.1.attention.weights" in marked["cut"].attributes["name"]
-    assert "layers.0.feed_forward" in marked["replaced"].attributes["name"]
+    mlp, weights = (node for node in graph.nodes if node.op == "replaced")
+    assert weights.module == "layers.1.attention"
+    assert "layers.1.attention.weights" in weights.attributes["name"]
+    assert "layers.0.feed_forward" in mlp.attributes["name"]
     assert graph.title == "GPT2" and "layers.1.attention" in graph.modules
-    assert {edge.input for edge in graph.edges if edge.target == marked["cut"].id} == {"new", "old"}
-    assert not any(node.op in ("cut", "replaced") for node in viz.trace(gpt(), tokens()).graph().graph.nodes)
+    assert {edge.input for edge in graph.edges if edge.target == weights.id} == {"new", "old"}
+    assert not any(node.op == "replaced" for node in viz.trace(gpt(), tokens()).graph().graph.nodes)
 
 
 def test_a_wrong_name_has_close_ones() -> None:
     run = viz.trace(gpt(), tokens())
     close = r"no value is called 'layers.1.atention.weights'; there is 'layers.1.attention.w"
     raises(KeyError, close, lambda: run["layers.1.atention.weights"])
-    for change in (run.cut, lambda name: run.edited({name: 0.0}), lambda name: run.patch(name, run)):
+    for change in (lambda name: run.edited({name: 0.0}), lambda name: run.patch(name, run)):
         raises(KeyError, "no value is called", partial(change, "layers.*.atention"))
     raises(KeyError, "no value is called", lambda: viz.trace(gpt(), tokens()).edited({"x": 0.0}))
 
