@@ -13,11 +13,10 @@ from ..autograd.tape import Node, Variable
 from ..backend.dtype import Array
 from .graph import fold
 from .graph import graph_data as data
-from .graph.build import Builder
 from .graph.dot import SIZE, SMALL, Dot, span
 from .graph.fold import Tree
 from .graph.graph_data import Edge, Graph, Value
-from .graph.graph_record import built
+from .graph.graph_record import Builder, built
 from .graph.graph_values import summary, value_of
 from .graph.graph_view import packed
 from .graph.labels import key_of, labels
