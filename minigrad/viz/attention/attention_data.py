@@ -144,11 +144,7 @@ Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """The texts of a tokenizer's ids; None for what is no tokenizer.
-
-    A tokenizer has ``token``; those of the tokenizers library and of transformers have ``decode``, which gives " cat"
-    where the vocabulary has "Ġcat". A part of a character is named as in the vocabulary.
-    """
+    """The texts of ids by a tokenizer's ``token`` or ``decode`` (parts of a letter: the vocabulary's); else None."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)

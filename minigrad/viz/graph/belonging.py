@@ -26,13 +26,9 @@ _CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward has no op of
 def modules_of(
     tape: Sequence[Node], names: Mapping[int, Sequence[str]], modules: Mapping[str, Module] | None = None
 ) -> dict[Node, str]:
-    """The path of a module for each op of a tape, from the names of parameters (by id) and the modules (by path).
-
-    An op that reads parameters belongs to their module (but for one with several names). What runs between two such
-    ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
-    "layers.0". In a Sequential it belongs to the modules that stand between the two; and a residual connection around
-    a module of a list belongs to that module.
-    """
+    """The path of a module for each op of a tape, from the names of parameters (by id) and the modules (by path). An op
+    that reads parameters belongs to their module; what runs between two such ops to the innermost module around both,
+    to the modules between them in a Sequential, or, if it is a residual connection, to the module of a list."""
     known: dict[Node, str] = {}
     for node in tape:
         read = (names.get(id(edge[0]), ()) for edge in node.edges)

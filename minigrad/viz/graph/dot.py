@@ -24,11 +24,8 @@ _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backwa
 
 
 class Dot:
-    """Writes what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it.
-
-    Another picture of a graph is another subclass: ``wire`` has the attributes of a line, ``legend`` lines of markup
-    that tell what these mean; ``marked`` is the box that stands out.
-    """
+    """Writes what is open in a tree. A subclass draws otherwise: ``wire`` has the attributes of a line, ``legend``
+    tells what these mean, and ``marked`` is the box that stands out."""
 
     marked = ""
 

@@ -85,9 +85,7 @@ class Tree:
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
-    """The nested boxes of a graph (with ``repeats``, consecutive modules of the same structure are one), and which are
-    open: so many that ``budget`` boxes are visible, if folding can achieve it, or all modules nested less deep than
-    ``depth`` (0 is one box), but for repeats."""
+    """The nested boxes of a graph, and which are open: as the ``budget`` of boxes allows, or up to ``depth``."""
     tree = _by_time(graph)
     _place_leaves(graph, tree)
     _dissolve(tree)

@@ -53,11 +53,8 @@ def readable(file: str) -> str:
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """A function's variables, as they are now.
-
-    Before Python 3.13 the dictionary that is read stays with the call, and keeps all in it alive until that returns. So
-    it is emptied, unless the program holds it (by ``locals()``), or a module or class has its names there.
-    """
+    """A function's variables as they are now. The dictionary that is read is emptied: before Python 3.13 it keeps
+    all of them alive until the call returns. Not if the program holds it, or a module has its names there."""
     read = frame.f_locals
     copied = dict(read)
     if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
@@ -133,11 +130,8 @@ def function_text(function: Callable[..., Any]) -> str:
 
 
 class Variables:
-    """The names that the program binds results to, as they are bound.
-
-    Whenever an op is recorded, ``look`` reads the variables of the functions that recorded earlier ones. The first name
-    of a result stays. A function's arguments name nothing that was there before.
-    """
+    """The first names that the program binds results to: ``look`` reads the variables of the functions that recorded
+    earlier ops. A function's arguments name nothing that was there before."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot

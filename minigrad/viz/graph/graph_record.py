@@ -300,15 +300,8 @@ def record(
     backward: bool = True,
     modules: Mapping[str, Module] | None = None,
 ) -> Graph:
-    """The graph of a tensor, or of a call of a module or function that is made now; see ``viz.graph``.
-
-    The backward pass of a call starts from its result; of several that want a gradient, from the one that is called
-    "loss"; else from the sum of the scalars (losses) if the first is one, or of those that are none (logits of several
-    heads); of one that is no scalar, from its sum. Where a backward has freed the graph, the gradients are those that
-    it has left: the leaves' ``.grad``.
-
-    Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
-    """
+    """The graph of a tensor, or of a call that is made now; see ``viz.graph``. Where a backward has freed it, the
+    gradients are those that it has left: the leaves' ``.grad``."""
     nodes = built("graph", what, inputs, named or {}, modules)
     return with_gradients(nodes, backward or not isinstance(what, Variable))
 
@@ -364,7 +357,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
 
 
 def _start(result: Any) -> Variable | None:
-    """Where the backward pass of a call starts; None if nothing in the result wants a gradient."""
+    """Where the backward pass of a call starts: the "loss", or the sum of all results that are scalars as the first is."""
     results = [(name, tensor) for name, tensor in tensors_within(result) if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]

@@ -23,11 +23,7 @@ _UNKNOWN = 255  # the cell of a number that is not finite
 
 
 def value_of(array: Array) -> Value:
-    """What is shown of an array of any dtype and shape.
-
-    A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn; their statistics and
-    heat maps are those of the moduli. Statistics are of the finite elements.
-    """
+    """What is shown of an array; of complex numbers a table of both parts in turn, else of the moduli."""
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
