@@ -357,7 +357,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
 
 
 def _start(result: Any) -> Variable | None:
-    """Where the backward pass of a call starts: the "loss", or the sum of all results that are scalars as the first is."""
+    """Where the backward pass of a call starts: the "loss", or the sum of results that are scalars as the first is."""
     results = [(name, tensor) for name, tensor in tensors_within(result) if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
