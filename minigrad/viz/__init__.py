@@ -15,8 +15,8 @@ of graphs Graphviz.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page``
-(one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown), ``vector`` (SVG),
-``convert`` (PNG and PDF), ``numbers`` (arrays) and ``palette`` (colours).
+(one HTML file, with scripts and styles from assets/), ``view`` (what can be saved and shown, as PNG and PDF too),
+``vector`` (SVG), ``numbers`` (arrays) and ``palette`` (colours).
 ``minigrad_models.viz`` draws trainings, words, positions and music by them.
 """
 

@@ -14,12 +14,11 @@ from ..backend.dtype import Array
 from .graph import fold
 from .graph import graph_data as data
 from .graph.dot import SIZE, SMALL, Dot, span
-from .graph.fold import Tree
+from .graph.fold import Tree, key_of, labels
 from .graph.graph_data import Edge, Graph, Value
 from .graph.graph_record import Builder, built
 from .graph.graph_values import summary, value_of
 from .graph.graph_view import packed
-from .graph.labels import key_of, labels
 from .graph.observe import Shown, Target, target_of, watch_backward
 from .numbers import checked_number
 from .page import Page

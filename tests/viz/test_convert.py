@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from minigrad.viz import convert
+from minigrad.viz import view as convert
 from minigrad.viz.vector import Drawing, beside, scaled, size
 from minigrad_models.viz.positional_encoding import draw_image
 from tests.support.cases import raises

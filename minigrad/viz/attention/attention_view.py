@@ -19,7 +19,6 @@ from .pictures import chosen, head_picture, matrix_picture, model_picture
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
-MOST = 20_000_000  # numbers that a page can hold: some 50 MB
 PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
@@ -148,17 +147,10 @@ class AttentionView(Picture):
 
 
 def _page(texts: Sequence[Candidate], title: str) -> Page:
-    """All kinds, layers and heads of one text, or of several to choose from. Raises ValueError: too many numbers."""
+    """All kinds, layers and heads of one text, or of several to choose from."""
     different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
     arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
-    numbers = sum(array.size for array in arrays if array is not None)
-    if numbers > MOST:
-        raise ValueError(
-            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, "
-            f"as AttentionView(view.attentions), one kind, as AttentionView(view.attentions[:1]), fewer layers or "
-            f"tokens; pictures by svg() have no limit"
-        )
-    half = numbers > EXACT
+    half = sum(array.size for array in arrays if array is not None) > EXACT
     places = {id(one): place for place, one in enumerate(different)}
     data = {
         "title": title,

@@ -12,9 +12,8 @@ from typing import Any, Literal
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
-from .fold import Child, Tree, total, wires
+from .fold import DIRECTIONS, Child, Direction, Tree, count, key_of, labels, number, shortened, total, wires
 from .graph_data import Edge, Graph
-from .labels import DIRECTIONS, Direction, count, key_of, labels, number, shortened
 
 Colour = Literal["none", "time", "bytes", "gradient"]
 SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op

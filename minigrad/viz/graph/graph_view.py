@@ -12,11 +12,10 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from .dot import Colour, Dot, library
-from .fold import BUDGET, Tree, total, tree
+from .fold import BUDGET, Direction, Tree, key_of, label_of, labels, total, tree
 from .graph_data import Graph
 from .graph_record import MOST, built, with_gradients
 from .graph_values import Stored
-from .labels import Direction, key_of, label_of, labels
 from .replay import Change, Replay
 
 _SCRIPTS = tuple(

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention
-from minigrad.viz.attention import attention_view as page
 from minigrad.viz.attention.pictures import chosen, pooled
 from minigrad.viz.vector import shortened, width, wrapped
 from tests.support.cases import raises
@@ -190,11 +189,8 @@ def test_a_beam(tmp_path: Path) -> None:
     raises(ValueError, "the beam is empty", lambda: AttentionView.of_beam([]))
 
 
-def test_what_candidates_share_is_in_the_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_candidates_share_is_in_the_page_once() -> None:
     one, other = (view(list("ab"), list("cd")).attentions[0] for _ in range(2))
     beam = [Candidate("a", 0.0, (one, other)), Candidate("b", 0.0, (one,))]
     data = AttentionView.of_beam(beam).page().data
     assert len(data["kinds"]) == 2 and [text["kinds"] for text in data["texts"]] == [[0, 1], [0]]
-    monkeypatch.setattr(page, "MOST", 23)
-    with pytest.raises(ValueError, match="24 numbers are too many for a page, which holds 23"):
-        view(list("ab"), list("cd")).page()

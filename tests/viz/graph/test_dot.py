@@ -12,10 +12,9 @@ from xml.etree import ElementTree
 import pytest
 
 from minigrad.viz.graph.dot import Dot
-from minigrad.viz.graph.fold import tree
+from minigrad.viz.graph.fold import label_of, shortened, tree
 from minigrad.viz.graph.graph_data import Graph
 from minigrad.viz.graph.graph_view import graph as view
-from minigrad.viz.graph.labels import label_of, shortened
 from minigrad.viz.palette import DARK, LIGHT
 from tests.support import graphs
 from tests.support.cases import raises
