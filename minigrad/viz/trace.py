@@ -39,6 +39,8 @@ from .graph.graph_record import record as recorded_graph
 from .numbers import similar
 
 __all__ = ["Run", "trace"]
+Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # what, with which inputs; random numbers
+Change = Callable[[Any], Any] | Tensor | float  # what goes on in place of a value, or a function that computes it
 
 
 def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
@@ -249,17 +251,7 @@ def replaced(new: Array, old: Array, name: str) -> Array:
     return xp(new).array(new)
 
 
-Change = Callable[[Any], Any] | Tensor | float  # what goes on in place of a value, or a function that makes it of that
-
-
-def _replacement(old: Any, change: Change, name: str) -> Any:
-    new = change(old) if callable(change) and not isinstance(change, Tensor) else change
-    if new is None:
-        raise RuntimeError(f"the replacement of {name!r} returned None: it must return the value that goes on")
-    return new
-
-
-def _passed(old: Tensor, new: Any, name: str) -> Tensor:
+def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
     """The new value in the place of the old one, as a node of the graph."""
     if is_in_first_run():
         raise RuntimeError(f"{name!r} is computed within a checkpoint, which would run again without the change")
@@ -315,8 +307,8 @@ class Recorder(Within):
         self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
         self._quiet = 0  # within a replacement's own ops, or a walk back
         self._names: dict[int, str] = {}  # of tensors by their ids
-        self._made_by: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
-        self._told: set[tuple[str, str]] = set()  # other names, unnumbered, and whose they are
+        self._sources: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
+        self._aliases: set[tuple[str, str]] = set()  # other names, unnumbered, and whose they are
         self._alive: list[Any] = []  # so that ids stay in use
 
     def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -324,8 +316,7 @@ class Recorder(Within):
             with observed(self), around_calls(self._before, self._after):
                 if isinstance(function, Module):
                     return function(*inputs, **named)
-                signature = _signature(function)
-                inputs, named = self._inputs(signature, inputs, dict(named), self._scopes[0])
+                inputs, named = self._inputs(_signature(function), inputs, dict(named), self._scopes[0])
                 return self._passed("output", function(*inputs, **named))
         except Exception:
             if self.error is not None:
@@ -352,8 +343,8 @@ class Recorder(Within):
     def _before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._quiet:
             return None
-        given = self._inputs(_signature(module.forward), args, kwargs, self._scopes[-1])
-        return None if given[0] is args else given
+        arguments = self._inputs(_signature(module.forward), args, kwargs, self._scopes[-1])
+        return None if arguments[0] is args else arguments
 
     def _after(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if self._quiet:
@@ -387,21 +378,21 @@ class Recorder(Within):
         self.ops += 1
         within, called = self._spans[-1] if self._spans else ("", "")
         if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
-            for value in self.values.values():  # whose memory is about to be overwritten
-                if isinstance(value, Kept) and isinstance(args[0], Tensor) and value.shares(args[0].array):
-                    value.save()
+            for kept in self.values.values():  # whose memory is about to be overwritten
+                if isinstance(kept, Kept) and isinstance(args[0], Tensor) and kept.shares(args[0].array):
+                    kept.save()
         name = self._free(self._scopes[-1].within(op.name))
         is_fused = op is attention.scaled_dot_product_attention
         if is_fused:
             result = self._attention(args, result)
         is_attention = is_fused or (op.name in _PRODUCTS and self._note_weights(args))
-        given = self._passed(name, result, op.name in _IN_PLACE)
+        value = self._passed(name, result, op.name in _IN_PLACE)
         if is_attention:
-            self._also("heads", given)
-        if op.view and given is not result and isinstance(given, Tensor):
-            given._changes = args[0]._changes  # ``view`` asks by that whether it has copied
-        self._made_by[id(given)] = op, args[0] if args else None
-        return given
+            self._also("heads", value)
+        if op.view and value is not result and isinstance(value, Tensor):
+            value._changes = args[0]._changes  # ``view`` asks by that whether it has copied
+        self._sources[id(value)] = op, args[0] if args else None
+        return value
 
     # Attention ----------------------------------------------------------------------------------------------
 
@@ -417,8 +408,8 @@ class Recorder(Within):
             kept: list[Any] = [Kept(x) if isinstance(x, Tensor) else x for x in inputs]
 
             def scores() -> Tensor:
-                given: Any = [x.get("scores") if isinstance(x, Kept) else x for x in kept]
-                return attention.attention_scores(*given)
+                arguments: Any = [x.get("scores") if isinstance(x, Kept) else x for x in kept]
+                return attention.attention_scores(*arguments)
 
             self.values |= {names[0]: scores, names[1]: lambda: softmax(scores(), -1)}
             return result
@@ -431,10 +422,10 @@ class Recorder(Within):
     def _note_weights(self, args: tuple[Any, ...]) -> bool:
         """Call a softmax "weights" where its result multiplies values. Returns whether there is one."""
         for factor in args[:2]:
-            op, before = self._made_by.get(id(factor), (None, None))
+            op, before = self._sources.get(id(factor), (None, None))
             while op is not None and op.name in _THROUGH:
                 factor = before
-                op, before = self._made_by.get(id(factor), (None, None))
+                op, before = self._sources.get(id(factor), (None, None))
             if op is not None and op.name == "softmax":
                 self._also("weights", factor)
                 return True
@@ -463,17 +454,16 @@ class Recorder(Within):
 
     def _structure(self, name: str, value: Any, change: Change) -> Any:
         """What a change makes of several tensors at once."""
-        new = self._made(change, value, name)
+        new = self._replacement(change, value, name)
         before, after = list(parts(value, name)), dict(parts(new, name))
         if [part for part, _ in before] != list(after) or type(new) is not type(value):
             raise RuntimeError(
                 f"the replacement of {name!r} must have the same parts: {', '.join(n for n, _ in before)}"
             )
+        self.changed.add(name)
         with self._quietly():
             old = dict(before)
-            given = mapped(new, name, lambda x, n: x if x is old[n] else _passed(old[n], x, n))
-        self.changed.add(name)
-        return given
+            return mapped(new, name, lambda x, n: x if x is old[n] else _in_place_of(old[n], x, n))
 
     def _tensor(self, name: str, tensor: Tensor, fixed: bool = False) -> Tensor:
         for change in self._changes.get(name, ()):
@@ -482,19 +472,22 @@ class Recorder(Within):
                     f"{name!r} is an assignment into memory, which cannot be replaced: replace the value that is "
                     f"assigned, or what reads it"
                 )
-            new = self._made(change, tensor, name)
+            new = self._replacement(change, tensor, name)
             with self._quietly():
-                tensor = _passed(tensor, new, name)
+                tensor = _in_place_of(tensor, new, name)
             self.changed.add(name)
         self._names[id(tensor)] = name
         self.values[name] = Kept(tensor)
         self._alive.append(tensor)
         return tensor
 
-    def _made(self, change: Change, value: Any, name: str) -> Any:
+    def _replacement(self, change: Change, value: Any, name: str) -> Any:
         with self._quietly():
             try:
-                return _replacement(value, change, name)
+                new = change(value) if callable(change) and not isinstance(change, Tensor) else change
+                if new is None:
+                    raise RuntimeError(f"the replacement of {name!r} returned None: it must return the value to go on")
+                return new
             except Exception as error:
                 error.add_note(f"in the replacement of {name!r}")
                 self.error = error
@@ -502,10 +495,10 @@ class Recorder(Within):
 
     def _also(self, part: str, tensor: Any) -> None:
         """Give a value another name, in the module that is running."""
-        name, wanted = self._names.get(id(tensor), ""), self._scopes[-1].within(part)
-        if name and name != wanted and wanted not in self._paths and (wanted, name) not in self._told:
-            self._told.add((wanted, name))
-            self.other_names[self._free(wanted)] = name
+        name, alias = self._names.get(id(tensor), ""), self._scopes[-1].within(part)
+        if name and name != alias and alias not in self._paths and (alias, name) not in self._aliases:
+            self._aliases.add((alias, name))
+            self.other_names[self._free(alias)] = name
 
     def _free(self, name: str, op: bool = True) -> str:
         """The name, numbered where it is taken. A module's path is its own, called or not."""
@@ -524,9 +517,6 @@ def _signature(function: Callable[..., Any]) -> Any:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
-
-
-Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # what, with which inputs; random numbers
 
 
 def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
