@@ -94,9 +94,9 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointD
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
     _lines(drawing, what, (left + 4, right - 4), middles)
     for y, text in zip(middles[0], names[0], strict=True):
-        drawing.write(left, y + 0.35 * size, text, size, palette.ink, "end")
+        drawing.text(left, y + 0.35 * size, text, "end", size, palette.ink)
     for y, text, colour in zip(middles[1], names[1], _colours(what, palette), strict=True):
-        drawing.write(right, y + 0.35 * size, text, size, colour)
+        drawing.text(right, y + 0.35 * size, text, "start", size, colour)
     if len(what.heads) > 1:
         _key(drawing, what.heads)
     many = int((what.weights >= LEAST).sum()) > MOST
@@ -152,15 +152,16 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> Poin
         ends = [(x + 0.3 * cell, y + 0.7 * cell, x + 0.7 * cell, y + 0.3 * cell) for x, y in places]
         drawing.strokes(ends, palette.quiet, max(0.3, cell / 24), 0.45)
     for i, text in enumerate(names[0]):
-        drawing.write(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end")
+        drawing.text(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, "end", size, palette.ink)
     for i, (text, colour) in enumerate(zip(names[1], _colours(what, palette), strict=True)):
         x = left + cell * (i + 0.5) + (0.0 if few else 0.35 * size)
-        drawing.write(x, top - 4, text, size, colour, "start", 45.0 if few else 90.0)
+        turned = f"rotate({-45 if few else -90} {x:.2f} {top - 4:.2f})"
+        drawing.text(x, top - 4, text, "start", size, colour, transform=turned)
     for (t, s), weight in np.ndenumerate(weights) if few else ():
         if weight >= 0.005:
             colour = palette.on_accent(min(float(weight), 1.0) ** _CURVE)
             x, y = left + cell * (s + 0.5), top + cell * (t + 0.5) + 2.5
-            drawing.write(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle")
+            drawing.text(x, y, f"{100 * float(weight):.0f}", "middle", 7, colour)
     notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
     notes += ["a stroke: forbidden by a mask"] * (what.blocked is not None)
     return _note(drawing, notes)

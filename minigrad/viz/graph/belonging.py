@@ -96,8 +96,9 @@ def _between(branch: Any, skipped: Any) -> set[Node]:
 def _is_block(path: str, modules: Mapping[str, Module]) -> bool:
     """Whether a module of other modules stands in a list, and is no list itself."""
     module, around = modules.get(path), modules.get(path.rpartition(".")[0])
-    is_listed = isinstance(around, _CONTAINERS) and module is not None and not isinstance(module, _CONTAINERS)
-    return is_listed and bool(module._modules)
+    if module is None or isinstance(module, _CONTAINERS):
+        return False
+    return isinstance(around, _CONTAINERS) and bool(module._modules)
 
 
 def _sources(node: Node) -> list[Node | Any]:

@@ -163,7 +163,8 @@ class Replay:
             if number is None:
                 return value
             if number not in leaves:  # it is a result itself
-                return wrap(result(*value._source()).array)
+                source: Any = value._source()
+                return wrap(result(*source).array)
             return leaves[number]
 
         with enable_grad():
