@@ -17,7 +17,7 @@ import numpy as np
 
 from ...autograd.mode import enable_grad
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.tape import Node, Variable, apply, wrap
+from ...autograd.tape import Node, Variable, apply, node_of, wrap
 from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
@@ -152,39 +152,34 @@ class Replay:
 
     def changed(self, changes: Changes) -> Graph:
         """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
-        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self.leaf_of.items()}
+        known = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
+        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in known.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 
-        def result(source: Node, slot: int) -> Any:
+        def result(source: Any, slot: int) -> Any:
             return results[source][slot]
 
         def leaf(value: Any) -> Any:
             number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
             if number is None:
                 return value
-            if number not in leaves:  # it is a result itself
-                source: Any = value._source()
-                return wrap(result(*source).array)
-            return leaves[number]
+            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result itself
 
         with enable_grad():
             for node in self.tape:
                 args = _arguments(node, result, leaf)
                 results[node] = _run(node, args, changes.get(self.number[node], ()))
-        gradients = Shown([_recorded(results[node]) for node in self.tape])
+        again: dict[Node, Any] = {node: node_of(results[node]) for node in self.tape}
+        gradients = Shown(list(again.values()))
         if self.graph.backward == "done":
             watch_backward(result(*self.root._source()), gradients)
-        return self._drawn(results, leaves, gradients)
-
-    def _drawn(self, results: dict[Node, tuple[Any, ...]], leaves: dict[int, Any], gradients: Shown) -> Graph:
-        numbers = self.number
-        values = {numbers[node]: value_of(result[0].array) for node, result in results.items()}
-        values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
-        arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in results.items()}
+        values = {self.number[node]: value_of(results[node][0].array) for node in self.tape}
+        values |= {number: value_of(leaf.array) for number, leaf in leaves.items()}
+        arrived = {self.number[node]: gradients.first(again[node]) for node in self.tape}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
         nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
         nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {id(edge): gradients.edges.get((_recorded(results[node]), i)) for (node, i), edge in self.edges.items()}
+        back = {id(edge): gradients.edges.get((again[node], i)) for (node, i), edge in self.edges.items()}
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)
 
@@ -202,17 +197,8 @@ def _run(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, .
     return results
 
 
-def _recorded(results: tuple[Any, ...]) -> Node:
-    node: Node | None = next((result._node for result in results if result._node is not None), None)
-    if node is None:
-        raise UnknownError("nothing was recorded of an op that runs again")
-    return node
-
-
-def _copy(leaf: Any, changes: Sequence[Change]) -> Variable | None:
-    """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
-    if isinstance(leaf, Faint):
-        return None
+def _copy(leaf: Any, changes: Sequence[Change]) -> Variable:
+    """A leaf with the numbers it has, but for changes."""
     array = leaf.array if isinstance(leaf, Variable) else leaf
     copy: Variable = wrap(_with_changes(array.copy(), changes))
     copy._needs = isinstance(leaf, Variable) and leaf._needs
