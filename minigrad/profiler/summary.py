@@ -101,73 +101,6 @@ class Line(NamedTuple):
     row: Row
 
 
-class Table:
-    """A model's rows, at most ``depth`` levels deep; neighbours that are alike are one row."""
-
-    def __init__(self, root: Row, total: Total, depth: int | None) -> None:
-        self.total, self.ran = total, root.calls is not None
-        self.lines = list(_lines(root, 1, depth))
-        shapes: dict[str, Callable[[Line], str]] = {
-            "input": lambda line: _shapes(line.row.inputs),
-            "output": lambda line: _shapes(line.row.outputs),
-        }
-        numbers: dict[str, Callable[[Line], str]] = {
-            "multiply-adds": lambda line: _count(line.row.multiply_adds),
-            "kept": lambda line: format_bytes(line.row.kept) if line.row.kept else "--",
-        }
-        self.columns: dict[str, Callable[[Line], str]] = {
-            "class": lambda line: f"{line.times} × {line.row.kind}" if line.times > 1 else line.row.kind,
-            **(shapes if self.ran else {}),
-            "parameters": lambda line: _parameters(line.row),
-            **(numbers if self.ran else {}),
-        }
-
-    def text(self, width: int | None = None) -> str:
-        """For a terminal: columns are left out and the first is cut where the lines would be too long."""
-        width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
-        columns = {name: [name, *map(text, self.lines)] for name, text in self.columns.items()}
-        labels = [f"{'  ' * line.row.depth}{line.name}" for line in self.lines]
-        first = max(map(len, ["module", *labels]))
-        for dropped in ("", *_DROPPED):
-            columns.pop(dropped, None)
-            room = width - sum(max(map(len, texts)) + _GAP for texts in columns.values())
-            if room >= min(first, 2 * _NARROWEST):
-                break
-        first = max(min(first, room), _NARROWEST)
-        head, *rows = zip(["module", *(cut(label, first) for label in labels)], *columns.values(), strict=True)
-        return format_table(head, rows, self.foot(), left=2 if "class" in columns else 1).rstrip("\n")
-
-    def html(self) -> str:
-        """For a page or a notebook, whose colours it takes."""
-        heads = "".join(f"<th>{escape(name)}</th>" for name in ("module", *self.columns))
-        body = "".join(
-            f'<tr><td style="padding-left: {10 + 16 * line.row.depth}px">{escape(line.name)}</td>'
-            + "".join(f"<td>{escape(text(line))}</td>" for text in self.columns.values())
-            + "</tr>"
-            for line in self.lines
-        )
-        span = 1 + len(self.columns)
-        foot = "".join(f'<tr><td colspan="{span}">{escape(line)}</td></tr>' for line in self.foot())
-        return (
-            f'<style>{_STYLE}</style><div style="overflow-x: auto"><table class="minigrad-summary">'
-            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table></div>"
-        )
-
-    def foot(self) -> list[str]:
-        """What stands below the rows."""
-        total = self.total
-        frozen = total.parameters - total.trainable
-        share = f", {total.trainable:,} trainable and {frozen:,} frozen" if frozen else ""
-        lines = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
-        if total.buffer_bytes:
-            lines.append(f"{format_bytes(total.buffer_bytes)} of buffers")
-        if self.ran:
-            lines.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
-            given = f"{format_bytes(total.input_bytes)} of inputs"
-            lines.append(f"{format_bytes(total.kept)} kept for the backward pass, and {given}")
-        return lines
-
-
 def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[Line]:
     yield Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
     if depth is not None and row.depth >= depth:
@@ -211,6 +144,17 @@ def _parameters(row: Row) -> str:
 
 def _count(number: int) -> str:
     return f"{number:,}" if 0 < number < _EXACT else f"{number / 1e9:,.3f} G" if number else "--"
+
+
+_COLUMNS: dict[str, Callable[[Line], str]] = {
+    "class": lambda line: f"{line.times} × {line.row.kind}" if line.times > 1 else line.row.kind,
+    "input": lambda line: _shapes(line.row.inputs),
+    "output": lambda line: _shapes(line.row.outputs),
+    "parameters": lambda line: _parameters(line.row),
+    "multiply-adds": lambda line: _count(line.row.multiply_adds),
+    "kept": lambda line: format_bytes(line.row.kept) if line.row.kept else "--",
+}
+_OF_CALL = ("input", "output", "multiply-adds", "kept")
 
 
 def summary(
@@ -283,12 +227,56 @@ class Summary:
         return row
 
     def text(self, width: int | None = None) -> str:
-        """The table, at most ``width`` characters wide where that can be; by default the terminal's width."""
-        return Table(self.root, self.total, self.depth).text(width)
+        """The table, at most ``width`` characters wide where that can be; by default the terminal's width. Columns are
+        left out and the first is cut where the lines would be too long."""
+        width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
+        lines, columns = self._table()
+        labels = [f"{'  ' * line.row.depth}{line.name}" for line in lines]
+        first = max(map(len, ["module", *labels]))
+        for dropped in ("", *_DROPPED):
+            columns.pop(dropped, None)
+            room = width - sum(max(map(len, [name, *texts])) + _GAP for name, texts in columns.items())
+            if room >= min(first, 2 * _NARROWEST):
+                break
+        first = max(min(first, room), _NARROWEST)
+        rows = list(zip((cut(label, first) for label in labels), *columns.values(), strict=True))
+        return format_table(["module", *columns], rows, self._foot(), left=2 if "class" in columns else 1).rstrip("\n")
 
     def html(self) -> str:
-        """The table for a page."""
-        return Table(self.root, self.total, self.depth).html()
+        """The table for a page or a notebook, whose colours it takes."""
+        lines, columns = self._table()
+        heads = "".join(f"<th>{escape(name)}</th>" for name in ("module", *columns))
+        body = "".join(
+            f'<tr><td style="padding-left: {10 + 16 * line.row.depth}px">{escape(line.name)}</td>'
+            + "".join(f"<td>{escape(text)}</td>" for text in texts)
+            + "</tr>"
+            for line, texts in zip(lines, zip(*columns.values(), strict=True), strict=True)
+        )
+        span = 1 + len(columns)
+        foot = "".join(f'<tr><td colspan="{span}">{escape(line)}</td></tr>' for line in self._foot())
+        return (
+            f'<style>{_STYLE}</style><div style="overflow-x: auto"><table class="minigrad-summary">'
+            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table></div>"
+        )
+
+    def _table(self) -> tuple[list[Line], dict[str, list[str]]]:
+        """The lines, at most ``depth`` levels deep, neighbours that are alike as one; and their texts by column."""
+        lines = list(_lines(self.root, 1, self.depth))
+        names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]
+        return lines, {name: [*map(_COLUMNS[name], lines)] for name in names}
+
+    def _foot(self) -> list[str]:
+        total = self.total
+        frozen = total.parameters - total.trainable
+        share = f", {total.trainable:,} trainable and {frozen:,} frozen" if frozen else ""
+        lines = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
+        if total.buffer_bytes:
+            lines.append(f"{format_bytes(total.buffer_bytes)} of buffers")
+        if self.root.calls is not None:
+            lines.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
+            inputs = f"{format_bytes(total.input_bytes)} of inputs"
+            lines.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
+        return lines
 
     def __str__(self) -> str:
         return self.text()

@@ -71,19 +71,11 @@ class AttentionView(Picture):
     each kind, ``beam`` the texts of a search, best first, to be chosen from in the page.
     """
 
-    def __init__(self, attentions: Sequence[Attention], title: str = "Attention") -> None:
-        self.attentions = tuple(attentions)
-        self.title = clean(title)
-        self.beam: tuple[Candidate, ...] = ()
-
-    @classmethod
-    def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
-        """A view of a beam, whose pictures are of the first text. Raises ValueError: there is none."""
-        if not beam:
-            raise ValueError("the beam is empty: there is no attention to show")
-        view = cls(beam[0].attentions, title)
-        view.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
-        return view
+    def __init__(
+        self, attentions: Sequence[Attention], title: str = "Attention", beam: Sequence[Candidate] = ()
+    ) -> None:
+        self.attentions, self.title = tuple(attentions), clean(title)
+        self.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
 
     def __repr__(self) -> str:
         sizes = (

@@ -263,18 +263,12 @@ def _made_by(leaf: Any) -> str:
 
 
 def _number_same(leaves: Iterable[data.Node]) -> None:
-    leaves = list(leaves)
-    taken = {leaf.name for leaf in leaves}
     count = Counter[str]()
     for leaf in leaves:
         name = leaf.name
         count[name] += 1
-        if count[name] == 1:
-            continue
-        while (numbered := f"{name} ({count[name]})") in taken:
-            count[name] += 1
-        leaf.name = numbered
-        taken.add(numbered)
+        if count[name] > 1:
+            leaf.name = f"{name} ({count[name]})"
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:

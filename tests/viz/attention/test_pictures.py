@@ -183,14 +183,13 @@ def test_few_tokens_and_many() -> None:
 def test_a_beam(tmp_path: Path) -> None:
     first, second = (view(list(names), list("cd")).attentions for names in ("ab", "xyz"))
     beam = [Candidate("a b", -0.5, first), Candidate(" x\ny z", -1.0, second)]
-    made = AttentionView.of_beam(beam, "c d")
+    made = AttentionView(first, "c d", beam)
     assert made.attentions == first and made.beam[1].text == "·x↵y z" and made.title == "c d"
     assert shown(made.svg("matrix"))[1:3] == ["a", "b"]
-    raises(ValueError, "the beam is empty", lambda: AttentionView.of_beam([]))
 
 
 def test_what_candidates_share_is_in_the_page_once() -> None:
     one, other = (view(list("ab"), list("cd")).attentions[0] for _ in range(2))
     beam = [Candidate("a", 0.0, (one, other)), Candidate("b", 0.0, (one,))]
-    data = AttentionView.of_beam(beam).page().data
+    data = AttentionView(beam[0].attentions, beam=beam).page().data
     assert len(data["kinds"]) == 2 and [text["kinds"] for text in data["texts"]] == [[0, 1], [0]]
