@@ -4,8 +4,8 @@ runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the mo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -55,28 +55,31 @@ def _recorded(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Tensor | None]:
     """What has been seen, and the ids that a decoder within the model was called with, if it was."""
-    seen, frames, decoded = list[Seen](), list[Frame](), list[Tensor]()
+    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
+    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
+    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
+    inputs = tuple(copies.get(id(v), v) for v in inputs)
+    named_inputs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
+    paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
+    frames = [_frame("", (*inputs, *named_inputs.values()))]  # the innermost last
+    seen, decoded = list[Seen](), list[Tensor]()
+
+    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        frames.append(_frame(paths.get(module, frames[-1].path), (*args, *kwargs.values())))
+
+    def leave(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        frames.pop()
 
     def report(layer: Layer, query: Variable | None, key: Variable | None) -> None:
-        one = _of_first(layer, frames[-1].path if frames else "")
+        one = _of_first(layer, frames[-1].path)
         seen.append((_kind(one, query, key, frames), one))
         if seen[-1][0] != "encoder":
             decoded.extend(f.ids for f in reversed(frames) if f.path and f.ids is not None)
 
-    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
-    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
-    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
     batch = next((count for v in tensors if (count := _sentences(v))), 1)
-    with ExitStack() as around:
-        if isinstance(model, Module):
-            around.enter_context(in_evaluation(model))
-            around.enter_context(_framed(model, frames))
-        else:
-            frames.append(_frame("", [copies.get(id(v), v) for v in tensors]))
-        around.enter_context(enable_grad())
-        around.enter_context(observed(Trace(batch, report)))
-        named = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
-        model(*(copies.get(id(v), v) for v in inputs), **named)
+    mode = in_evaluation(model) if isinstance(model, Module) else nullcontext()
+    with mode, around_calls(enter, leave), enable_grad(), observed(Trace(batch, report)):
+        model(*inputs, **named_inputs)
     return seen, next(iter(decoded), None)
 
 
@@ -114,24 +117,8 @@ def in_evaluation(model: Module) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
-    """Keep ``frames`` to the modules at work, the innermost last."""
-
-    paths = {module: path for path, module in model.named_modules()}
-
-    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        path = paths.get(module, frames[-1].path if frames else "")
-        frames.append(_frame(path, [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]))
-
-    def leave(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        frames.pop()
-
-    with around_calls(enter, leave):
-        yield
-
-
-def _frame(path: str, tensors: list[Tensor]) -> Frame:
+def _frame(path: str, values: Iterable[Any]) -> Frame:
+    tensors = [v for v in values if isinstance(v, Tensor)]
     ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
     return Frame(path, [v for v in tensors if v.is_floating_point()], ids)
 
