@@ -1,5 +1,5 @@
-"""The events of a profile, added up: by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module or by
-op, where each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the
+"""The events of a profile, added up: by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where
+each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the
 loading of data), so that columns add up. And written for other programs: as stacks, and as a trace in the Trace Event
 Format of Chromium's catapult, with PyTorch's categories and names of arguments."""
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from .event import CATEGORIES, MODULE, NODE, OP, Event
+from .event import CATEGORIES, MODULE, NODE, Event
 from .table import Columns, cut, format_bytes, format_count, format_rows, format_share, format_time
 from .watch import Recorder
 
@@ -261,14 +261,14 @@ class EventList(list[Any]):
         write_stacks(path, self, metric)
 
 
-# By module or by op -------------------------------------------------------------------------------------
+# By module ------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Row:
-    """A module or an op. Times are in µs; "self" leaves out the modules below it."""
+    """A module. Times are in µs; "self" leaves out the modules below it."""
 
-    key: str  # the module's path, or the op's name; in brackets what is neither
+    key: str  # its path; in brackets what is none
     calls: int = 0  # in the forward
     forward: float = 0.0
     self_forward: float = 0.0
@@ -290,12 +290,11 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()`` or ``profile.by_op()``, which ran for ``profiled`` µs. Where some lie within
-    others (``nested``) there are columns of self time; with ``memory`` one of what was kept."""
+    """The rows of ``profile.by_module()``, which ran for ``profiled`` µs; with ``memory`` a column of what was kept."""
 
-    def __init__(self, title: str, rows: Iterable[Row], profiled: float, nested: bool, memory: bool) -> None:
+    def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
-        self.title, self.profiled, self.nested, self.memory = title, profiled, nested, memory
+        self.profiled, self.memory = profiled, memory
 
     def __str__(self) -> str:
         return self.table()
@@ -309,7 +308,7 @@ class Breakdown(list[Row]):
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
         """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``: the largest first;
-        None leaves modules in the order of their tree, and ops with the longest first."""
+        None leaves modules in the order of their tree."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, _ROW_KEYS, row_limit, foot, header)
@@ -319,14 +318,12 @@ class Breakdown(list[Row]):
             return format_time(us, unit) if us else "--"
 
         whole = self.self_cpu_time_total
-        yield self.title, lambda r: r.key
+        yield "Module", lambda r: r.key
         yield "Calls", lambda r: str(r.calls)
         yield "Forward", lambda r: time(r.forward)
-        if self.nested:
-            yield "Self forward", lambda r: time(r.self_forward)
+        yield "Self forward", lambda r: time(r.self_forward)
         yield "Backward", lambda r: time(r.backward)
-        if self.nested:
-            yield "Self backward", lambda r: time(r.self_backward)
+        yield "Self backward", lambda r: time(r.self_backward)
         yield "Total", lambda r: time(r.total)
         yield "Total %", lambda r: format_share(r.total, whole)
         yield "Bytes", lambda r: format_bytes(r.bytes)
@@ -348,17 +345,6 @@ def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
     order = {path: i for i, path in enumerate(rows)}
     shown = [rows[path] for path in with_events]
     return sorted(shown, key=lambda r: (r.key.startswith("["), [order[p] for p in _paths(r.key)]))
-
-
-def by_op(events: Iterable[Event]) -> list[Row]:
-    """A row for each op, with its backward nodes, the longest first, and for what lies in none."""
-    rows: dict[str, Row] = {}
-    for event in events:
-        key = event.label or (event.place if event.place.startswith("[") else "[between ops]")
-        row = rows.setdefault(key, Row(key))
-        row.calls += event.kind == OP and event.is_outermost and event.phase != "backward"
-        row.add(event)
-    return sorted(rows.values(), key=lambda row: row.total, reverse=True)
 
 
 def _paths(path: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import cuda
 from . import watch
-from .averages import Breakdown, EventList, FunctionEventAvg, by_module, by_op, write_chrome_trace, write_stacks
+from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace, write_stacks
 from .event import USER, Event
 from .watch import Recorder, gpu_clock
 
@@ -299,12 +299,7 @@ class profile:
         """Time and bytes of each module, forward and backward; all modules' self times and what lies outside
         add up to the whole. Of modules ``depth`` levels below the outermost are shown; None for all."""
         done = self._finished()
-        return Breakdown("Module", by_module(done.events, depth), done.lasted / 1000, True, self.profile_memory)
-
-    def by_op(self) -> Breakdown:
-        """Time and bytes of each op, forward and backward in one row."""
-        done = self._finished()
-        return Breakdown("Op", by_op(done.events), done.lasted / 1000, False, self.profile_memory)
+        return Breakdown(by_module(done.events, depth), done.lasted / 1000, self.profile_memory)
 
     def _finished(self) -> Recorder:
         if self._done is None:
