@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import html
 import re
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +19,6 @@ from .vector import cut
 
 LINES = 12  # of a rule's source
 READS = 6  # of a tensor that is read more often
-MOST = 24  # rules in all, those next to the tensor first
 WIDEST = 300  # characters of a line, without its indentation
 LONGEST = 80  # characters of a name or a line of the program
 Label = tuple[int, ...]
@@ -45,7 +43,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
-        depth: how many rules to follow, one from the other; 24 are shown in all, those next to the tensor first.
+        depth: how many rules to follow, one from the other.
         of: what it is the gradient of: a tensor; or what ``viz.graph`` or ``viz.playback`` made of a call,
             which has all lines and numbers. By default the caller's variable that was computed from the
             tensor last.
@@ -108,8 +106,7 @@ class _Chain:
             self.reads[edge.target].append(edge)
             if self._has_rule(edge):
                 self.readers[edge.source].append(edge)
-        self.rules: dict[Label, Edge] = {}  # those in the text
-        self.under: dict[int, Label] = {}  # after which of them stands what follows a node
+        self.places: dict[int, Label] = {}  # after which rule stands what follows a node
 
     def text(self, number: int, tensor: Variable | None = None) -> str:
         """The explanation of a node's gradient; ``tensor`` is the one of its results that is meant."""
@@ -118,15 +115,12 @@ class _Chain:
             self.several.add(number)
         node = self.graph.nodes[number]
         first = [edge for edge in self.readers[number] if tensor is None or edge.slot == slot]
-        self._choose(number, first)
         name, value = _called(node), node.value
         if tensor is not None and number in self.several:
             name, value = self._called(number, slot), value_of(tensor.array)
         shape = f", {node.kind} {value.shape} {value.dtype}" if value else ""
         lines = [f"The gradient of {name}{shape} in {_called(self.output)}"]
-        lines += [*self._state(node, slot, tensor), "", *self._head(number, first, "")]
-        for label in sorted(self.rules):
-            lines += [*self._rule(label), *self._after(label)]
+        lines += [*self._state(node, slot, tensor), "", *self._rules(number, (), first)]
         if self.released:
             lines += ["", "backward(retain_graph=True) keeps the numbers in between."]
         elif self.graph.backward == "none":
@@ -167,46 +161,30 @@ class _Chain:
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
-    # Which rules are shown
-
-    def _choose(self, number: int, first: list[Edge]) -> None:
-        self.under[number] = ()
-        todo = deque[tuple[Label, list[Edge]]]([((), first)])
-        while todo:
-            label, edges = todo.popleft()
-            for i, edge in enumerate(edges[:READS] if len(label) < self.depth else [], 1):
-                if len(self.rules) >= MOST:
-                    return
-                self.rules[*label, i] = edge
-                if edge.target not in self.under:
-                    self.under[edge.target] = (*label, i)
-                    todo.append(((*label, i), self.readers[edge.target]))
-
-    def _head(self, number: int, edges: list[Edge], indent: str) -> Iterator[str]:
-        """What stands before the rules next to a node: how many there are, or that they are left out."""
-        label = self.under[number]
-        shown = sum((*label, i) in self.rules for i in range(1, len(edges) + 1))
-        if edges and not shown:
-            limit = f"depth={self.depth}" if len(label) >= self.depth else f"after {MOST} rules it"
-            yield f"{indent}… and on to {_called(self.output)}: {limit} ends here"
-        elif len(edges) > 1:
-            rest = f" (the first {shown} of them)" if shown < len(edges) else ""
+    def _rules(self, number: int, label: Label, edges: list[Edge]) -> Iterator[str]:
+        """The rules next to a node, and after each of them those that follow it, where they are not in the text yet."""
+        indent = "  " * len(label)
+        if edges and len(label) >= self.depth:
+            yield f"{indent}… and on to {_called(self.output)}: depth={self.depth} ends here"
+            return
+        if len(edges) > 1:
+            rest = f" (the first {READS} of them)" if len(edges) > READS else ""
             alike = len({edge.slot for edge in edges}) == 1
             name = self._called(number, edges[0].slot) if alike else _called(self.graph.nodes[number])
             sums = "these gradients are summed" if alike else "for each result these gradients are summed"
             yield f"{indent}{name} is read {len(edges)} times, and {sums}{rest}:"
-
-    def _after(self, label: Label) -> Iterator[str]:
-        """What follows a rule: what the next ones are next to, or where they stand."""
-        number, indent = self.rules[label].target, "  " * len(label)
-        node, edges = self.graph.nodes[number], self.readers[number]
-        if node is self.output:
-            one = "ones" if self.output.value and self.output.value.shape else "1"
-            yield f"{indent}Backward begins at {_called(node)}, whose own gradient is {one}."
-        elif self.under[number] == label:
-            yield from self._head(number, edges, indent)
-        elif edges:
-            yield f"{indent}The gradient of {_called(node)}: see {_text(self.under[number])}."
+        for i, edge in enumerate(edges[:READS], 1):
+            here, node = (*label, i), self.graph.nodes[edge.target]
+            yield from self._rule(here, edge)
+            if node is self.output:
+                one = "ones" if node.value and node.value.shape else "1"
+                yield f"{indent}  Backward begins at {_called(node)}, whose own gradient is {one}."
+            elif node.id in self.places:
+                yield f"{indent}  The gradient of {_called(node)}: see {_text(self.places[node.id])}."
+            else:
+                if len(here) < self.depth:
+                    self.places[node.id] = here
+                yield from self._rules(node.id, here, self.readers[node.id])
 
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
@@ -215,9 +193,9 @@ class _Chain:
         readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
         return not constant and (edge.gradient is not None or readable)
 
-    def _rule(self, label: Label) -> Iterator[str]:
+    def _rule(self, label: Label, edge: Edge) -> Iterator[str]:
         """What an op gives back for one of its inputs: the formula first, then the rule, then the numbers."""
-        edge, indent = self.rules[label], "  " * (len(label) - 1)
+        indent = "  " * (len(label) - 1)
         node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
         result = "" if node.name == op.name else f"{_short(node.name)} = "

@@ -74,6 +74,8 @@ class AttentionView(Picture):
     def __init__(
         self, attentions: Sequence[Attention], title: str = "Attention", beam: Sequence[Candidate] = ()
     ) -> None:
+        if not attentions:
+            raise ValueError("the beam is empty: there is no attention to show")
         self.attentions, self.title = tuple(attentions), clean(title)
         self.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
 

@@ -186,6 +186,7 @@ def test_a_beam(tmp_path: Path) -> None:
     made = AttentionView(first, "c d", beam)
     assert made.attentions == first and made.beam[1].text == "·x↵y z" and made.title == "c d"
     assert shown(made.svg("matrix"))[1:3] == ["a", "b"]
+    raises(ValueError, "the beam is empty", lambda: AttentionView((), "c d"))
 
 
 def test_what_candidates_share_is_in_the_page_once() -> None:
