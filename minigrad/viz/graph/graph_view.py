@@ -57,7 +57,7 @@ def graph(
         modules: of a tensor: modules by what they are called.
 
     Raises:
-        RuntimeError: no op was recorded, as no tensor of the result wants a gradient; or a profile is running.
+        RuntimeError: no op was recorded, as no tensor of the result wants a gradient.
         TypeError: a tensor and inputs, or something that cannot be called.
         ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
     """

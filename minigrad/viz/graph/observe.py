@@ -23,7 +23,6 @@ from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...nn.parameter import Parameter
 from ...ops.op import Op
-from ...profiler import watch
 from ...profiler.watch import gpu_clock
 from ...profiler.watched import Within
 from . import graph_data as data
@@ -36,7 +35,7 @@ Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare ele
 
 
 class Observation(Within):
-    """Watches the calls within it, in this thread; not while a profile is running, whose time this would be."""
+    """Watches the calls within it, in this thread."""
 
     def __init__(self, modules: Modules, arguments: Sequence[tuple[str, Variable]] = ()) -> None:
         super().__init__(modules)
@@ -51,8 +50,6 @@ class Observation(Within):
         self._times: list[list[int]] = []  # of the ops that are running: when they began, the time of watching
 
     def __enter__(self) -> Observation:
-        if watch.recording() is not None:
-            raise RuntimeError("a profile is running already: end it before a call is drawn")
         attach(self)
         return self
 
