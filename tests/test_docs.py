@@ -64,7 +64,7 @@ def test_python_examples_run_and_print_what_the_page_says(name: str, tmp_path: P
             pytest.skip(f"not installed: {library}")
     if not examples:
         return
-    if "viz.make_dot(" in "".join(examples) and not HAS_DOT:
+    if ".graphviz()" in "".join(examples) and not HAS_DOT:
         pytest.skip("Graphviz is not installed")
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     ran = subprocess.run(

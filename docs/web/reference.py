@@ -53,10 +53,7 @@ BELOW = {
     "minigrad.profiler": ("summary",),
     "minigrad.signal": ("windows",),
     "minigrad.utils": ("checkpoint", "tensorboard", "bar"),
-    "minigrad.viz": (
-        *("attention", "attention.attention_view", "graph", "graph.graph_view"),
-        *("playback", "playback.playback_view", "trace"),
-    ),
+    "minigrad.viz": (*("attention", "attention.attention_view", "graph", "graph.graph_view", "playback", "trace"),),
 }
 WIDTH = 88
 OVERVIEW = """\

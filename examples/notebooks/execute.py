@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.backend.extras import how_to_install
-from minigrad.viz.convert import png
+from minigrad.viz.view import png
 
 FOLDER = Path(__file__).parent
 SECONDS = 300  # that a cell may take

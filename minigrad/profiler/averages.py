@@ -1,18 +1,104 @@
-"""The events of a profile; their sums by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; their self times by
-module or by op: each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and
-the loading of data), so that columns add up."""
+"""The events of a profile, added up: by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where
+each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the
+loading of data), so that columns add up. And written for other programs: as stacks, and as a trace in the Trace Event
+Format of Chromium's catapult, with PyTorch's categories and names of arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gzip
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from os import PathLike
+from pathlib import Path
+from time import perf_counter_ns
 from typing import Any
 
-from . import trace
-from .event import MODULE, OP, Event
+from .event import CATEGORIES, MODULE, NODE, Event
 from .table import Columns, cut, format_bytes, format_count, format_rows, format_share, format_time
+from .watch import Recorder
+
+_STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
+
+
+def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
+    """``profile.export_chrome_trace``, with further entries by name."""
+    content = {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # of a timestamp of 0
+        "record_shapes": int("shapes" in recorder.parts),
+        "profile_memory": int("memory" in recorder.parts),
+        "with_stack": int("stack" in recorder.parts),
+        **(metadata or {}),
+        "traceEvents": list(_trace_events(recorder)),
+    }
+    data = json.dumps(content).encode()
+    _write(path, gzip.compress(data) if os.fspath(path).endswith(".gz") else data, "the trace")
+
+
+def write_stacks(path: str | PathLike[str], events: Iterable[Event], metric: str) -> None:
+    """``profile.export_stacks``: a line for each stack of the program, outermost first, and its time in whole µs."""
+    if metric not in _STACK_METRICS:
+        raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
+    times: Counter[str] = Counter()
+    for event in events:
+        if event.stack:
+            lines = [line.translate(str.maketrans(" ;\t\n", "____")) for line in reversed(event.stack)]
+            times[";".join(lines)] += event.self_duration
+    if not times:
+        raise ValueError("no stacks were recorded: profile(with_stack=True) does")
+    text = "".join(f"{stack} {time // 1000}\n" for stack, time in times.items() if time >= 1000)
+    _write(path, text.encode(), "the stacks")
+
+
+def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {what}: {error.strerror}", os.fspath(path)) from None
+
+
+def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
+    pid = os.getpid()
+    names = {getattr(thread, "native_id", thread.ident): thread.name for thread in threading.enumerate()}
+    program = {"name": os.path.basename(sys.argv[0]) or "python"}
+    yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": program}
+    for thread in sorted({event.thread for event in recorder.events}):
+        name = f"thread {thread} ({names.get(thread, 'ended')})"
+        yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": name}}
+    for event in recorder.events:
+        when = {"pid": pid, "tid": event.thread, "ts": event.start / 1000, "dur": event.duration / 1000}
+        yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": _arguments(event)}
+        if event.kind == NODE and event.forward is not None:
+            both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # an arrow from its forward
+            yield {"ph": "s", **both, "tid": event.forward.thread, "ts": event.forward.start / 1000}
+            yield {"ph": "f", "bp": "e", **both, "tid": event.thread, "ts": event.start / 1000}
+
+
+def _arguments(event: Event) -> dict[str, Any]:
+    module = event.kind == MODULE
+    known = {
+        "External id": event.id,
+        "Phase": event.phase,
+        "Module": event.place or None,
+        "Sequence number": event.sequence_nr if event.sequence_nr >= 0 else None,
+        "Fwd thread id": None if event.forward is None else event.forward.thread,
+        "Input Dims": event.input_shapes or None,
+        "Class": event.op if module else None,
+        "Bytes": None if module else event.bytes,
+        "Memory": format_bytes(event.cpu_memory_usage) if event.cpu_memory_usage else None,
+        "FLOPs": event.flops or None,
+        "Call stack": ";".join(event.stack) or None,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
 _TIMES = ("cpu_time_total", "self_cpu_time_total", "cpu_time")
@@ -168,21 +254,21 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """``profile.export_chrome_trace``."""
-        trace.write_chrome_trace(path, self.recorder)
+        write_chrome_trace(path, self.recorder)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """``profile.export_stacks``."""
-        trace.write_stacks(path, self, metric)
+        write_stacks(path, self, metric)
 
 
-# By module or by op -------------------------------------------------------------------------------------
+# By module ------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Row:
-    """A module or an op. Times are in µs; "self" leaves out the modules below it."""
+    """A module. Times are in µs; "self" leaves out the modules below it."""
 
-    key: str  # the module's path, or the op's name; in brackets what is neither
+    key: str  # its path; in brackets what is none
     calls: int = 0  # in the forward
     forward: float = 0.0
     self_forward: float = 0.0
@@ -204,12 +290,11 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()`` or ``profile.by_op()``, which ran for ``profiled`` µs. Where some lie within
-    others (``nested``) there are columns of self time; with ``memory`` one of what was kept."""
+    """The rows of ``profile.by_module()``, which ran for ``profiled`` µs; with ``memory`` a column of what was kept."""
 
-    def __init__(self, title: str, rows: Iterable[Row], profiled: float, nested: bool, memory: bool) -> None:
+    def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
-        self.title, self.profiled, self.nested, self.memory = title, profiled, nested, memory
+        self.profiled, self.memory = profiled, memory
 
     def __str__(self) -> str:
         return self.table()
@@ -223,7 +308,7 @@ class Breakdown(list[Row]):
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
         """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``: the largest first;
-        None leaves modules in the order of their tree, and ops with the longest first."""
+        None leaves modules in the order of their tree."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, _ROW_KEYS, row_limit, foot, header)
@@ -233,14 +318,12 @@ class Breakdown(list[Row]):
             return format_time(us, unit) if us else "--"
 
         whole = self.self_cpu_time_total
-        yield self.title, lambda r: r.key
+        yield "Module", lambda r: r.key
         yield "Calls", lambda r: str(r.calls)
         yield "Forward", lambda r: time(r.forward)
-        if self.nested:
-            yield "Self forward", lambda r: time(r.self_forward)
+        yield "Self forward", lambda r: time(r.self_forward)
         yield "Backward", lambda r: time(r.backward)
-        if self.nested:
-            yield "Self backward", lambda r: time(r.self_backward)
+        yield "Self backward", lambda r: time(r.self_backward)
         yield "Total", lambda r: time(r.total)
         yield "Total %", lambda r: format_share(r.total, whole)
         yield "Bytes", lambda r: format_bytes(r.bytes)
@@ -249,8 +332,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """A row for each module that was called, parents before children, and one for each thing outside; what lies more
-    than ``depth`` levels below the outermost is part of those above (None: no limit)."""
+    """A row for each module that was called, parents first, and for each thing outside; ``depth`` as in ``profile``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:
@@ -263,18 +345,6 @@ def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
     order = {path: i for i, path in enumerate(rows)}
     shown = [rows[path] for path in with_events]
     return sorted(shown, key=lambda r: (r.key.startswith("["), [order[p] for p in _paths(r.key)]))
-
-
-def by_op(events: Iterable[Event]) -> list[Row]:
-    """A row for each op, with the ops and kernels that it calls and its backward nodes, the longest first;
-    what lies in none is one row, or that of the nearest ``record_function`` or step around it."""
-    rows: dict[str, Row] = {}
-    for event in events:
-        key = event.label or (event.place if event.place.startswith("[") else "[between ops]")
-        row = rows.setdefault(key, Row(key))
-        row.calls += event.kind == OP and event.is_outermost and event.phase != "backward"
-        row.add(event)
-    return sorted(rows.values(), key=lambda row: row.total, reverse=True)
 
 
 def _paths(path: str) -> list[str]:

@@ -40,7 +40,6 @@ class Event:
     end: int = 0
     place: str = ""  # the module that it belongs to: a backward node to that of its forward
     phase: str = "forward"  # or "backward"; "other" for the optimiser and the loading of data
-    label: str = ""  # the op that it is part of, of a backward node that of the forward
     bytes: int = 0  # of the results that are not views; of a backward node, of the gradients that it hands on
     cpu_memory_usage: int = 0  # by how many bytes the memory in use grew, if that was asked for
     flops: int = 0  # multiplications and additions, if asked for, of the ops that ``flops.py`` knows
@@ -57,20 +56,14 @@ class Event:
         """It belongs where its parent does, unless its kind says more."""
         kind, forward, parent = self.kind, self.forward, self.cpu_parent
         if parent is not None:
-            self.place, self.phase, self.label = parent.place, parent.phase, parent.label
-        if kind == OP:
-            self.label = self.label or self.name
-        elif kind == NODE:
+            self.place, self.phase = parent.place, parent.phase
+        if kind in (NODE, WALK):
             self.phase = "backward"
-            self.label = (forward and forward.label) or self.op.name
             self.place = self.place if forward is None else forward.place
-        elif kind == WALK:
-            self.phase = "backward"
-            self.label = self.label or f"[{self.name}]"
         elif kind == MODULE:
             self.place = self.name
             self.phase = "forward" if self.phase == "other" else self.phase
-        elif not self.place or self.place.startswith("["):  # outside of all modules
+        elif kind != OP and (not self.place or self.place.startswith("[")):  # outside of all modules
             self.place = f"[{self.key}]"
             self.phase = "other" if kind == STEP else self.phase
 

@@ -16,8 +16,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from .. import cuda
-from . import trace, watch
-from .averages import Breakdown, EventList, FunctionEventAvg, by_module, by_op
+from . import watch
+from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace, write_stacks
 from .event import USER, Event
 from .watch import Recorder, gpu_clock
 
@@ -299,12 +299,7 @@ class profile:
         """Time and bytes of each module, forward and backward; all modules' self times and what lies outside
         add up to the whole. Of modules ``depth`` levels below the outermost are shown; None for all."""
         done = self._finished()
-        return Breakdown("Module", by_module(done.events, depth), done.lasted / 1000, True, self.profile_memory)
-
-    def by_op(self) -> Breakdown:
-        """Time and bytes of each op, forward and backward in one row."""
-        done = self._finished()
-        return Breakdown("Op", by_op(done.events), done.lasted / 1000, False, self.profile_memory)
+        return Breakdown(by_module(done.events, depth), done.lasted / 1000, self.profile_memory)
 
     def _finished(self) -> Recorder:
         if self._done is None:
@@ -316,12 +311,12 @@ class profile:
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:
         arrows lead from each op to its backward. A path that ends in ".gz" is compressed. Raises OSError."""
-        trace.write_chrome_trace(path, self._finished(), self._metadata)
+        write_chrome_trace(path, self._finished(), self._metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``. Raises
         OSError, and ValueError where there are no stacks."""
-        trace.write_stacks(path, self.events(), metric)
+        write_stacks(path, self.events(), metric)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Write a text of one's own into the traces."""

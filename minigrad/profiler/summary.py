@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import groupby
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd import enable_grad
-from ..autograd.observer import Observer, observed
+from ..autograd.observer import observed
 from ..autograd.tape import Node, Variable
 from ..autograd.walk import nodes_behind
 from ..backend.dtype import DType
@@ -20,8 +23,138 @@ from ..nn.parameter import is_lazy
 from ..ops.op import Op
 from ..utils._pytree import tree_leaves
 from .flops import PRODUCTS, multiply_adds
-from .summary_table import Row, Shape, Table, Total
-from .watched import ModuleNames, around_calls, memory_of, untouched
+from .table import cut, format_bytes, format_table
+from .watched import ModuleNames, Within, around_calls, memory_of, untouched
+
+Shape = tuple[int, ...]
+
+WIDE = 120  # characters, where there is no terminal to ask
+_NARROWEST = 14  # of the first column
+_EXACT = 10**9  # numbers are written out up to here
+_DROPPED = ("input", "class", "kept", "output")  # columns that go first where there is no room
+_GAP = 2
+_STYLE = """
+.minigrad-summary { border-collapse: collapse; color: inherit;
+  font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace }
+.minigrad-summary th, .minigrad-summary td { padding: 1px 10px; text-align: right; white-space: nowrap;
+  background: transparent; color: inherit; border: 0 }
+.minigrad-summary th:first-child, .minigrad-summary td:first-child,
+.minigrad-summary th:nth-child(2), .minigrad-summary td:nth-child(2) { text-align: left }
+.minigrad-summary thead th { border-bottom: 1px solid rgba(128, 128, 128, .5) }
+.minigrad-summary tfoot td { text-align: left !important }
+.minigrad-summary tfoot tr:first-child td { border-top: 1px solid rgba(128, 128, 128, .5) }
+"""
+
+
+@dataclass
+class Row:
+    """A module. Its numbers are those of a call of the whole model, with all modules inside it.
+
+    Attributes:
+        path: its full name, "" for the model. kind: its class. depth: how many modules are around it.
+        calls: how often it ran; None where the model was not called.
+        inputs, outputs: the shapes of the tensors of its first call.
+        parameters, trainable: how many numbers; those that several modules share are the first one's. shared: whether
+            others had counted all its parameters before.
+        multiply_adds: of the products of matrices that ran in it; elementwise ops are not counted.
+        kept: bytes of memory that ops in it keep for the backward pass, parameters and inputs of the model left out.
+    """
+
+    path: str
+    kind: str
+    depth: int
+    calls: int | None = None
+    inputs: tuple[Shape, ...] = ()
+    outputs: tuple[Shape, ...] = ()
+    parameters: int = 0
+    trainable: int = 0
+    shared: bool = False
+    multiply_adds: int = 0
+    kept: int = 0
+    children: list[Row] = field(default_factory=list, repr=False)
+
+    def all(self) -> Iterator[Row]:
+        """It and all below it, each before those inside it."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+
+@dataclass(frozen=True)
+class Total:
+    """The whole model. Bytes are of the parameters, of the buffers, of the inputs, and kept for the backward pass."""
+
+    parameters: int
+    trainable: int
+    parameter_bytes: int
+    buffer_bytes: int
+    multiply_adds: int
+    input_bytes: int
+    kept: int
+
+
+class Line(NamedTuple):
+    """A row of the table: the module's own name, or "0 … 11" of several that are alike, and its row's numbers."""
+
+    name: str
+    times: int  # how many modules are in it
+    row: Row
+
+
+def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[Line]:
+    yield Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
+    if depth is not None and row.depth >= depth:
+        return
+    for _, group in groupby(enumerate(row.children), lambda numbered: _alike(*numbered)):
+        rows = [child for _, child in group]
+        own = [child.path.rpartition(".")[2] for child in rows]
+        yield from _lines(_mean(rows), len(rows), depth, f"{own[0]} … {own[-1]}" if len(rows) > 1 else "")
+
+
+def _alike(number: int, row: Row) -> Any:
+    """Equal for neighbours that may be one line: numbered modules of the same structure, shapes and numbers."""
+    return _structure(row) if row.path.rpartition(".")[2].isdigit() else number
+
+
+def _mean(rows: list[Row]) -> Row:
+    """The first of rows that are alike, with the mean of what each keeps: what two share, the first of them keeps."""
+    children = [_mean(list(alike)) for alike in zip(*(row.children for row in rows), strict=True)]
+    return replace(rows[0], kept=round(sum(row.kept for row in rows) / len(rows)), children=children)
+
+
+def _structure(row: Row) -> tuple[Any, ...]:
+    shapes = (row.calls, row.inputs, row.outputs)
+    numbers = (row.parameters, row.trainable, row.shared, row.multiply_adds)
+    inner = [(child.path.rpartition(".")[2], _structure(child)) for child in row.children]
+    return (row.kind, *shapes, *numbers, *inner)
+
+
+def _shapes(shapes: tuple[Shape, ...]) -> str:
+    more = f" + {len(shapes) - 2}" if len(shapes) > 2 else ""
+    return ", ".join(map(str, shapes[:2])) + more if shapes else "--"
+
+
+def _parameters(row: Row) -> str:
+    if row.shared:
+        return "shared"
+    if row.parameters and row.trainable < row.parameters:
+        return f"{row.parameters:,} {'partly ' if row.trainable else ''}frozen"
+    return f"{row.parameters:,}" if row.parameters else "--"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if 0 < number < _EXACT else f"{number / 1e9:,.3f} G" if number else "--"
+
+
+_COLUMNS: dict[str, Callable[[Line], str]] = {
+    "class": lambda line: f"{line.times} × {line.row.kind}" if line.times > 1 else line.row.kind,
+    "input": lambda line: _shapes(line.row.inputs),
+    "output": lambda line: _shapes(line.row.outputs),
+    "parameters": lambda line: _parameters(line.row),
+    "multiply-adds": lambda line: _count(line.row.multiply_adds),
+    "kept": lambda line: format_bytes(line.row.kept) if line.row.kept else "--",
+}
+_OF_CALL = ("input", "output", "multiply-adds", "kept")
 
 
 def summary(
@@ -29,10 +162,8 @@ def summary(
     /,
     *inputs: Any,
     input_size: Sequence[Any] | None = None,
-    input_data: Any = None,
     dtypes: Any = None,
     depth: int | None = None,
-    fold: bool = True,
     **named: Any,
 ) -> Summary:
     """A model's modules as a table: shapes, parameters, multiply-adds, and the memory that a backward pass needs.
@@ -49,10 +180,8 @@ def summary(
         inputs, named: what the model is called with. A single tuple of integers is a shape.
         input_size: in their place a shape, the batch included, or a list of them: of random numbers, or zeros of an
             integer dtype.
-        input_data: in their place, as torchinfo takes them: a tensor, a list of inputs, or a dictionary of named ones.
         dtypes: of ``input_size``: one for all shapes, or one for each; the default dtype if None.
-        depth: how many nested levels the table shows; all if None.
-        fold: whether repeated modules are one row, "0 … 11".
+        depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
 
     Returns:
         What shows itself as a table in a terminal and in a notebook, and has the numbers in ``rows`` and ``total``.
@@ -66,19 +195,15 @@ def summary(
         raise ValueError(f"depth must be a number of levels, 0 or more, or None for all of them, not {depth}")
     if input_size is None and len(inputs) == 1 and isinstance(inputs[0], tuple) and _is_shape(inputs[0]):
         input_size, inputs = inputs[0], ()
-    if (bool(inputs or named)) + (input_size is not None) + (input_data is not None) > 1:
-        raise TypeError("summary takes the inputs themselves, input_size or input_data, and only one of these")
+    if input_size is not None and (inputs or named):
+        raise TypeError("summary takes the inputs themselves or input_size, and only one of these")
     with untouched(model):
         if input_size is not None:
             inputs = _made(model, input_size, dtypes)
-        elif isinstance(input_data, Mapping):
-            named = dict(input_data)
-        elif input_data is not None:
-            inputs = tuple(input_data) if isinstance(input_data, list | tuple) else (input_data,)
         measured = _Measured(model)
         if inputs or named:
             measured.run(inputs, named)
-    return Summary(measured.rows(), measured.total(inputs, named), depth, fold)
+    return Summary(measured.rows(), measured.total(inputs, named), depth)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +213,6 @@ class Summary:
     root: Row
     total: Total
     depth: int | None = None
-    fold: bool = True
 
     @property
     def rows(self) -> list[Row]:
@@ -103,12 +227,56 @@ class Summary:
         return row
 
     def text(self, width: int | None = None) -> str:
-        """The table, at most ``width`` characters wide where that can be; by default the terminal's width."""
-        return Table(self.root, self.total, self.depth, self.fold).text(width)
+        """The table, at most ``width`` characters wide where that can be; by default the terminal's width. Columns are
+        left out and the first is cut where the lines would be too long."""
+        width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
+        lines, columns = self._table()
+        labels = [f"{'  ' * line.row.depth}{line.name}" for line in lines]
+        first = max(map(len, ["module", *labels]))
+        for dropped in ("", *_DROPPED):
+            columns.pop(dropped, None)
+            room = width - sum(max(map(len, [name, *texts])) + _GAP for name, texts in columns.items())
+            if room >= min(first, 2 * _NARROWEST):
+                break
+        first = max(min(first, room), _NARROWEST)
+        rows = list(zip((cut(label, first) for label in labels), *columns.values(), strict=True))
+        return format_table(["module", *columns], rows, self._foot(), left=2 if "class" in columns else 1).rstrip("\n")
 
     def html(self) -> str:
-        """The table for a page."""
-        return Table(self.root, self.total, self.depth, self.fold).html()
+        """The table for a page or a notebook, whose colours it takes."""
+        lines, columns = self._table()
+        heads = "".join(f"<th>{escape(name)}</th>" for name in ("module", *columns))
+        body = "".join(
+            f'<tr><td style="padding-left: {10 + 16 * line.row.depth}px">{escape(line.name)}</td>'
+            + "".join(f"<td>{escape(text)}</td>" for text in texts)
+            + "</tr>"
+            for line, texts in zip(lines, zip(*columns.values(), strict=True), strict=True)
+        )
+        span = 1 + len(columns)
+        foot = "".join(f'<tr><td colspan="{span}">{escape(line)}</td></tr>' for line in self._foot())
+        return (
+            f'<style>{_STYLE}</style><div style="overflow-x: auto"><table class="minigrad-summary">'
+            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table></div>"
+        )
+
+    def _table(self) -> tuple[list[Line], dict[str, list[str]]]:
+        """The lines, at most ``depth`` levels deep, neighbours that are alike as one; and their texts by column."""
+        lines = list(_lines(self.root, 1, self.depth))
+        names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]
+        return lines, {name: [*map(_COLUMNS[name], lines)] for name in names}
+
+    def _foot(self) -> list[str]:
+        total = self.total
+        frozen = total.parameters - total.trainable
+        share = f", {total.trainable:,} trainable and {frozen:,} frozen" if frozen else ""
+        lines = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
+        if total.buffer_bytes:
+            lines.append(f"{format_bytes(total.buffer_bytes)} of buffers")
+        if self.root.calls is not None:
+            lines.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
+            inputs = f"{format_bytes(total.input_bytes)} of inputs"
+            lines.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
+        return lines
 
     def __str__(self) -> str:
         return self.text()
@@ -143,14 +311,15 @@ def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
     )
 
 
-def _shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
+def _shapes_of(values: Iterable[Any]) -> tuple[Shape, ...]:
     return tuple(tuple(x.array.shape) for value in values for x in tree_leaves(value) if isinstance(x, Variable))
 
 
-class _Measured(Observer):
+class _Measured(Within):
     """What is counted while a model runs, by the paths of its modules ("" is the model)."""
 
     def __init__(self, model: Module) -> None:
+        super().__init__(ModuleNames(model))
         self.model = model
         self.calls: Counter[str] = Counter()
         self.shapes: dict[str, tuple[tuple[Shape, ...], tuple[Shape, ...]]] = {}
@@ -158,11 +327,7 @@ class _Measured(Observer):
         self.kept: Counter[str] = Counter()
         self.modules = dict(model.named_modules())  # by path; what no module has registered is added when it runs
         self.ran = False
-        self._names = ModuleNames()
-        self._root = self._names.path(model, "")
         self._nodes: dict[Node, str] = {}
-        self._within = [""]
-        self._running: list[Op] = []
 
     def run(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         with enable_grad(), observed(self), around_calls(None, self._called):
@@ -180,34 +345,21 @@ class _Measured(Observer):
         self._nodes.clear()
 
     def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        path = self._within[-1]
+        path = self.within[-1]
         self.calls[path] += 1
-        self.shapes.setdefault(path, (_shapes([*args, *kwargs.values()]), _shapes([result])))
+        self.shapes.setdefault(path, (_shapes_of([*args, *kwargs.values()]), _shapes_of([result])))
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        around = self._within[-1]
+        super().entered(name, kind, subject)
         if kind == "module":
-            whole = self._names.path(subject, f"{self._root}.{around}" if around else self._root)
-            around = f"{whole}.".removeprefix(f"{self._root}.").removesuffix(".")
-            self.modules.setdefault(around, subject)
-        self._within.append(around)
-
-    def left(self) -> None:
-        self._within.pop()
-
-    def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        self._running.append(op)
+            self.modules.setdefault(self.within[-1], subject)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        self._running.pop()
+        self.running.pop()
         if node is not None:
-            self._nodes[node] = self._within[-1]
-        if not any(around.name in PRODUCTS for around in self._running):  # else that one is counted
-            self.adds[self._within[-1]] += multiply_adds(op.name, result, args) or 0
-
-    def failed(self, op: Op) -> None:
-        while self._running and self._running.pop() is not op:
-            continue
+            self._nodes[node] = self.within[-1]
+        if not any(around.name in PRODUCTS for around in self.running):  # else that one is counted
+            self.adds[self.within[-1]] += multiply_adds(op.name, result, args) or 0
 
     def rows(self) -> Row:
         """The row of the model, with all others in it."""

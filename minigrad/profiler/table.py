@@ -59,8 +59,7 @@ def format_rows(
     foot: str,
     title: str | None,
 ) -> str:
-    """A table of some columns, those rows first whose attribute ``sort_by`` is the largest; at most ``limit`` of them,
-    -1 for all. Raises ValueError if ``sort_by`` is none of ``keys``."""
+    """A table of the rows with the largest ``sort_by``, one of ``keys``; at most ``limit``, -1 for all of them."""
     if sort_by is not None and sort_by not in keys:
         raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(keys)}")
     rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)

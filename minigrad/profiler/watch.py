@@ -37,8 +37,7 @@ class _Thread(threading.local):
 
 
 class Recorder(Observer):
-    """The events of a profile, from all threads. ``clock`` tells the time in ns, ``memory`` the bytes in use (None:
-    unasked), ``parts`` is what to write down, of "memory", "shapes", "stack", "flops" and "modules"."""
+    """The events of a profile, from all threads; ``parts`` is what to write down beside names and times."""
 
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts
@@ -187,12 +186,7 @@ class _Mallinfo2(ctypes.Structure):  # of malloc.h (glibc 2.33 and later)
 
 @cache
 def malloc_reader() -> Callable[[], int] | None:
-    """A function that returns the bytes that malloc has handed out; None where the C library has none.
-
-    NumPy takes the memory of arrays from the C library, and glibc knows in a microsecond how much it has handed out.
-    Python's small objects are not in that figure. Where there is no glibc ``tracemalloc`` counts, which sees every
-    object of Python, and makes programs of many small ops twice as slow or worse.
-    """
+    """A function that returns the bytes that glibc's malloc has handed out, as NumPy's arrays are; else None."""
     try:
         info = ctypes.CDLL(None).mallinfo2
     except (OSError, TypeError, AttributeError):  # Windows, macOS, musl

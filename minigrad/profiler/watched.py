@@ -1,4 +1,4 @@
-"""Models that are run to be looked at: afterwards they are as they were; and what their modules are called."""
+"""Models that are run to be looked at: they are as before afterwards; their modules have names while they run."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..autograd.mode import at_end
+from ..autograd.observer import Observer
 from ..backend.random import default_generator
 from ..backend.storage import owner
 from ..nn import hooks
 from ..nn.module import Module
+from ..ops.op import Op
 from ..utils._pytree import tree_leaves
 
 
 @contextmanager
 def untouched(model: Module | None) -> Iterator[None]:
-    """What runs within it leaves random numbers where they were, and of a model the modes and the buffers (a batch
-    norm's running mean). What a lazy module makes on its first call stays."""
+    """Random numbers, and of a model modes and buffers, are afterwards as before; what a lazy module makes stays."""
     random = default_generator.get_state()
     modules = [] if model is None else list(model.modules())
     modes = [(module, module.training) for module in modules]
@@ -62,25 +63,49 @@ def memory_of(value: Any) -> list[Any]:
 
 
 class ModuleNames:
-    """What modules are called, from their first call on: "Net.encoder.layers.0", where the outermost is a Net."""
+    """The paths of modules: "encoder.layers.0" within ``root``; without one they begin with a class, "Net.encoder"."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}
         self._roots: dict[str, Module] = {}  # they stay alive, as an id may be used again otherwise
+        if root is not None:
+            self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module that the one at ``place`` calls, "" for none. What no module has registered (a layer
-        in a plain list) is named by that and its class."""
-        path = self._paths.get(id(module))
-        return path if path is not None else self._enter(module, place)
+        """The path of a module that the one at ``place`` ("" for none) calls; if not registered, by its class."""
+        if id(module) not in self._paths:
+            kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
+            root, count = kind, 2
+            while root in self._roots:
+                root, count = f"{kind}#{count}", count + 1
+            self._enter(module, root)
+        return self._paths[id(module)]
 
-    def _enter(self, module: Module, place: str) -> str:
+    def _enter(self, module: Module, root: str) -> None:
         """Name a new root and all below it, but for what has a name."""
-        kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
-        root, count = kind, 2
-        while root in self._roots:
-            root, count = f"{kind}#{count}", count + 1
         self._roots[root] = module
         for name, inner in module.named_modules():
-            self._paths.setdefault(id(inner), f"{root}.{name}" if name else root)
-        return self._paths[id(module)]
+            self._paths.setdefault(id(inner), ".".join(filter(None, (root, name))))
+
+
+class Within(Observer):
+    """Knows the paths of the modules that are running in its thread, and the ops, the innermost last."""
+
+    def __init__(self, names: ModuleNames) -> None:
+        self.names, self.within = names, [""]  # an entry for each span that has begun
+        self.running: list[Op] = []
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        around = self.within[-1]
+        self.within.append(self.names.path(subject, around) if kind == "module" else around)
+
+    def left(self) -> None:
+        if len(self.within) > 1:  # else it had begun before
+            self.within.pop()
+
+    def applying(self, op: Op, args: tuple[Any, ...]) -> None:
+        self.running.append(op)
+
+    def failed(self, op: Op) -> None:
+        while self.running and self.running.pop() is not op:
+            continue

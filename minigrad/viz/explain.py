@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import html
 import re
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,18 +33,17 @@ class Explanation(str):
         return f"<pre>{html.escape(self)}</pre>"
 
 
-def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:
+def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
     """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
 
         print(viz.explain(layer.weight))
 
     Which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and so on to
-    the loss; of the loss itself, the way down. Where no backward has run it shows the rules without the gradients.
+    the loss. Where no backward has run it shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
-        depth: how many rules to follow. most: how many to show in all, those next to the tensor first; of a
-            tensor that is read often, the first six reads.
+        depth: how many rules to follow, one from the other.
         of: what it is the gradient of: a tensor; or what ``viz.graph`` or ``viz.playback`` made of a call,
             which has all lines and numbers. By default the caller's variable that was computed from the
             tensor last.
@@ -57,10 +55,10 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         TypeError: a name without a graph, a graph without a name, no tensor, or a depth that is no number.
     """
     if isinstance(depth, Variable):
-        raise TypeError("explain: depth and most are numbers of rules; the tensor that a gradient is of goes in of=…")
+        raise TypeError("explain: depth is a number of rules; the tensor that a gradient is of goes in of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
-        return Explanation(_Chain(graph, depth, most).text(_number(graph, tensor)))
+        return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
     if isinstance(tensor, str):
         raise TypeError(f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))")
     if not isinstance(tensor, Variable):
@@ -81,7 +79,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
             f"explain(tensor, of=loss)."
         )
     graph, number = graph_of(root, tensor, run)
-    return Explanation(_Chain(graph, depth, most).text(number, tensor))
+    return Explanation(_Chain(graph, depth).text(number, tensor))
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
@@ -95,12 +93,10 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """The text about one graph. Rules have labels, which are the way to them: (1, 2) is the second that the first leads
-    on to. What follows a rule stands after the first that leads there; others refer to it.
-    """
+    """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to."""
 
-    def __init__(self, graph: Graph, depth: int, most: int) -> None:
-        self.graph, self.depth, self.most = graph, depth, most
+    def __init__(self, graph: Graph, depth: int) -> None:
+        self.graph, self.depth = graph, depth
         self.output = graph.nodes[graph.output]
         self.released = any(node.released for node in graph.nodes)
         self.several = {edge.source for edge in graph.edges if edge.slot}  # nodes with several results
@@ -110,9 +106,7 @@ class _Chain:
             self.reads[edge.target].append(edge)
             if self._has_rule(edge):
                 self.readers[edge.source].append(edge)
-        self.rules: dict[Label, Edge] = {}  # those in the text
-        self.under: dict[int, Label] = {}  # after which of them stands what follows a node
-        self.sources: dict[Source, Label] = {}  # under which a rule of several lines stands
+        self.places: dict[int, Label] = {}  # after which rule stands what follows a node
 
     def text(self, number: int, tensor: Variable | None = None) -> str:
         """The explanation of a node's gradient; ``tensor`` is the one of its results that is meant."""
@@ -120,19 +114,13 @@ class _Chain:
         if slot:
             self.several.add(number)
         node = self.graph.nodes[number]
-        self.up = node is not self.output
-        first = self._next(number)
-        if tensor is not None:
-            first = [edge for edge in first if not self.up or edge.slot == slot]
-        self._choose(number, first)
+        first = [edge for edge in self.readers[number] if tensor is None or edge.slot == slot]
         name, value = _called(node), node.value
         if tensor is not None and number in self.several:
             name, value = self._called(number, slot), value_of(tensor.array)
         shape = f", {node.kind} {value.shape} {value.dtype}" if value else ""
         lines = [f"The gradient of {name}{shape} in {_called(self.output)}"]
-        lines += [*self._state(node, slot, tensor), "", *self._head(number, first, "")]
-        for label in sorted(self.rules):
-            lines += [*self._rule(label), *self._after(label)]
+        lines += [*self._state(node, slot, tensor), "", *self._rules(number, (), first)]
         if self.released:
             lines += ["", "backward(retain_graph=True) keeps the numbers in between."]
         elif self.graph.backward == "none":
@@ -173,65 +161,30 @@ class _Chain:
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
-    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
-
-    def _next(self, number: int) -> list[Edge]:
-        return self.readers[number] if self.up else list(filter(self._has_rule, self.reads[number]))
-
-    def _choose(self, number: int, first: list[Edge]) -> None:
-        self.under[number] = ()
-        todo = deque[tuple[Label, list[Edge]]]([((), first)])
-        while todo:
-            label, edges = todo.popleft()
-            for i, edge in enumerate(edges[:READS] if len(label) < self.depth else [], 1):
-                if len(self.rules) >= self.most:
-                    return
-                self.rules[*label, i] = edge
-                end = edge.target if self.up else edge.source
-                if end not in self.under:
-                    self.under[end] = (*label, i)
-                    todo.append(((*label, i), self._next(end)))
-
-    def _head(self, number: int, edges: list[Edge], indent: str) -> Iterator[str]:
-        """What stands before the rules next to a node: how many there are, or that they are left out."""
-        label = self.under[number]
-        shown = sum((*label, i) in self.rules for i in range(1, len(edges) + 1))
-        if edges and not shown:
-            limit = f"depth={self.depth}" if len(label) >= self.depth else f"most={self.most}"
-            left = self._left(number)
-            more = f"{left} more rule{'s' * (left > 1)} to {_called(self.output)}" if self.up else "and on"
-            yield f"{indent}… {more}: {limit} ends here"
+    def _rules(self, number: int, label: Label, edges: list[Edge]) -> Iterator[str]:
+        """The rules next to a node, and after each of them those that follow it, where they are not in the text yet."""
+        indent = "  " * len(label)
+        if edges and len(label) >= self.depth:
+            yield f"{indent}… and on to {_called(self.output)}: depth={self.depth} ends here"
             return
-        rest = f" (the first {shown} of them)" if shown < len(edges) else ""
-        if self.up and len(edges) > 1:
+        if len(edges) > 1:
+            rest = f" (the first {READS} of them)" if len(edges) > READS else ""
             alike = len({edge.slot for edge in edges}) == 1
             name = self._called(number, edges[0].slot) if alike else _called(self.graph.nodes[number])
             sums = "these gradients are summed" if alike else "for each result these gradients are summed"
             yield f"{indent}{name} is read {len(edges)} times, and {sums}{rest}:"
-        elif rest:
-            yield f"{indent}{_called(self.graph.nodes[number])} has {len(edges)} inputs{rest}:"
-
-    def _after(self, label: Label) -> Iterator[str]:
-        """What follows a rule: what the next ones are next to, or where they stand."""
-        edge, indent = self.rules[label], "  " * len(label)
-        number = edge.target if self.up else edge.source
-        node, edges = self.graph.nodes[number], self._next(number)
-        if node is self.output:
-            one = "ones" if self.output.value and self.output.value.shape else "1"
-            yield f"{indent}Backward begins at {_called(node)}, whose own gradient is {one}."
-        elif self.under[number] == label:
-            yield from self._head(number, edges, indent)
-        elif edges:
-            there = _text(self.under[number])
-            yield f"{indent}{'The gradient of' if self.up else 'On from'} {_called(node)}: see {there}."
-
-    def _left(self, number: int) -> int:
-        seen, todo = {number}, [number]
-        for node in todo:  # grows
-            targets = {edge.target for edge in self.readers[node]} - seen
-            seen |= targets
-            todo += targets
-        return len(todo) - 1
+        for i, edge in enumerate(edges[:READS], 1):
+            here, node = (*label, i), self.graph.nodes[edge.target]
+            yield from self._rule(here, edge)
+            if node is self.output:
+                one = "ones" if node.value and node.value.shape else "1"
+                yield f"{indent}  Backward begins at {_called(node)}, whose own gradient is {one}."
+            elif node.id in self.places:
+                yield f"{indent}  The gradient of {_called(node)}: see {_text(self.places[node.id])}."
+            else:
+                if len(here) < self.depth:
+                    self.places[node.id] = here
+                yield from self._rules(node.id, here, self.readers[node.id])
 
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
@@ -240,9 +193,9 @@ class _Chain:
         readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
         return not constant and (edge.gradient is not None or readable)
 
-    def _rule(self, label: Label) -> Iterator[str]:
+    def _rule(self, label: Label, edge: Edge) -> Iterator[str]:
         """What an op gives back for one of its inputs: the formula first, then the rule, then the numbers."""
-        edge, indent = self.rules[label], "  " * (len(label) - 1)
+        indent = "  " * (len(label) - 1)
         node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
         result = "" if node.name == op.name else f"{_short(node.name)} = "
@@ -250,15 +203,15 @@ class _Chain:
         reads = f"{op.name}, its input {edge.input} is {self._called(edge.source, edge.slot)}"
         yield f"{indent}{_text(label)}  {result}{reads}{where}"
         indent += " " * (len(_text(label)) + 2)
-        yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(label, edge, node, op))
+        yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(edge, node, op))
 
-    def _rows(self, label: Label, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
+    def _rows(self, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
         key, source = _rule_of(op, edge.input) or ("", None)
         if op.formula:
             yield "formula", op.formula
         if key in op.gradients:
             yield "gradient", op.gradients[key]
-        yield from self._source("backward" if key == BACKWARD else "rule", source, op, label)
+        yield from _source("backward" if key == BACKWARD else "rule", source, op)
         if op.kernel:
             yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same"
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
@@ -270,24 +223,6 @@ class _Chain:
             yield "gives", summary(edge.gradient)
         elif self.graph.backward == "done" and not self.released:
             yield "gives", "nothing"
-
-    def _source(self, heading: str, source: Source | None, op: OpInfo, label: Label) -> Iterator[tuple[str, str]]:
-        """A rule's text, and where it stands; one of several lines once."""
-        if source is None:
-            yield heading, "its source cannot be read"
-            return
-        lines = source.text.expandtabs(4).splitlines()
-        place = at(source.file, source.line)
-        if len(lines) == 1:
-            yield heading, f"{lines[0]}    {place}"
-        elif self.sources.setdefault(source, label) != label:
-            yield heading, f"{place}, as under {_text(self.sources[source])}"
-        else:
-            yield heading, place
-            yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
-        for name, helper in op.helpers.items():
-            if re.search(rf"\b{name}\b", source.text):
-                yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
     def _argument(self, name: str, edge: Edge) -> str:
         node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
@@ -314,13 +249,28 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """What arrives at one of a node's results. The graph has it of the first that got one; of others it
-        is known where nothing is summed."""
+        """What arrives at one of a node's results, as far as it is known: of the first that got one, it is."""
         known = [edge for edge in self.readers[number] if edge.gradient is not None]
         if slot == min((edge.slot for edge in known), default=slot):
             return self.graph.nodes[number].gradient
         of_slot = [edge.gradient for edge in known if edge.slot == slot]
         return of_slot[0] if len(of_slot) == 1 else None
+
+
+def _source(heading: str, source: Source | None, op: OpInfo) -> Iterator[tuple[str, str]]:
+    """A rule's text, and where it stands."""
+    if source is None:
+        yield heading, "its source cannot be read"
+        return
+    lines, place = source.text.expandtabs(4).splitlines(), at(source.file, source.line)
+    if len(lines) == 1:
+        yield heading, f"{lines[0]}    {place}"
+    else:
+        yield heading, place
+        yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
+    for name, helper in op.helpers.items():
+        if re.search(rf"\b{name}\b", source.text):
+            yield "", f"{name} stands at {at(helper.file, helper.line)}"
 
 
 def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:

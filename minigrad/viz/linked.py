@@ -7,8 +7,8 @@ from typing import Any
 
 from ..nn.module import Module
 from .attention import AttentionView, attention
+from .attention.attention_data import Tokens
 from .attention.attention_record import in_evaluation
-from .attention.tokens import Tokens
 from .graph.graph_view import GraphView, graph
 from .page import Page
 from .vector import beside
@@ -45,9 +45,7 @@ class Linked(Picture):
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 
-def linked(
-    model: Module, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "", **named: Any
-) -> Linked:
+def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", **named: Any) -> Linked:
     """What a model attends to, and the graph that computed it, on one page.
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
@@ -56,7 +54,7 @@ def linked(
 
     Args:
         model: a module with attention. inputs, named: its arguments.
-        tokens, sentence: as for ``viz.attention``. title: of the page; by default the model's class.
+        tokens: as for ``viz.attention``. title: of the page; by default the model's class.
 
     Raises:
         TypeError: no module; tokens that are not texts.
@@ -66,6 +64,6 @@ def linked(
         raise TypeError(
             f"linked takes a module, by whose parts attention and graph find each other, not {type(model).__name__}"
         )
-    seen = attention(model, *inputs, tokens=tokens, sentence=sentence, title=title or type(model).__name__, **named)
+    seen = attention(model, *inputs, tokens=tokens, title=title or type(model).__name__, **named)
     with in_evaluation(model):
         return Linked(seen, (graph(model, *inputs, **named),))

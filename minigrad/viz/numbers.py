@@ -32,8 +32,8 @@ def equal_parts(size: int, most: int) -> list[int]:
 
 def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Floats:
     """Means over the cells between borders of rows and borders of columns (see ``equal_parts``)."""
-    sums = np.add.reduceat(matrix, tall[:-1], axis=0, dtype=np.float64)
-    sums = np.add.reduceat(sums, wide[:-1], axis=1)
+    sums = np.add.reduceat(matrix, wide[:-1], axis=1, dtype=np.float64)
+    sums = np.add.reduceat(sums, tall[:-1], axis=0)
     means: Floats = sums / np.outer(np.diff(tall), np.diff(wide))
     return means
 
@@ -54,11 +54,7 @@ def similar(name: str, known: Iterable[str]) -> str:
 @np.errstate(all="ignore")
 def statistics(array: Any) -> dict[str, float]:
     """min, max, mean, std (divided by n) and norm of the finite elements; zeros and nan (not finite) are counts.
-
-    Mean and squares are added up in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1); of
-    float64 numbers whose squares float64 does not hold, as parts of the largest. Of an array on a GPU only
-    the results of reductions are copied to the host.
-    """
+    Sums are in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1)."""
     m, flat = xp(array), array.reshape(-1)
     step = _BLOCK if m is np else flat.size
     low, high, count, mean, spread, zeros = math.inf, -math.inf, 0, 0.0, 0.0, 0

@@ -34,8 +34,7 @@ class Palette:
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:
-        """Text on the accent, which lies on the paper with some opacity: black or white, whichever stands out
-        more. That is 4.58 : 1 at least; between, ink and paper would both be too faint."""
+        """Black or white, whichever stands out more from the accent on the paper (by 4.58 : 1 at least)."""
         shade = [p + opacity * (a - p) for a, p in zip(rgb(self.accent), rgb(self.paper), strict=True)]
         return "#000000" if luminance(shade) > 0.179 else "#ffffff"
 

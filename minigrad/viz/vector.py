@@ -9,7 +9,7 @@ import unicodedata
 from bisect import bisect
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any
 
 from .palette import LIGHT, Palette
 
@@ -20,7 +20,6 @@ POINT = 4 / 3  # CSS pixels
 GAP = 24.0  # CSS pixels between pictures
 _ROOT = re.compile(r"<svg\b[^>]*>")
 _SIDE = re.compile(r'(?<=\s)(width|height)="([\d.eE+]+)(px|pt|)"')
-Anchor = Literal["start", "middle", "end"]
 SMALL = 7.0  # points: of captions
 # Widths of the characters from space to "~" in Helvetica, and fonts to its measure, in 1/1000 of the size.
 _WIDTHS = (
@@ -169,16 +168,8 @@ class PointDrawing(Drawing):
         super().__init__(float(width), float(height), title)
         self.palette, self.paper = palette, palette.paper
 
-    def write(
-        self, x: float, y: float, text: str, size: float, colour: str, anchor: Anchor = "start", turn: float = 0.0
-    ) -> None:
-        """A line of text; ``y`` is its baseline. ``turn`` is in degrees, anticlockwise around (x, y)."""
-        look: dict[str, Any] = {"font_size": size, "fill": colour, "text_anchor": anchor if anchor != "start" else None}
-        turned = f"rotate({-turn:g} {x:.2f} {y:.2f})" if turn else None
-        self.add("text", text, x=float(x), y=float(y), **look, transform=turned, **{"xml:space": "preserve"})
-
-    def caption(self, x: float, y: float, text: str, anchor: Anchor = "start") -> None:
-        self.write(x, y, text, SMALL, self.palette.quiet, anchor)
+    def caption(self, x: float, y: float, text: str, anchor: str = "start") -> None:
+        self.text(x, y, text, anchor, SMALL, self.palette.quiet)
 
     def cells(self, boxes: list[Box], colour: str, opacity: float = 1.0) -> None:
         """Rectangles (x, y, width, height), filled."""

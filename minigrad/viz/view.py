@@ -1,4 +1,8 @@
-"""What everything that ``viz`` draws can do: show itself, in a notebook or a browser, and save itself."""
+"""What everything that ``viz`` draws can do: show itself, in a notebook or a browser, and save itself.
+
+vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG: resvg draws the pixels and svg2pdf writes
+the vectors, in one wheel for every system, without programs or libraries of the system's.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,16 @@ import sys
 import tempfile
 import webbrowser
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any, ClassVar
 
+from ..backend.extras import how_to_install
 from ..utils.bar import in_notebook
 from ..utils.showing import shower
-from . import convert
 from .page import Page, written
-from .vector import scaled
+from .vector import POINT, checked_scale, scaled, size
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # one of them is set where Linux can open a window
 MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook keeps beside the page
@@ -63,9 +66,9 @@ class View(ABC):
                 stays as it is. ImportError: PNG or PDF, and what the extra ``viz`` brings is missing.
         """
         file, ending = Path(path), self.checked_ending(path)
-        if ending == ".html" and (args or look):
-            raise ValueError(f"cannot save {file.name}: a page takes no arguments")
-        return written(file, self._content(ending[1:], args, look))
+        factor = look.pop("scale", None) if ending == ".svg" else None
+        content = getattr(self, ending[1:])(*args, **look)
+        return written(file, content if factor is None else scaled(content, factor))
 
     @classmethod
     def checked_ending(cls, path: str | os.PathLike[str]) -> str:
@@ -76,11 +79,8 @@ class View(ABC):
             known = (" or " if len(cls.endings) < 3 else ", ").join(cls.endings)
             raise ValueError(f"cannot save {name}: {rule} {known}")
         if ending in (".png", ".pdf"):
-            convert.converter()
+            converter()
         return ending
-
-    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> Any:
-        return getattr(self, kind)(*args, **look)
 
     def _drawn(self) -> str:
         """An SVG of it for whatever shows no pages, or nothing."""
@@ -110,20 +110,55 @@ class Picture(View):
             ImportError: what the extra ``viz`` brings is missing. ValueError: ``svg`` refuses, or there would be
                 too many pixels.
         """
-        return convert.png(self.svg(*args, **look), scale)
+        return png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
         """What ``svg`` draws from the same arguments, as vectors; text stays text. Raises as ``png``."""
-        return convert.pdf(self.svg(*args, **look), scale)
-
-    def _content(self, kind: str, args: Sequence[Any], look: Mapping[str, Any]) -> Any:
-        if kind != "svg" or "scale" not in look:
-            return super()._content(kind, args, look)
-        other = {name: value for name, value in look.items() if name != "scale"}
-        return scaled(self.svg(*args, **other), look["scale"])
+        return pdf(self.svg(*args, **look), scale)
 
     def _drawn(self) -> str:
         try:
             return self.svg()
         except (ImportError, SubprocessError):  # of Graphviz, which draws graphs
             return ""
+
+
+MOST_PIXELS = 100_000_000  # of a PNG: 400 MB while it is drawn; beyond memory the library ends the whole process
+
+
+def png(svg: str, scale: float = 2.0) -> bytes:
+    """A picture of pixels.
+
+    Args:
+        svg: the text of the file; its size is in pixels or points.
+        scale: pixels for each CSS pixel; 1 CSS pixel is 3/4 of a point.
+
+    Raises:
+        ImportError: vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels.
+    """
+    library = converter()
+    wide, high = size(svg)
+    if wide * high * checked_scale(scale) ** 2 > MOST_PIXELS:
+        most = (MOST_PIXELS / (wide * high)) ** 0.5
+        raise ValueError(
+            f"{wide * scale:,.0f} × {high * scale:,.0f} pixels are too many for a PNG: scale can be {most:.2g} at most "
+            f"here; SVG and PDF have no such limit"
+        )
+    return bytes(library.svg_to_png(svg, scale=scale))
+
+
+def pdf(svg: str, scale: float = 1.0) -> bytes:
+    """A vector picture of one page as large as it is, whose text stays text. At scale 1 a point is a point, and a CSS
+    pixel 3/4 of one. Raises as ``png``, but for too many pixels."""
+    return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # which takes a pixel for a point
+
+
+def converter() -> Any:
+    """The library. Raises ImportError where it is missing."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ImportError(
+            f"PNG and PDF need vl-convert-python; SVG and HTML do not: {how_to_install('vl-convert-python')}"
+        ) from error
+    return vl_convert

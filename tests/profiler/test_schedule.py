@@ -94,7 +94,7 @@ def test_a_handler_that_fails_ends_the_profile_in_order() -> None:
 
 def test_misuse_and_questions_before_there_is_an_answer() -> None:
     p = profile()
-    for ask in (p.events, p.key_averages, p.by_module, p.by_op, p.total_average):
+    for ask in (p.events, p.key_averages, p.by_module, p.total_average):
         raises(RuntimeError, "the profile has recorded nothing yet", ask)
     raises(RuntimeError, "nothing yet", lambda: p.export_chrome_trace("trace.json"))
     with p, pytest.raises(RuntimeError, match=r"is still running: .*after the with block"):

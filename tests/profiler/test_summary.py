@@ -77,7 +77,6 @@ def test_equal_layers_are_folded() -> None:
     assert table["layers"].parameters == 12 * table["layers.0"].parameters
     text = table.text(110)
     assert "0 … 11" in text and "12 × TransformerLayer" in text and text.count("TransformerLayer") == 1
-    assert mg.summary(model, fold=False).text(110).count("TransformerLayer") == 12
 
 
 def test_shared_and_frozen_parameters() -> None:
@@ -140,7 +139,6 @@ def test_inputs_are_given_in_any_of_these_ways() -> None:
     model = nn.Bilinear(3, 4, 5)
     a, b = mg.ones(2, 3), mg.ones(2, 4)
     tables = [mg.summary(model, a, b), mg.summary(model, a, input2=b), mg.summary(model, input_size=[(2, 3), (2, 4)])]
-    tables += [mg.summary(model, input_data=data) for data in ([a, b], {"input1": a, "input2": b})]
     assert len({table.text(100) for table in tables}) == 1 and "(2, 3), (2, 4)" in tables[0].text(100)
     assert mg.summary(nn.Linear(3, 1), (2, 3)).root.outputs == ((2, 1),)
     bare = mg.summary(nn.Linear(3, 2))  # without inputs there are parameters alone

@@ -80,7 +80,6 @@ def test_columns_are_those_that_were_recorded(finished: profile) -> None:
     assert "Mem" not in p.key_averages().table() and "FLOPs" not in p.key_averages().table()
     (row,) = p.by_module()  # what lies outside of modules is with its mark
     assert row.key == "[data]" and row.forward == row.total > 0
-    assert {row.key for row in p.by_op()} == {"ones", "add", "[data]"}
 
 
 def test_a_table_takes_what_pytorchs_takes(finished: profile) -> None:
@@ -118,30 +117,18 @@ def test_modules_add_up_to_any_depth(finished: profile) -> None:
     assert cut.self_backward > 0 and cut.calls == 2 and cut.total == pytest.approx(inner.total, rel=1e-12)
 
 
-def test_ops_add_up_forward_and_backward(finished: profile) -> None:
-    rows = {row.key: row for row in finished.by_op()}
-    linear, events = rows["linear"], [e for e in finished.events() if e.name in ("linear", "LinearBackward0")]
-    assert (linear.calls, linear.bytes) == (6, sum(event.bytes for event in events))
-    for total in (sum(e.cpu_time_total for e in events), linear.forward + linear.backward):
-        assert linear.total == pytest.approx(total, rel=1e-12)
-    assert [row.total for row in finished.by_op()] == sorted((r.total for r in rows.values()), reverse=True)
-    whole = sum(row.total for row in rows.values())
-    assert whole == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
-
-
-def test_tables_of_modules_and_ops_are_sorted_and_cut(finished: profile) -> None:
+def test_tables_of_modules_are_sorted_and_cut(finished: profile) -> None:
     modules = finished.by_module()
     lines = modules.table(sort_by="self_backward", row_limit=2).splitlines()
     best = sorted(modules, key=lambda row: row.self_backward, reverse=True)[:2]
     assert [line.split("  ")[0] for line in lines[3:5]] == [row.key for row in best] and len(lines) == 7
     assert "Kept" in lines[1] and "Self forward" in lines[1]
-    assert "Self forward" not in str(finished.by_op()).splitlines()[1]
     assert str(modules) == modules.table()
 
 
 def test_the_text_of_a_breakdown() -> None:
     rows = [Row("Net", 1, 3000.0, 1000.0, 0.0, 0.0, 3000.0, 1000.0, 4096), Row("Net.a", 2, self_total=2000.0)]
-    text = Breakdown("Module", rows, 4000.0, True, False).table(time_unit="ms", header="A net")
+    text = Breakdown(rows, 4000.0, False).table(time_unit="ms", header="A net")
     assert text == (
         "A net\n"
         "------  -----  -------  ------------  --------  -------------  -------  -------  -------\n"
@@ -165,7 +152,7 @@ def test_numbers_as_text() -> None:
 
 
 def test_wrong_arguments_are_told(finished: profile) -> None:
-    for table in (finished.key_averages().table, finished.by_module().table, finished.by_op().table):
+    for table in (finished.key_averages().table, finished.by_module().table):
         raises(ValueError, r"sorted by 'speed': sort_by is one of .*total", partial(table, sort_by="speed"))
         raises(ValueError, "time_unit must be 's', 'ms', 'us' or None, not 'h'", partial(table, time_unit="h"))
     raises(AttributeError, "no attribute 'speed'", lambda: finished.key_averages()[0].speed)
@@ -176,5 +163,5 @@ def test_a_profile_of_nothing() -> None:
         pass
     assert p.events() == [] and p.key_averages() == [] and p.by_module() == []
     assert "Self CPU time total: 0.000us" in p.key_averages().table()
-    assert p.by_op().table().endswith("that the profile was on\n")
+    assert p.by_module().table().endswith("that the profile was on\n")
     assert EventList().total_average().count == 0

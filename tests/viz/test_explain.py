@@ -80,18 +80,14 @@ def test_a_freed_graph_says_what_is_gone() -> None:
     assert told[2].endswith("]: other backward passes added to it, or the program changed it.")
 
 
-def test_of_the_loss_it_tells_the_way_down() -> None:
+def test_it_ends_at_the_depth_that_was_asked_for() -> None:
     w, h, loss = product()  # noqa: RUF059
-    told = lines(explain(loss, run=True))
-    assert told[:2] == ["The gradient of loss, op () float32 in loss", "() = 1"]
-    assert "1  loss = sum, its input x is the result of mul" in told
-    assert "1.1.1  h = tanh, its input x is w" in told
-    assert "On from h: see 1.1." in told
+    assert lines(explain(loss, run=True))[:2] == ["The gradient of loss, op () float32 in loss", "() = 1"]
     told = lines(explain(w, of=loss, run=True))
     assert told[1].startswith("(2,) = [") and told[2] == ".grad is None: no backward() has added it yet."
     assert w.grad is None
     told = lines(explain(w, depth=1))
-    assert "… 2 more rules to loss: depth=1 ends here" in told
+    assert "… and on to loss: depth=1 ends here" in told
     assert not any(line.startswith("1.1") for line in told)
 
 
@@ -123,9 +119,7 @@ def test_a_users_function_shows_its_backward() -> None:
     x = minigrad.tensor([2.0]).requires_grad_()
     told = lines(explain(x, of=Cube.apply(Cube.apply(x)), run=True))
     assert "formula   x³" in told and "gives     (1,) = [192]" in told
-    assert told.count("return 3 * x * x * grad") == 1  # once for both
-    again = r"backward +tests/support/functions.py:\d+, as under 1"
-    assert sum(bool(re.fullmatch(again, line)) for line in told) == 1
+    assert told.count("return 3 * x * x * grad") == 2
 
 
 def test_numbers_stand_in_the_brackets_of_their_shape() -> None:
@@ -204,9 +198,6 @@ def test_a_tensor_that_is_read_often_stays_short() -> None:
     steps = [line for line in told if re.match(r"[\d.]+  ", line)]
     assert len(steps) <= 24 and sum("." not in step.split("  ")[0] for step in steps) == READS
     assert len(told) < 200
-    told = lines(explain(w, of=h.sum(), run=True, most=3))
-    assert sum(bool(re.match(r"[\d.]+  ", line)) for line in told) == 3
-    assert "… 600 more rules to the result of sum: most=3 ends here" in told
 
 
 def test_a_leaf_that_nothing_here_was_computed_from() -> None:

@@ -20,8 +20,8 @@ from tests.support.cases import cases
 
 pytestmark = pytest.mark.nightly
 VOCABULARY = 23
-TOKENS = mg.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
-MASK, TYPES = TOKENS != 0, mg.tensor([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]])
+TOKENS = mg.tensor([[9, 2, 6, 0, 0], [3, 1, 4, 1, 5]])
+MASK, TYPES = TOKENS != 0, mg.tensor([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]])
 BERT = bert.Config(VOCABULARY, positions=8, d_model=8, heads=2, layers=2, d_ff=16)
 SMALL = {"d_model": 8, "heads": 2, "layers": 2, "d_ff": 16}
 
@@ -68,7 +68,7 @@ def test_attention(name: str) -> None:
     """Labels of the tokenizer, which the model has; the kind; a memory's tokens count back from the segment."""
     model, tokens, named = MODELS[name]()
     model.tokenizer = Letters()
-    view = viz.attention(model, tokens, sentence=1, **named)
+    view = viz.attention(model, tokens, **named)
     (attention,) = view.attentions
     assert attention.kind == ("decoder" if name in DECODERS else "encoder") and len(attention.layers) == 2
     assert attention.queries == tuple("jcgaa")

@@ -31,7 +31,7 @@ def view() -> Linked:
     known = viz.attention(model, source, target[:, :-1])
     beam = [Candidate(text, score, known.attentions) for text, score in (("first", -1.0), (EVIL, -2.0))]
     graphs = [viz.graph(model.loss, *pair) for pair in ((source, target), (target, source))]
-    return Linked(AttentionView.of_beam(beam, EVIL), graphs)
+    return Linked(AttentionView(beam[0].attentions, EVIL, beam), graphs)
 
 
 @pytest.fixture

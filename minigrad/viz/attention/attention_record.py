@@ -4,10 +4,9 @@ runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the mo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -19,11 +18,10 @@ from ...autograd.observer import observed
 from ...autograd.tape import Node, Variable
 from ...backend.host import host
 from ...nn.module import Module
-from ...profiler.watched import untouched
+from ...profiler.watched import around_calls, untouched
 from ...tensor import Tensor
-from ..numbers import Array, checked_number
-from .attention_data import KINDS, Kind, Layer, Seen, inferred_mask, is_causal
-from .tokens import Ids, Sides
+from ..numbers import Array
+from .attention_data import KINDS, Ids, Kind, Layer, Seen, Sides, inferred_mask, is_causal
 from .trace import PRODUCTS, Trace
 
 
@@ -31,15 +29,15 @@ class Frame(NamedTuple):
     """A module at work."""
 
     path: str
-    inputs: tuple[Variable, ...]  # the floating tensors that it was called with
-    ids: Tensor | None = None  # the first one, if that has integers
+    inputs: list[Variable]  # the floating tensors that it was called with
+    ids: Tensor | None  # the first one, if that has integers
 
 
 def from_call(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attentions of one sentence of a call, in order, and the ids of source and target; see ``viz.attention``."""
-    seen, decoded = _recorded(model, inputs, named_inputs, sentence)
+    """The attentions of the first sentence of a call, in order, and the ids of source and target."""
+    seen, decoded = _recorded(model, inputs, named_inputs)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
@@ -48,46 +46,45 @@ def from_call(
             f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
-    ids = _ids(read, sentence, all(kind == "decoder" for kind, _ in seen))
-    ids = (ids[0], ids[1] if decoded is None else _ids([decoded], sentence, True)[1])
+    ids = _ids(read, all(kind == "decoder" for kind, _ in seen))
+    ids = (ids[0], ids[1] if decoded is None else _ids([decoded], True)[1])
     return _joined(seen, [len(side) for side in ids if side is not None]), *ids
 
 
 def _recorded(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Tensor | None]:
     """What has been seen, and the ids that a decoder within the model was called with, if it was."""
-    seen, frames, batches, decoded = list[Seen](), list[Frame](), list[int](), list[Tensor]()
+    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
+    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
+    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
+    inputs = tuple(copies.get(id(v), v) for v in inputs)
+    named_inputs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
+    paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
+    frames = [_frame("", (*inputs, *named_inputs.values()))]  # the innermost last
+    seen, decoded = list[Seen](), list[Tensor]()
+
+    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        frames.append(_frame(paths.get(module, frames[-1].path), (*args, *kwargs.values())))
+
+    def leave(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        frames.pop()
 
     def report(layer: Layer, query: Variable | None, key: Variable | None) -> None:
-        batches.append(len(layer.weights))
-        one = _of_sentence(layer, sentence % batches[-1], frames[-1].path if frames else "")
+        one = _of_first(layer, frames[-1].path)
         seen.append((_kind(one, query, key, frames), one))
         if seen[-1][0] != "encoder":
             decoded.extend(f.ids for f in reversed(frames) if f.path and f.ids is not None)
 
-    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
-    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
-    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
     batch = next((count for v in tensors if (count := _sentences(v))), 1)
-    with ExitStack() as around:
-        if isinstance(model, Module):
-            around.enter_context(in_evaluation(model))
-            around.enter_context(_framed(model, frames))
-        else:
-            frames.append(_frame("", [copies.get(id(v), v) for v in tensors]))
-        around.enter_context(enable_grad())
-        around.enter_context(observed(Trace(batch, report)))
-        named = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
-        model(*(copies.get(id(v), v) for v in inputs), **named)
-    for count in batches:
-        checked_number("sentence", sentence, count, "the batch has")
+    mode = in_evaluation(model) if isinstance(model, Module) else nullcontext()
+    with mode, around_calls(enter, leave), enable_grad(), observed(Trace(batch, report)):
+        model(*inputs, **named_inputs)
     return seen, next(iter(decoded), None)
 
 
 def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
-    """A recurrent decoder looks once for each token: the looks of a module become one attention, if a sentence has as
-    many tokens. Of mask, queries and bias, what some looks lack, all lack."""
+    """The looks of a recurrent decoder, one for each token, become one attention; what some lack, all lack."""
     joined: list[Seen] = []
     for _, group in groupby(seen, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
@@ -120,27 +117,10 @@ def in_evaluation(model: Module) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
-    """Keep ``frames`` to the modules at work, the innermost last."""
-
-    def leave(module: Module, args: tuple[Any, ...], result: Any) -> None:
-        frames.pop()
-
-    with ExitStack() as hooks:
-        for path, module in model.named_modules():
-
-            def enter(_: Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str = path) -> None:
-                frames.append(_frame(path, [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]))
-
-            hooks.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
-            hooks.callback(module.register_forward_hook(leave, always_call=True).remove)
-        yield
-
-
-def _frame(path: str, tensors: list[Tensor]) -> Frame:
+def _frame(path: str, values: Iterable[Any]) -> Frame:
+    tensors = [v for v in values if isinstance(v, Tensor)]
     ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
-    return Frame(path, tuple(v for v in tensors if v.is_floating_point()), ids)
+    return Frame(path, [v for v in tensors if v.is_floating_point()], ids)
 
 
 def _sentences(value: Tensor) -> int:
@@ -154,9 +134,7 @@ def _sentences(value: Tensor) -> int:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor; and of self-attention, whose. Within a module whose inputs
-    are the model's states they go back to one of these or to two. Where they are its inputs, the module around it
-    decides."""
+    """Whether queries and keys come from the same tensor, as the innermost module tells that has states as inputs."""
     target, source = layer.weights.shape[-2:]
     answers = (answer for frame in reversed(frames) if (answer := _crosses(query, key, frame)) is not None)
     if next(answers, target != source):
@@ -166,8 +144,7 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
-    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen. Keys may have
-    more behind them than queries: the memory of a Transformer-XL."""
+    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
     (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
     of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
     if of_query and of_query <= of_key:
@@ -193,28 +170,26 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
     return reached
 
 
-def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
-    """One sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
+def _of_first(layer: Layer, path: str) -> Layer:
+    """The first sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
 
     def one(name: str, shared: bool = False) -> Array | None:
         if (x := getattr(layer, name)) is None:
             return None
-        x = x[sentence]
+        x = x[0]
         return np.array(x[:1] if shared and (x == x[:1]).all() else x)
 
     arrays: dict[str, Any] = {name: one(name) for name in ("weights", "query", "key")}
     return replace(layer, path=path, blocked=one("blocked", True), bias=one("bias", True), **arrays)
 
 
-def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The source's and the target's ids of one sentence, (T), (B, T) or (B, C, T), if they are among a model's inputs:
-    the source is the first tensor, the target the next one of integers. A decoder alone reads the first of integers."""
+def _ids(values: list[Any], decoder_alone: bool) -> tuple[Ids, Ids]:
+    """The first sentence's ids of source (the first tensor) and target (the next of integers), if they are inputs."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
             return None
-        rows = value.reshape(-1, value.shape[-1])
-        return rows[sentence if len(rows) > 1 else 0].tolist()
+        return value.reshape(-1, value.shape[-1])[0].tolist()
 
     ids = [read(value) for value in values if isinstance(value, Tensor)]
     first = next((one for one in ids if one is not None), None)
@@ -223,7 +198,7 @@ def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Id
     return ids[0], next((one for one in ids[1:] if one is not None), first)
 
 
-def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
+def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
     """The attentions in some weights; see ``viz.attention``."""
     named: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
     if not named:
@@ -233,7 +208,7 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
     seen: list[Seen] = []
     for name, value in named.items():
-        layers = _layers(value, name or "weights", sentence)
+        layers = _layers(value, name or "weights")
         blocked = inferred_mask(np.concatenate(layers))  # heads of all layers side by side
         if name is None:  # cross-attention between two texts, else as the mask says
             target, source = layers[0].shape[-2:]
@@ -242,11 +217,9 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Seen]:
     return seen
 
 
-def _layers(weights: Any, name: str, sentence: int) -> list[Array]:
+def _layers(weights: Any, name: str) -> list[Array]:
     if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
-        arrays = map(_host, weights)
-        place = partial(checked_number, "sentence", sentence, holder="the batch has")
-        layers = [w[place(len(w))] if w.ndim == 4 else w for w in arrays]
+        layers = [w[0] if w.ndim == 4 else w for w in map(_host, weights)]
         shapes = [w.shape for w in layers]
         if any(len(shape) != 3 for shape in shapes):
             raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")

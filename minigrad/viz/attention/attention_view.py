@@ -7,28 +7,27 @@ from typing import Any, Literal
 
 from ...nn.module import Module
 from ...tensor import Tensor
-from ..numbers import Array, checked_number, coded
+from ..numbers import Array, coded
 from ..page import Page
 from ..palette import DARK, LIGHT
 from ..vector import clean
 from ..view import Picture
-from .attention_data import Attention, Candidate, Kind
+from .attention_data import Attention, Candidate, Kind, Tokens, grouped, sides
 from .attention_record import from_call, from_weights
 from .pictures import chosen, head_picture, matrix_picture, model_picture
-from .tokens import Tokens, grouped, sides
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
-MOST = 20_000_000  # numbers that a page can hold: some 50 MB
 PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
 def attention(
-    subject: Any, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "Attention", **named: Any
+    subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "Attention", **named: Any
 ) -> AttentionView:
-    """What each token looks at: every layer and head of encoder, decoder and cross-attention.
+    """What each token looks at: every layer and head of encoder, decoder and cross-attention; of a batch, those of the
+    first sentence.
 
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
@@ -46,7 +45,7 @@ def attention(
             "written": …}, of which some may be left out. For a module a function from an id to a text or a
             tokenizer will do (not for what is written). By default the module's ``tokenizer``, else the ids, or
             numbers.
-        sentence: which of a batch; of choices (B, C, T), which of B · C. title: of the page.
+        title: of the page.
         named: the module's inputs by name.
 
     Raises:
@@ -55,7 +54,7 @@ def attention(
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
-        return AttentionView(grouped(both, *from_call(subject, inputs, named, sentence)), title)
+        return AttentionView(grouped(both, *from_call(subject, inputs, named)), title)
     texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
     if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
@@ -64,7 +63,7 @@ def attention(
             f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
         )
     both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
-    return AttentionView(grouped(both, from_weights(subject, both, sentence)), title)
+    return AttentionView(grouped(both, from_weights(subject, both)), title)
 
 
 class AttentionView(Picture):
@@ -72,24 +71,13 @@ class AttentionView(Picture):
     each kind, ``beam`` the texts of a search, best first, to be chosen from in the page.
     """
 
-    def __init__(self, attentions: Sequence[Attention], title: str = "Attention") -> None:
-        self.attentions = tuple(attentions)
-        self.title = clean(title)
-        self.beam: tuple[Candidate, ...] = ()
-
-    @classmethod
-    def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
-        """A view of a beam, whose pictures are of the first text. Raises ValueError: there is none."""
-        if not beam:
+    def __init__(
+        self, attentions: Sequence[Attention], title: str = "Attention", beam: Sequence[Candidate] = ()
+    ) -> None:
+        if not attentions:
             raise ValueError("the beam is empty: there is no attention to show")
-        view = cls(beam[0].attentions, title)
-        view.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
-        return view
-
-    def candidate(self, number: int) -> AttentionView:
-        """The view of one text of the beam, by its place. Raises ValueError if there is none of that number."""
-        place = checked_number("candidate", number, len(self.beam), "the beam has")
-        return AttentionView(self.beam[place].attentions, self.title)
+        self.attentions, self.title = tuple(attentions), clean(title)
+        self.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
 
     def __repr__(self) -> str:
         sizes = (
@@ -120,7 +108,6 @@ class AttentionView(Picture):
         layer: int | None = -1,
         head: Heads = None,
         dark: bool = False,
-        caption: bool = True,
     ) -> str:
         """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
 
@@ -133,18 +120,17 @@ class AttentionView(Picture):
             layer: which; None takes the mean over layers.
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
             dark: light on dark, for slides.
-            caption: False leaves out what it is and what rows and columns are, which a paper says below it.
 
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
-            return model_picture(attention, palette, caption).svg()
+            return model_picture(attention, palette).svg()
         if view not in ("head", "matrix"):
             raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
-        return draw(attention, chosen(attention, layer, head), palette, caption).svg()
+        return draw(attention, chosen(attention, layer, head), palette).svg()
 
     def _of(self, kind: Kind | None) -> Attention:
         for usual in ("cross", *self.kinds) if kind is None else (kind,):
@@ -155,17 +141,10 @@ class AttentionView(Picture):
 
 
 def _page(texts: Sequence[Candidate], title: str) -> Page:
-    """All kinds, layers and heads of one text, or of several to choose from. Raises ValueError: too many numbers."""
+    """All kinds, layers and heads of one text, or of several to choose from."""
     different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
     arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
-    numbers = sum(array.size for array in arrays if array is not None)
-    if numbers > MOST:
-        raise ValueError(
-            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, as "
-            f"view.candidate(0), one kind, as AttentionView(view.attentions[:1]), fewer layers or tokens; "
-            f"pictures by svg() have no limit"
-        )
-    half = numbers > EXACT
+    half = sum(array.size for array in arrays if array is not None) > EXACT
     places = {id(one): place for place, one in enumerate(different)}
     data = {
         "title": title,

@@ -56,17 +56,16 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     return Chosen(weights[list(heads)], heads, f"{attention.title} · {name} · {names}", blocked)
 
 
-def _titled(right: float, bottom: float, title: str, palette: Palette, caption: bool) -> PointDrawing:
-    right = max(right, MARGIN + width(title, SMALL)) if caption else right
+def _titled(right: float, bottom: float, title: str, palette: Palette) -> PointDrawing:
+    right = max(right, MARGIN + width(title, SMALL))
     drawing = PointDrawing(right + MARGIN, bottom + MARGIN, title, palette)
-    if caption:
-        drawing.caption(MARGIN, MARGIN + SMALL, title)
+    drawing.caption(MARGIN, MARGIN + SMALL, title)
     return drawing
 
 
-def _note(drawing: PointDrawing, notes: list[str], caption: bool) -> PointDrawing:
-    """The drawing with notes in lines below it, if there are captions."""
-    for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN) if caption else ():
+def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
+    """The drawing with notes in lines below it."""
+    for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN):
         drawing.height += 1.5 * SMALL
         drawing.caption(MARGIN, drawing.height - MARGIN, line)
     return drawing
@@ -78,7 +77,7 @@ def _colours(what: Chosen, palette: Palette) -> list[str]:
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
 
-def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> PointDrawing:
+def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
     """Tokens at both sides and lines between them, the more opaque the larger the weight; for each head a colour."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
@@ -86,25 +85,23 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: 
     pitch = 1.55 * size
     names = [[shortened(text, size, LONGEST) for text in side] for side in sides]
     wide = [max(40.0, *(width(text, size) for text in side)) for side in names]
-    left, top = MARGIN + wide[0], MARGIN + (3.4 * SMALL if caption else 0.0)
+    left, top = MARGIN + wide[0], MARGIN + 3.4 * SMALL
     right = left + GAP
-    drawing = _titled(right + wide[1], top + pitch * rows, what.title, palette, caption)
-    if caption:
-        above = top - 0.6 * SMALL
-        of_left, of_right = ("target", "source") if attention.kind == "cross" else ("looks", "at")
-        drawing.caption(left, above, of_left, "end")
-        drawing.caption(right, above, of_right)
+    drawing = _titled(right + wide[1], top + pitch * rows, what.title, palette)
+    of_left, of_right = ("target", "source") if attention.kind == "cross" else ("looks", "at")
+    drawing.caption(left, top - 0.6 * SMALL, of_left, "end")
+    drawing.caption(right, top - 0.6 * SMALL, of_right)
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
     _lines(drawing, what, (left + 4, right - 4), middles)
     for y, text in zip(middles[0], names[0], strict=True):
-        drawing.write(left, y + 0.35 * size, text, size, palette.ink, "end")
+        drawing.text(left, y + 0.35 * size, text, "end", size, palette.ink)
     for y, text, colour in zip(middles[1], names[1], _colours(what, palette), strict=True):
-        drawing.write(right, y + 0.35 * size, text, size, colour)
+        drawing.text(right, y + 0.35 * size, text, "start", size, colour)
     if len(what.heads) > 1:
         _key(drawing, what.heads)
     many = int((what.weights >= LEAST).sum()) > MOST
     notes = [attention.legend("left", "right"), *[f"the heaviest {MOST:,} lines are drawn"] * many]
-    return _note(drawing, notes, caption)
+    return _note(drawing, notes)
 
 
 def _lines(drawing: PointDrawing, what: Chosen, across: tuple[float, float], middles: list[list[float]]) -> None:
@@ -134,7 +131,7 @@ def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
     drawing.height = y + MARGIN
 
 
-def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> PointDrawing:
+def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
     """A cell for each pair of tokens: rows look, columns are looked at; several heads give their mean."""
     weights = what.weights.mean(0)
     rows, columns = weights.shape
@@ -146,27 +143,28 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
     high = size + max(across) * (_SLANT if few else 1.0)
     beyond = max(0.0, *(_SLANT * w - cell * (columns - i - 0.5) for i, w in enumerate(across))) if few else 0.0
     left = MARGIN + max(width(text, size) for text in names[0]) + 5
-    top = MARGIN + (2.2 * SMALL if caption else 0.0) + high
+    top = MARGIN + 2.2 * SMALL + high
     title = f"{what.title} (mean)" if len(what.heads) > 1 else what.title
-    drawing = _titled(left + cell * columns + beyond, top + cell * rows, title, palette, caption)
+    drawing = _titled(left + cell * columns + beyond, top + cell * rows, title, palette)
     _cells(drawing, weights, (left, top, cell, cell))
     if what.blocked is not None and what.blocked.any():
         places = [(left + cell * s, top + cell * t) for t, s in np.argwhere(what.blocked).tolist()]
         ends = [(x + 0.3 * cell, y + 0.7 * cell, x + 0.7 * cell, y + 0.3 * cell) for x, y in places]
         drawing.strokes(ends, palette.quiet, max(0.3, cell / 24), 0.45)
     for i, text in enumerate(names[0]):
-        drawing.write(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end")
+        drawing.text(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, "end", size, palette.ink)
     for i, (text, colour) in enumerate(zip(names[1], _colours(what, palette), strict=True)):
         x = left + cell * (i + 0.5) + (0.0 if few else 0.35 * size)
-        drawing.write(x, top - 4, text, size, colour, "start", 45.0 if few else 90.0)
+        turned = f"rotate({-45 if few else -90} {x:.2f} {top - 4:.2f})"
+        drawing.text(x, top - 4, text, "start", size, colour, transform=turned)
     for (t, s), weight in np.ndenumerate(weights) if few else ():
         if weight >= 0.005:
             colour = palette.on_accent(min(float(weight), 1.0) ** _CURVE)
             x, y = left + cell * (s + 0.5), top + cell * (t + 0.5) + 2.5
-            drawing.write(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle")
+            drawing.text(x, y, f"{100 * float(weight):.0f}", "middle", 7, colour)
     notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
     notes += ["a stroke: forbidden by a mask"] * (what.blocked is not None)
-    return _note(drawing, notes, caption)
+    return _note(drawing, notes)
 
 
 def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
@@ -180,13 +178,13 @@ def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
     drawing.strokes(frame, drawing.palette.line, 0.5)
 
 
-def model_picture(attention: Attention, palette: Palette, caption: bool = True) -> PointDrawing:
+def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
     """Every head of every layer as a small matrix: layers downwards, heads across."""
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
-    left, top = MARGIN + 34, MARGIN + (4.2 * SMALL if caption else 2 * SMALL)
+    left, top = MARGIN + 34, MARGIN + 4.2 * SMALL
     right, bottom = left + columns * step - (step - side), top + rows * step - (step - side)
-    drawing = _titled(right, bottom, f"{attention.title} · layers × heads", palette, caption)
+    drawing = _titled(right, bottom, f"{attention.title} · layers × heads", palette)
     for head in range(columns):
         drawing.caption(left + head * step + side / 2, top - 4, f"head {head}", "middle")
     for i, layer in enumerate(attention.layers):
@@ -196,7 +194,7 @@ def model_picture(attention: Attention, palette: Palette, caption: bool = True) 
             cell = side / small.shape[1], side / small.shape[0]
             _cells(drawing, small, (left + head * step, top + i * step, *cell))
     notes = ["layers downwards, heads across", attention.legend("row", "column")]
-    return _note(drawing, notes, caption)
+    return _note(drawing, notes)
 
 
 def pooled(weights: Array, most: int = POOLED) -> Array:

@@ -1,6 +1,5 @@
-"""Finding attention among the ops of a forward: the fused op, or a softmax over the last axis, also one written as
-e^x / Σ e^x, whose result multiplies values. From there the way back leads over masks, sums and scalings to the product
-of queries and keys."""
+"""Finding attention among the ops of a forward: the fused op, or a softmax over the last axis whose result multiplies
+values. From there the way back leads over masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from ...backend.host import host
 from ...ops.attention import attention_weights
 from ...ops.op import Op
 from ..numbers import Array
-from .attention_data import SLACK, Layer
+from .attention_data import Layer
 
 FORBIDDEN = -5e3  # what is added to a score is a mask from here on: GPT-2 adds -1e4, others -1e9 or -inf
 _SHAPES = {
@@ -40,8 +39,7 @@ Report = Callable[[Layer, Variable | None, Variable | None], None]
 
 
 class Trace(Observer):
-    """Reports each attention: its numbers for a whole batch, (B, H, ...), and queries and keys as the tape has them.
-    The number of sentences (``batch``) separates them from heads where an array has one axis for both."""
+    """Reports each attention of a batch: its numbers (B, H, ...), and queries and keys as the tape has them."""
 
     def __init__(self, batch: int, report: Report) -> None:
         self.batch, self.report = batch, report
@@ -56,9 +54,10 @@ class Trace(Observer):
             self._fused(args)
         for factor in args[:2] if op.name in PRODUCTS else ():
             weights = self._behind(factor, _SHAPES | {"dropout"})
-            if weights is None or id(weights.result) in self._taken:
+            if weights is None or weights.op != "softmax" or id(weights.result) in self._taken:
                 continue
-            if (scores := self._scores(weights)) is not None:
+            scores, axes = weights.args[0], weights.result.array.ndim
+            if axes >= 2 and weights.args[1] % axes == axes - 1:
                 self._taken.add(id(weights.result))
                 self._composed(weights.result, scores)
                 break
@@ -77,21 +76,6 @@ class Trace(Observer):
             parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) when attention was called
         self.report(self._layer(0.0, parts, float(scale)), query, key)
 
-    def _scores(self, weights: Call) -> Any:
-        """The tensor whose softmax over the last axis an op computed; None where it did no such thing."""
-        x = weights.args[0]
-        if weights.op == "softmax":
-            axes = x.array.ndim
-            return x if axes >= 2 and weights.args[1] % axes == axes - 1 else None
-        powers = self._behind(x, _SHAPES) if weights.op == "div" else None
-        if powers is None or powers.op != "exp":
-            return None
-        sums = _floats(weights.result).sum(-1)
-        if not np.all((np.abs(sums - 1) < SLACK) | (sums == 0)):
-            return None
-        shifted = self._call(powers.args[0])  # by the largest of a row, most often
-        return shifted.args[0] if shifted is not None and shifted.op == "sub" else powers.args[0]
-
     def _composed(self, result: Variable, x: Variable) -> None:
         weights, scores = _floats(result), _floats(x)
         product = self._scaled_product(x)
@@ -106,10 +90,9 @@ class Trace(Observer):
 
     def _factors(self, call: Call, scale: float, scores: Array) -> tuple[Array, Array, float] | None:
         """Queries (..., T, Dh), keys (..., S, Dh), their product's scale; None where they do not fit the scores."""
-        (left, more_q), (right, more_k) = (self._unscaled(side) for side in call.args[:2])
         lead = scores.shape[:-2]
         try:
-            sides = _floats(left), _floats(right)
+            sides = _floats(call.args[0]), _floats(call.args[1])
             sides = _of_letters(*sides, call.args[2]) if call.op == "einsum_pair" else (sides[0], sides[1].mT)
             q, k = (
                 np.broadcast_to(side, (*lead, *side.shape[-2:]))
@@ -120,7 +103,7 @@ class Trace(Observer):
         except ValueError:
             return None
         fits = (q.shape[-2], k.shape[-2]) == scores.shape[-2:] and q.shape[-1] == k.shape[-1]
-        return (q, k, scale * more_q * more_k) if fits else None
+        return (q, k, scale) if fits else None
 
     def _scaled_product(self, x: Any, depth: int = 0) -> tuple[Call, float] | None:
         """The product behind scores, and what it was multiplied by."""
@@ -137,17 +120,6 @@ class Trace(Observer):
                 return product[0], product[1] * (factor or 1.0)
         return None
 
-    def _unscaled(self, x: Any) -> tuple[Any, float]:
-        """Queries or keys before they were multiplied by a number."""
-        call = self._call(x)
-        if call is not None and call.op in ("mul", "div") and (factor := _factor(call, 1)):
-            return call.args[0], factor
-        if call is not None and call.op in ("transpose", "permute"):  # (q / √d)ᵀ
-            _, factor = self._unscaled(call.args[0])
-            if factor != 1:
-                return _floats(x) / factor, factor
-        return x, 1.0
-
     def _call(self, x: Any) -> Call | None:
         node = x._source()[0] if isinstance(x, Variable) else None
         return None if node is None else self.calls.get(node.order)
@@ -160,8 +132,7 @@ class Trace(Observer):
         return call
 
     def _layer(self, noise: float, parts: Iterable[Array | None], scale: float) -> Layer:
-        """The layer of weights, what was added to its scores, queries and keys: (T, S), (N, T, S) or more axes, where N
-        is the sentences' heads, one after another. What was added blocks, or is a bias where it is more than noise."""
+        """The layer of weights, what was added to its scores, queries and keys; what was added blocks, or is a bias."""
 
         def apart(x: Array) -> Array:
             *lead, t, s = x.shape

@@ -6,18 +6,14 @@ All that a program named is text: escaped, in one line, and without its middle w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from ...autograd.tape import Variable
 from ...backend.extras import how_to_install
 from ..palette import DARK, LIGHT, rgb
 from ..vector import escaped
-from .fold import Child, Tree, total, tree, wires
+from .fold import DIRECTIONS, Child, Direction, Tree, count, key_of, labels, number, shortened, total, wires
 from .graph_data import Edge, Graph
-from .graph_record import recorded
-from .labels import DIRECTIONS, Direction, count, key_of, labels, number, shortened
-from .observe import place_in
 
 Colour = Literal["none", "time", "bytes", "gradient"]
 SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
@@ -27,11 +23,8 @@ _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backwa
 
 
 class Dot:
-    """Writes what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it.
-
-    Another picture of a graph is another subclass: ``wire`` has the attributes of a line, ``legend`` lines of markup
-    that tell what these mean, ``below`` what boxes tell below their first line; ``marked`` is the box that stands out.
-    """
+    """Writes what is open in a tree. A subclass draws otherwise: ``wire`` has the attributes of a line, ``legend``
+    tells what these mean, and ``marked`` is the box that stands out."""
 
     marked = ""
 
@@ -88,8 +81,7 @@ class Dot:
                     yield from self._side(child, indent)
 
     def _side(self, op: int, indent: str) -> Iterator[str]:
-        """The leaves at the side of an op, as one table. Lines between the same two boxes are drawn from the lowest to
-        the highest; from ports of the table, Graphviz 2 would draw their tips at the wrong end."""
+        """The leaves at the side of an op, as one table; Graphviz 2 needs the lowest line first, for its tips."""
         if not (docks := self.labels[f"n{op}"].docks):
             return
         rows = ""
@@ -107,7 +99,8 @@ class Dot:
         (kind, child), key, ink = box, key_of(box), self.palette
         tint = self._opacity(box)
         quiet = ink.quiet if tint is None else ink.ink
-        text = "<br/>".join([self._line(key, quiet), *(span(line, quiet, SMALL) for line in self.below(key))])
+        below = self.labels[key].below[DIRECTIONS.index(self.direction)]
+        text = self._line(key, quiet) + (f"<br/>{span(below, quiet, SMALL)}" if below else "")
         look = f'id="{key}", fillcolor="{self._mixed(tint or 0.0)}"'
         if (leaves := len(self.labels[key].docks)) > 1:
             look += f", height={_ROW * leaves:g}"
@@ -118,10 +111,6 @@ class Dot:
         elif (leaf := self.graph.nodes[child].kind) != "op":
             look += f', style="filled,rounded", color="{ink.accent if leaf == "input" else ink.line}"'
         return f"label=<{text}>, {look}"
-
-    def below(self, key: str) -> list[str]:
-        said = self.labels[key].below[DIRECTIONS.index(self.direction)]
-        return [said] if said else []
 
     def _line(self, key: str, quiet: str) -> str:
         looks = ((text, quiet if look == "kind" else self.palette.ink) for text, look in self.labels[key].line)
@@ -195,47 +184,3 @@ def library() -> Any:
             f"itself, and saves what it shows as SVG"
         ) from error
     return graphviz
-
-
-def make_dot(
-    var: Variable, params: Mapping[str, Variable] | None = None, show_attrs: bool = False, show_saved: bool = False
-) -> Any:
-    """The whole graph of a tensor as a ``graphviz.Digraph``, by the arguments of torchviz's function.
-
-        viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
-
-    Args:
-        var: a result of recorded ops. params: names of tensors; others are called as the program calls them.
-        show_attrs: whether boxes tell the arguments of ops that are no tensors. show_saved: whether they tell what is
-            kept for backward.
-
-    Raises:
-        TypeError: no tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
-    """
-    graphviz = library()
-    if not isinstance(var, Variable):
-        raise TypeError(f"make_dot takes a tensor, not {type(var).__name__}: viz.graph(function, inputs) draws a call")
-    graph, nodes = recorded(var, (), {}, False, None)
-    for name, tensor in (params or {}).items():
-        if (number := place_in(nodes.number, tensor)) is not None:
-            graph.nodes[number].name = name
-    whole = tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes))
-    dot = _Details(graph, whole, "forward")
-    dot.attributes, dot.saved = show_attrs, show_saved
-    lines = dot.source().splitlines(keepends=True)
-    return graphviz.Digraph(graph.title, body=lines[1:-1])
-
-
-class _Details(Dot):
-    """Boxes that tell more of their node."""
-
-    attributes = saved = False
-
-    def below(self, key: str) -> list[str]:
-        node = self.graph.nodes[int(key[1:])]
-        lines = super().below(key)
-        if self.attributes:
-            lines += [shortened(f"{name} = {value}", 50) for name, value in node.attributes.items()]
-        if self.saved and node.saved:
-            lines.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
-        return lines

@@ -53,11 +53,8 @@ def readable(file: str) -> str:
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """A function's variables, as they are now.
-
-    Before Python 3.13 the dictionary that is read stays with the call, and keeps all in it alive until that returns. So
-    it is emptied, unless the program holds it (by ``locals()``), or a module or class has its names there.
-    """
+    """A function's variables as they are now. The dictionary that is read is emptied: before Python 3.13 it keeps
+    all of them alive until the call returns. Not if the program holds it, or a module has its names there."""
     read = frame.f_locals
     copied = dict(read)
     if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
@@ -65,17 +62,8 @@ def variables(frame: FrameType) -> dict[str, Any]:
     return copied
 
 
-def bindings(frame: FrameType) -> Iterator[tuple[str, Any, bool]]:
-    """The variables of a function that are tensors, and whether each is one of its arguments."""
-    code = frame.f_code
-    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    tensors = ((name, value) for name, value in variables(frame).items() if isinstance(value, Variable))
-    yield from ((name, value, name in arguments) for name, value in tensors if name.isidentifier())
-
-
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
-    """The local and global variables of functions (the innermost first) that are tensors or modules; after them, of
-    the innermost alone, the tensors in lists, tuples, dictionaries and objects: "params[0]", "self.scale"."""
+    """Tensors and modules among functions' variables, innermost first, and tensors in containers of the first."""
     tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
     for frame in frames:
         both = [*variables(frame).items(), *frame.f_globals.items()]
@@ -122,8 +110,7 @@ def _is_of_program(kind: type) -> bool:
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """The text of the expression that an instruction belongs to, in one line; "" where it cannot be read, or is one of
-    the library's own, which tells a reader nothing. Its models are programs like the user's."""
+    """The text of the expression of an instruction, in one line; "" if it cannot be read or is the library's own."""
     inner = Path(code.co_filename).parts[len(_PACKAGE.parts) :]
     if Path(code.co_filename).is_relative_to(_PACKAGE) and inner[0] != "models":
         return ""
@@ -143,11 +130,8 @@ def function_text(function: Callable[..., Any]) -> str:
 
 
 class Variables:
-    """The names that the program binds results to, as they are bound.
-
-    Whenever an op is recorded, ``look`` reads the variables of the functions that recorded earlier ones. The first name
-    of a result stays. A function's arguments name nothing that was there before.
-    """
+    """The first names that the program binds results to: ``look`` reads the variables of the functions that recorded
+    earlier ops. A function's arguments name nothing that was there before."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot
@@ -156,9 +140,12 @@ class Variables:
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
         """Read the variables of these functions, forget those that have returned, and note the one that ran an op."""
         for recorder, first in reversed(self._frames.items()):
-            for name, tensor, is_argument in bindings(recorder):
-                if (source := tensor._node) is not None and (source.order >= first or not is_argument):
-                    self.names.setdefault((source, tensor._slot), name)
+            code = recorder.f_code
+            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            for name, value in variables(recorder).items():
+                source = value._node if isinstance(value, Variable) and name.isidentifier() else None
+                if source is not None and (source.order >= first or name not in arguments):
+                    self.names.setdefault((source, value._slot), name)
         running = {frame for frame, _ in walk_stack(frame)} if frame else set()
         self._frames = {frame: first for frame, first in self._frames.items() if frame in running}
         if frame and node:
@@ -197,24 +184,16 @@ def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: M
     return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
 
-class Modules:
-    """The modules that were called, by their paths, and their parameters' names. The path of ``root`` is ""; without
-    one, the outermost modules are called by their classes: "Net.encoder"."""
+class Modules(ModuleNames):
+    """The modules that were called, by their paths, and their parameters' names."""
 
     def __init__(self, root: Module | None = None) -> None:
-        self._names = ModuleNames()
         self.by_path: dict[str, Module] = {}
-        self._root = "" if root is None else self._names.path(root, "")
-        if root is not None:
-            self.add("", root)
+        super().__init__(root)
 
-    def name(self, module: Module, caller: str) -> str:
-        """The path of a module that the one at the path ``caller`` calls ("" for none)."""
-        path = self._names.path(module, ".".join(filter(None, (self._root, caller))))
-        path = f"{path}.".removeprefix(f"{self._root}.").removesuffix(".")
-        if path not in self.by_path:
-            self.add(path, module)
-        return path
+    def _enter(self, module: Module, root: str) -> None:
+        super()._enter(module, root)
+        self.add(root, module)
 
     def add(self, path: str, module: Module) -> None:
         for name, inner in module.named_modules(remove_duplicate=False):

@@ -1,25 +1,290 @@
-"""Graphs from tensors that are there already, and from calls that are watched while they run."""
+"""Graphs from tensors that are there already, and from calls that are watched while they run: nodes of the tape, the
+leaves that they read, their modules and their memory, turned into plain data."""
 
 from __future__ import annotations
 
+import linecache
+import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import Variable
-from ...autograd.tracebacks import user_frame, user_frames
+from ...autograd.origin import Faint, is_changed, there
+from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.tracebacks import at, user_frame, user_frames
 from ...autograd.walk import nodes_behind
 from ...backend import of
 from ...nn.module import Module
+from ...nn.parameter import Parameter
 from ...ops.op import REGISTRY
-from .build import Builder
-from .graph_data import Graph
-from .graph_names import Modules, argument_names, tensors_within, variables_of
-from .observe import Observation, Shown, watch_backward
+from ...profiler.watched import memory_of
+from . import graph_data as data
+from .belonging import modules_of
+from .graph_data import Edge, Graph, Kind, Saved
+from .graph_names import (
+    Modules,
+    Named,
+    argument_names,
+    expression,
+    function_text,
+    input_name,
+    readable,
+    tensors_within,
+    variables_of,
+)
+from .graph_values import outline, value_of
+from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
+from .replay import Replay, computed_again, kept_arguments, other_arguments
+from .rules import op_info
+
+MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
+HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
+_GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."
+_OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # where there is no name at all
+_NOW = "in place, since it was read: these are its numbers now"
+
+
+class Builder:
+    """All nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
+
+    def __init__(
+        self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
+    ) -> None:
+        self.root, self.modules = root, modules
+        self.tape = nodes_behind((root,))
+        self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
+        self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
+        self._ops_seen, self.leaf_of_seen = (seen.ops, seen.leaves) if seen else ({}, {})
+        self._names = _Names(modules, named, seen)
+        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path)
+        self._graph = Graph(title, [], [], {}, {}, 0)
+        self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
+        self._op_keys: dict[int, str] = {}  # by the op's id
+        unseen = [node for node in self.tape if node not in self._ops_seen]
+        self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in named)], self.tape))
+        self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
+        for node in self.tape:
+            self._add(node)
+        self._known = {}  # they need not live on
+        _number_same(node for node in self._graph.nodes if node.kind != "op")
+        self._add_memory()
+
+    def leaves(self) -> list[Variable]:
+        """The tensors that no recorded op made, and that want a gradient."""
+        nodes = self._graph.nodes
+        return [leaf for i, leaf in self.leaf_of.items() if nodes[i].kind in ("input", "parameter")]
+
+    def is_released(self) -> bool:
+        return any(node.saved is None for node in self.tape)
+
+    def replay(self, graph: Graph) -> Replay | None:
+        """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
+        shapes = [edge[2] for node in self.tape for edge in node.edges]
+        shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
+        if sum(map(math.prod, shapes)) > MOST:
+            return None
+        return Replay(graph, self.tape, self.root, self.number, self.leaf_of, self.edges)
+
+    def graph(self, gradients: Shown) -> Graph:
+        """The whole, with the gradients of a backward pass, if one has run."""
+        graph = self._graph
+        for key, number in self.number.items():
+            node = graph.nodes[number]
+            node.gradient = gradients.first(key)
+            if isinstance(key, Node):
+                node.backward_seconds = gradients.seconds.get(key)
+        for place, edge in self.edges.items():
+            edge.gradient = gradients.edges.get(place)
+        graph.output = self.number[self.tape[-1]]
+        graph.backward = "done" if gradients.ran else "none"
+        if gradients.ran and self.root.array.size != 1:
+            graph.nodes[graph.output].attributes["backward"] = "begins with its sum"
+        graph.modules = self.modules.infos({node.module for node in graph.nodes})
+        return graph
+
+    def _add(self, node: Node) -> None:
+        added, others = self._ops_seen.get(node) or self._unseen(node)
+        names = [input_name(node, i) for i in node.plan.inputs]
+        added.op = node.op.name  # which leaves of it may be called after
+        pairs = zip(node.edges, names, strict=True)
+        sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
+        constants = [self._read(value, "constant", added, name, node.order) for name, value in others]
+        added.id = self.number[node] = len(self._graph.nodes)
+        added.op, added.name = self._op_key(node), self._names.result(node) or node.op.name
+        added.attributes |= _hooks(*(node.hooks or {}).values())
+        self._graph.nodes.append(added)
+        for position, (name, source) in enumerate(zip(names, sources, strict=True)):
+            edge = self.edges[node, position] = Edge(source, added.id, name, node.edges[position][1])
+            self._graph.edges.append(edge)
+        for (name, value), source in zip(others, constants, strict=True):
+            self._graph.edges.append(Edge(source, added.id, name, getattr(value, "_slot", 0)))
+
+    def _unseen(self, node: Node) -> tuple[data.Node, Arrays]:
+        """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
+        file, _, line = (node.place or "").rpartition(":")
+        place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
+        attributes, others = by_kind((input_name(node, i), there(value)) for i, value in other_arguments(node))
+        added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
+        if (node, 0) in self._known:
+            added.value = value_of(self._known[node, 0])
+            return added, others
+        freed = ", and a backward pass has freed the graph" if self.is_released() else ""
+        added.missing = f"Its numbers were not kept{freed}: {self._missing.get(node, '')}. {HOW}."
+        if (node, 0) in self._shapes:
+            added.value = outline(*self._shapes[node, 0], str(self.root.device))  # type: ignore[attr-defined]
+        return added, others
+
+    def _op_key(self, node: Node) -> str:
+        """The key of a node's op: its name, numbered where Functions have the same name."""
+        op = node.op
+        if id(op) not in self._op_keys:
+            same = sum(info.name == op.name for info in self._graph.ops.values())
+            key = self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
+            self._graph.ops[key] = op_info(op, self.root.array)
+        return self._op_keys[id(op)]
+
+    def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
+        """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
+        if (known := place_in(self.number, value)) is not None:
+            return known
+        number = self.number[id(value)] = len(self._graph.nodes)
+        self.leaf_of[number] = value
+        leaf = self._names.leaf(number, value, kind, reader, name)
+        leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
+        self._graph.nodes.append(leaf)
+        if seen := self.leaf_of_seen.get(id(value)):
+            leaf.value = seen[0]
+        elif isinstance(value, Faint):
+            leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
+            leaf.missing = _GONE
+        else:
+            leaf.value = value_of(value.array if isinstance(value, Variable) else value)
+            if isinstance(value, Variable) and is_changed(value._changes, since):
+                leaf.attributes["changed"] = _NOW
+        return number
+
+    def _add_memory(self) -> None:
+        """Note the bytes that nodes keep alive, each piece once, with the oldest. Parameters are free."""
+        parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
+        paid = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
+        for node in self.tape:
+            added = self._graph.nodes[self.number[node]]
+            added.released = node.saved is None
+            if isinstance(node.saved, Lost):
+                added.attributes["checkpoint"] = "computed again in backward"
+                continue
+            for name, value, whose in _kept(node):
+                if owners := memory_of(value):
+                    new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
+                    paid |= set(new)
+                    added.saved.append(Saved(name, sum(new.values()), place_in(self.number, whose)))
+
+
+def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
+    """The arrays of results that are still alive and that nobody has changed since, by node and slot."""
+    alive: dict[Any, Any] = {}
+    for tensor in tensors:
+        source = tensor._source()
+        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._changes[0]:  # it has not changed since
+            alive.setdefault(source, tensor.array)
+    for node in tape:
+        if any(version[0] != noted for version, noted in node.versions):
+            continue
+        if node.out is not None:
+            for slot, array in enumerate(node.out if isinstance(node.out, tuple) else (node.out,)):
+                alive.setdefault((node, slot), array)
+        for _, value in kept_arguments(node):
+            if isinstance(value, Variable) and hasattr(value, "array"):
+                alive.setdefault((value._node, value._slot), value.array)
+    return alive
+
+
+def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
+    """The program's functions through which a gradient goes, as an attribute. (``retain_grad`` only looks.)"""
+    hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
+    return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
+
+
+class _Names:
+    """What leaves and results are called: by modules, by the program's variables, or by the lines that made them."""
+
+    def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
+        self._seen = seen
+        self.parameters = modules.parameters()
+        self.arguments: dict[int, str] = {}
+        self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
+        self.results = dict(seen.variables.names) if seen else {}
+        for name, tensor in named:
+            self.arguments.setdefault(id(tensor), name)
+            source, slot = tensor._source()
+            if source is not None:
+                self.results.setdefault((source, slot), name)
+
+    def result(self, node: Node) -> str:
+        """The names of those of a node's results that have one, or ""."""
+        slots = range(len(node.results or (None,)))
+        return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
+
+    def called(self, tensor: Any) -> str:
+        """What the program calls a tensor: as a parameter, as an argument, as a variable; "" if it has no name."""
+        parameter = next(iter(self.parameters.get(id(tensor), ())), "")
+        return parameter or self.arguments.get(id(tensor), "") or self.variables.get(id(tensor), "")
+
+    def leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
+        """A leaf's node, named by a module, a variable, what it is a view of, its line, or the op that reads it."""
+        names = self.parameters.get(id(leaf), [])
+        if kind == "input" and (names or isinstance(leaf, Parameter)):
+            kind = "parameter"
+        if names:
+            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
+            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
+        made_of = self._seen.made_of(leaf) if self._seen else ""
+        name = self.called(leaf) or self._viewed(leaf) or _made_by(leaf) or made_of
+        if not name and not isinstance(leaf, Variable | Faint):
+            name = f"{read_as} of {reader.op}"
+        module = "" if id(leaf) in self.arguments else reader.module
+        return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
+
+    def _viewed(self, leaf: Any) -> str:
+        base = getattr(leaf, "_parent", None)
+        name = "" if base is None else self.called(base) or self._viewed(base) or _made_by(base)
+        return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
+
+
+def _made_by(leaf: Any) -> str:
+    """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
+    origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
+    return "" if origin is None else expression(*origin)
+
+
+def _number_same(leaves: Iterable[data.Node]) -> None:
+    count = Counter[str]()
+    for leaf in leaves:
+        name = leaf.name
+        count[name] += 1
+        if count[name] > 1:
+            leaf.name = f"{name} ({count[name]})"
+
+
+def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
+    """Names and values of all that a node keeps, and what leads to the node whose results they are."""
+    yield from ((input_name(node, i), value, value) for i, value in kept_arguments(node))
+    if node.op.backward is None:
+        yield "out", node.out, node
+        yield "kernel", node.residual, None
+        return
+    for i, value in enumerate(node.saved or ()):  # type: ignore[arg-type]  # a Function's
+        is_result = not isinstance(value, Variable)  # then it is a reference, or None
+        array = getattr(value, "array", None) if is_result else value
+        yield f"saved_tensors {i}", array, node if is_result else value
+    for name, value in vars(node.residual).items() if node.residual else ():  # what its forward noted on ctx
+        if not name.startswith("_"):
+            yield f"ctx.{name}", value, value
 
 
 def record(
@@ -29,22 +294,10 @@ def record(
     backward: bool = True,
     modules: Mapping[str, Module] | None = None,
 ) -> Graph:
-    """The graph of a tensor, or of a call of a module or function that is made now; see ``viz.graph``.
-
-    The backward pass of a call starts from its result; of several that want a gradient, from the one that is called
-    "loss"; else from the sum of the scalars (losses) if the first is one, or of those that are none (logits of several
-    heads); of one that is no scalar, from its sum. Where a backward has freed the graph, the gradients are those that
-    it has left: the leaves' ``.grad``.
-
-    Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
-    """
-    return recorded(what, inputs, named or {}, backward, modules)[0]
-
-
-def recorded(what: Any, inputs: Any, named: Any, backward: bool, modules: Any) -> tuple[Graph, Builder]:
-    """The graph, see ``record``, and the nodes that it was made of."""
-    nodes = built("graph", what, inputs, named, modules)
-    return _with_gradients(nodes, backward or not isinstance(what, Variable)), nodes
+    """The graph of a tensor, or of a call that is made now; see ``viz.graph``. Where a backward has freed it, the
+    gradients are those that it has left: the leaves' ``.grad``."""
+    nodes = built("graph", what, inputs, named or {}, modules)
+    return with_gradients(nodes, backward or not isinstance(what, Variable))
 
 
 def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
@@ -54,10 +307,10 @@ def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
     number = nodes.number.get(id(tensor) if source is None else source)
     if number is None:
         raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    return _with_gradients(nodes, run or any(leaf._grad is not None for leaf in nodes.leaves())), number
+    return with_gradients(nodes, run or any(leaf._grad is not None for leaf in nodes.leaves())), number
 
 
-def _with_gradients(nodes: Builder, run: bool) -> Graph:
+def with_gradients(nodes: Builder, run: bool) -> Graph:
     """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
     gradients = Shown(nodes.tape)
     if nodes.is_released():
@@ -98,7 +351,7 @@ def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping
 
 
 def _start(result: Any) -> Variable | None:
-    """Where the backward pass of a call starts; None if nothing in the result wants a gradient."""
+    """Where the backward pass of a call starts: the "loss", or the sum of results that are scalars as the first is."""
     results = [(name, tensor) for name, tensor in tensors_within(result) if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]

@@ -17,17 +17,13 @@ from .graph_data import Value
 
 TABLE = 64  # the most elements that are shown one by one
 CELLS = 32  # the most rows, and columns, of a heat map
-FEW = 16  # elements that a line of text has as numbers
 HEAT_BYTES = 1_500_000  # of all heat maps of a page together; where they are more, their cells get larger
+FEW = 16  # elements that a line of text has as numbers
 _UNKNOWN = 255  # the cell of a number that is not finite
 
 
 def value_of(array: Array) -> Value:
-    """What is shown of an array of any dtype and shape.
-
-    A table has 0 and 1 for bools, and of complex numbers the real and the imaginary parts in turn; their statistics and
-    heat maps are those of the moduli. Statistics are of the finite elements.
-    """
+    """What is shown of an array; of complex numbers a table of both parts in turn, else of the moduli."""
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
@@ -56,30 +52,19 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one, but no rows of two
-    blocks. Three digits, which is more than a colour can show, keep files small."""
-    count = blocks(array.shape)
-    matrix = _matrix(array)
-    cells = _merged(_merged(matrix.reshape(count, len(matrix) // count, -1), 1, CELLS // count), 2, CELLS)
-    rows = of(cells).to_numpy(cells).reshape(-1, cells.shape[2]).tolist()
-    return [[float(f"{cell:.3g}") for cell in row] for row in rows]
+    """Means over cells of neighbours, in three digits; no cell has rows of two blocks."""
+    matrix = _matrix(of(array).to_numpy(array))
+    (rows, columns), count = matrix.shape, blocks(array.shape)
+    high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of a cell; the last may be smaller
+    tops = [top for first in range(0, rows, rows // count) for top in range(first, first + rows // count, high)]
+    cells = cell_means(matrix, [*tops, rows], [*range(0, columns, wide), columns])
+    return [[float(f"{cell:.3g}") for cell in row] for row in cells.tolist()]
 
 
 def blocks(shape: tuple[int, ...]) -> int:
     """How many matrices of an array, such as heads, stand apart in its heat map: all, if each has a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
-
-
-def _merged(array: Array, axis: int, most: int) -> Array:
-    """Means over runs of equal length along an axis, ``most`` at most; the last is shorter."""
-    n, m = array.shape[axis], xp(array)
-    run = max(1, -(-n // most))
-    first, rest = m.split(array, [n - n % run], axis)
-    shape = (*array.shape[:axis], -1, run, *array.shape[axis + 1 :])
-    parts = [first.reshape(shape).mean(axis=axis + 1, dtype=np.float64)]
-    parts += [rest.mean(axis=axis, keepdims=True, dtype=np.float64)] if n % run else []
-    return m.concatenate(parts, axis=axis)
 
 
 def summary(value: Value) -> str:
@@ -133,8 +118,7 @@ class Stored:
 
 @np.errstate(all="ignore")  # cells may hold infinities
 def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
-    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells.
-    ``blocks`` are of equal height; where a cell would be of two of them, one is left."""
+    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
     if not cells or not cells[0]:
         return None
     rows, columns = len(cells), len(cells[0])

@@ -11,13 +11,11 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
-from .build import MOST
 from .dot import Colour, Dot, library
-from .fold import BUDGET, Tree, total, tree
+from .fold import BUDGET, Direction, Tree, key_of, label_of, labels, total, tree
 from .graph_data import Graph
-from .graph_record import recorded
+from .graph_record import MOST, built, with_gradients
 from .graph_values import Stored
-from .labels import Direction, key_of, label_of, labels
 from .replay import Change, Replay
 
 _SCRIPTS = tuple(
@@ -59,14 +57,15 @@ def graph(
         modules: of a tensor: modules by what they are called.
 
     Raises:
-        RuntimeError: no op was recorded, as no tensor of the result wants a gradient; or a profile is running.
+        RuntimeError: no op was recorded, as no tensor of the result wants a gradient.
         TypeError: a tensor and inputs, or something that cannot be called.
         ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
     """
     if isinstance(what, Graph):
         drawn, replay = what, None
     else:
-        drawn, nodes = recorded(what, inputs, named, backward, modules)
+        nodes = built("graph", what, inputs, named, modules)
+        drawn = with_gradients(nodes, backward or not isinstance(what, Variable))
         replay = nodes.replay(drawn)
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):

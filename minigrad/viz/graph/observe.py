@@ -23,8 +23,8 @@ from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...nn.parameter import Parameter
 from ...ops.op import Op
-from ...profiler import watch
 from ...profiler.watch import gpu_clock
+from ...profiler.watched import Within
 from . import graph_data as data
 from .graph_data import Value
 from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, place_of
@@ -34,24 +34,22 @@ Arrays = list[tuple[str, Any]]  # arguments of an op and their names
 Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare element by element; and the slot
 
 
-class Observation(Observer):
-    """Watches the calls within it, in this thread; not while a profile is running, whose time this would be."""
+class Observation(Within):
+    """Watches the calls within it, in this thread."""
 
     def __init__(self, modules: Modules, arguments: Sequence[tuple[str, Variable]] = ()) -> None:
+        super().__init__(modules)
         self._arguments_of_call = {id(tensor): name for name, tensor in arguments}
-        self.modules, self.variables = modules, Variables()  # they know the paths of modules, the names of results
+        self.variables = Variables()  # which know the names of results
         self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # not numbered yet, and arrays that want no gradient
         # Of what ops read and none made, by id: its value as it was then, what the function that recorded the op
         # calls it, and itself, as its id is in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
         self.made: dict[int, tuple[ref[Variable], str]] = {}  # of results without a gradient, by id: see ``made_of``
         self.clock = clock()
-        self._running: list[tuple[Op, list[int]]] = []  # the ops that are running: since when, the time of watching
-        self._within: list[str] = [""]  # the modules around each span that has begun
+        self._times: list[list[int]] = []  # of the ops that are running: when they began, the time of watching
 
     def __enter__(self) -> Observation:
-        if watch.recording() is not None:
-            raise RuntimeError("a profile is running already: end it before a call is drawn")
         attach(self)
         return self
 
@@ -59,25 +57,19 @@ class Observation(Observer):
         detach(self)  # the call may have left other observers
         self.variables.look()
 
-    def entered(self, name: str, kind: str, subject: Any) -> None:
-        around = self._within[-1]
-        self._within.append(self.modules.name(subject, around) if kind == "module" else around)
-
-    def left(self) -> None:
-        if len(self._within) > 1:
-            self._within.pop()
-
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        self._running.append((op, [self.clock(), 0]))
+        super().applying(op, args)
+        self._times.append([self.clock(), 0])
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         end = self.clock()
-        begin, aside = self._running.pop()[1]
+        self.running.pop()
+        begin, aside = self._times.pop()
         if node is not None:
             frame = user_frame()
             self.variables.look(frame, node)
             attributes, others = self._arguments(node, args, frame)
-            seen = data.Node(-1, "op", op.name, op.name, self._within[-1], *place_of(frame), attributes)
+            seen = data.Node(-1, "op", op.name, op.name, self.within[-1], *place_of(frame), attributes)
             seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)
             seen.forward_seconds = (end - begin - aside) / 1e9
             self.ops[node] = seen, others
@@ -85,12 +77,12 @@ class Observation(Observer):
             names = (self._called(a) for a in args if isinstance(a, Variable))
             if name := next(filter(None, names), "").partition(" (")[0]:
                 self.made[id(result)] = ref(result), f"{name} ({'a view' if op.view else op.name})"
-        if self._running:
-            self._running[-1][1][1] += aside + self.clock() - end
+        if self._times:
+            self._times[-1][1] += aside + self.clock() - end
 
     def failed(self, op: Op) -> None:
-        while self._running and self._running.pop()[0] is not op:
-            continue
+        super().failed(op)
+        del self._times[len(self.running) :]
 
     def made_of(self, tensor: Any) -> str:
         """What a result of an op without a gradient was made of, and by which op: "target (cast)"; "" of others."""
@@ -198,9 +190,7 @@ def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
 
 
 def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:
-    """Walk back from a tensor, with ones there; ``free`` what nodes keep, or not (what a checkpoint has computed again
-    is kept then, too). Hooks that the program has registered on tensors run, as their results replace gradients; those
-    of ``retain_grad`` do not, which would add to a ``.grad``."""
+    """Walk back from a tensor, with ones there. The program's hooks run, but not those of ``retain_grad``."""
     tables = [hooks for node in nodes_behind((root,)) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
     away = [hooks[RETAINED] for hooks in tables]
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...autograd.mode import enable_grad
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.tape import Node, Variable, apply, wrap
+from ...autograd.tape import Node, Variable, apply, node_of, wrap
 from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
@@ -43,33 +44,36 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
     known, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
+
+    def result(source: Node, slot: int) -> Array:
+        if (source, slot) not in known:
+            raise UnknownError(reasons.get(source, GONE))
+        return known[source, slot]
+
     for node in tape:
         is_missing = (node, 0) not in alive
         if not is_missing and not any(edge[0] in new for edge in node.edges if isinstance(edge[0], Node)):
             continue
         try:
-            args = _arrays(node, known, reasons)
+            args = _arguments(node, result, partial(_unchanged, since=node.order))
+            if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
+                raise UnknownError(CHANGED)
             left -= sum(a.size for a in args if hasattr(a, "strides"))
             results = _results(node.op, args, left)
         except UnknownError as error:
             reasons[node] = str(error)
             continue
-        left -= sum(result.size for result in results)
+        left -= sum(array.size for array in results)
         if is_missing:
             new.add(node)
-            known |= {(node, slot): result for slot, result in enumerate(results)}
+            known |= {(node, slot): array for slot, array in enumerate(results)}
         elif not _is_close(results[0], alive[node, 0]):
             return dict(alive), {node: CHANGED for node in tape if (node, 0) not in alive}
     return known, reasons
 
 
-def _array_of(value: Any, since: int) -> Any:
-    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since, or is gone."""
-    if type(value) in (tuple, list):
-        return type(value)(_array_of(inner, since) for inner in value)
-    value = there(value)
-    if isinstance(value, Faint):
-        raise UnknownError(GONE)
+def _unchanged(value: Any, since: int) -> Any:
+    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since."""
     if not isinstance(value, Variable):
         return value
     if is_changed(value._changes, since):
@@ -77,23 +81,20 @@ def _array_of(value: Any, since: int) -> Any:
     return value.array
 
 
-def _arrays(node: Node, known: Results, reasons: dict[Node, str]) -> list[Any]:
+def _arguments(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
+    """A node's arguments: ``result(node, slot)`` of results that a gradient goes back to, ``leaf(value)`` of others."""
 
-    def read(source: Any, slot: int) -> Any:
-        if isinstance(source, Node) and (source, slot) not in known:
-            raise UnknownError(reasons.get(source, GONE))
-        return known[source, slot] if isinstance(source, Node) else _array_of(source, node.order)
+    def read(value: Any) -> Any:
+        if type(value) in (tuple, list):
+            return type(value)(x.array if isinstance(x, Variable) else x for x in map(read, value))
+        value = there(value)
+        if isinstance(value, Faint):
+            raise UnknownError(GONE)
+        return leaf(value)
 
-    args = arguments(node, read, lambda value: _array_of(value, node.order))
-    if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
-        raise UnknownError(CHANGED)
-    return args
-
-
-def arguments(node: Node, read: Callable[[Any, int], Any], other: Callable[[Any], Any]) -> list[Any]:
-    """A node's arguments: ``read(source, slot)`` for those that want a gradient, ``other(value)`` for the rest."""
-    args = {i: read(*edge[:2]) for i, edge in zip(node.plan.inputs, node.edges, strict=True)}
-    args |= {i: other(value) for i, value in other_arguments(node)}
+    args = {i: read(value) for i, value in other_arguments(node)}
+    for i, (source, slot, *_) in zip(node.plan.inputs, node.edges, strict=True):
+        args[i] = result(source, slot) if isinstance(source, Node) else read(source)
     return [args[i] for i in range(len(node.plan.needs))]
 
 
@@ -150,51 +151,35 @@ class Replay:
     edges: Mapping[tuple[Node, int], Edge]  # those that a gradient goes back on, by node and position
 
     def changed(self, changes: Changes) -> Graph:
-        """The same graph with other numbers of some nodes.
-
-        Raises:
-            UnknownError: an op cannot run again: what it read is gone, or it is a Function of the program's own.
-        """
-        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in self.leaf_of.items()}
+        """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
+        known = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
+        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in known.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 
-        def read(source: Any, slot: int = 0) -> Any:
-            if isinstance(source, Node):
-                return results[source][slot]
-            number = place_in(self.number, source)
-            if number not in leaves:  # it is a result itself
-                node, slot = source._source()
-                return wrap(results[node][slot].array)
-            if leaves[number] is None:
-                raise UnknownError(GONE)
-            return leaves[number]
+        def result(source: Any, slot: int) -> Any:
+            return results[source][slot]
 
-        def other(value: Any) -> Any:
-            if type(value) in (tuple, list):
-                return type(value)(each.array if isinstance(each, Variable) else each for each in map(other, value))
-            value = there(value)
-            if isinstance(value, Faint):
-                raise UnknownError(GONE)
-            known = isinstance(value, Variable) or type(value) in ARRAY_TYPES
-            return read(value) if known and place_in(self.number, value) is not None else value
+        def leaf(value: Any) -> Any:
+            number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
+            if number is None:
+                return value
+            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result itself
 
         with enable_grad():
             for node in self.tape:
-                results[node] = _run(node, arguments(node, read, other), changes.get(self.number[node], ()))
-        gradients = Shown([_recorded(results[node]) for node in self.tape])
+                args = _arguments(node, result, leaf)
+                results[node] = _run(node, args, changes.get(self.number[node], ()))
+        again: dict[Node, Any] = {node: node_of(results[node]) for node in self.tape}
+        gradients = Shown(list(again.values()))
         if self.graph.backward == "done":
-            watch_backward(read(*self.root._source()), gradients)
-        return self._drawn(results, leaves, gradients)
-
-    def _drawn(self, results: dict[Node, tuple[Any, ...]], leaves: dict[int, Any], gradients: Shown) -> Graph:
-        numbers = self.number
-        values = {numbers[node]: value_of(result[0].array) for node, result in results.items()}
-        values |= {number: value_of(leaf.array) for number, leaf in leaves.items() if leaf is not None}
-        arrived = {numbers[node]: gradients.first(_recorded(result)) for node, result in results.items()}
+            watch_backward(result(*self.root._source()), gradients)
+        values = {self.number[node]: value_of(results[node][0].array) for node in self.tape}
+        values |= {number: value_of(leaf.array) for number, leaf in leaves.items()}
+        arrived = {self.number[node]: gradients.first(again[node]) for node in self.tape}
         arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
         nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
         nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {id(edge): gradients.edges.get((_recorded(results[node]), i)) for (node, i), edge in self.edges.items()}
+        back = {id(edge): gradients.edges.get((again[node], i)) for (node, i), edge in self.edges.items()}
         edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
         return replace(self.graph, nodes=nodes, edges=edges)
 
@@ -212,17 +197,8 @@ def _run(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, .
     return results
 
 
-def _recorded(results: tuple[Any, ...]) -> Node:
-    node: Node | None = next((result._node for result in results if result._node is not None), None)
-    if node is None:
-        raise UnknownError("nothing was recorded of an op that runs again")
-    return node
-
-
-def _copy(leaf: Any, changes: Sequence[Change]) -> Variable | None:
-    """A leaf with the numbers it has, but for changes; None for one that the program has let go."""
-    if isinstance(leaf, Faint):
-        return None
+def _copy(leaf: Any, changes: Sequence[Change]) -> Variable:
+    """A leaf with the numbers it has, but for changes."""
     array = leaf.array if isinstance(leaf, Variable) else leaf
     copy: Variable = wrap(_with_changes(array.copy(), changes))
     copy._needs = isinstance(leaf, Variable) and leaf._needs

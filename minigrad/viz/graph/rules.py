@@ -10,6 +10,7 @@ import inspect
 import linecache
 from collections.abc import Callable
 from functools import lru_cache
+from textwrap import dedent
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -77,15 +78,12 @@ def source_of(function: Function | None) -> Source | None:
 
 
 def _text(lines: list[str], node: Definition) -> str:
-    """What stands from a definition's beginning to its end, dedented by its first line."""
-    first = _first(node)
-    taken = [line.rstrip("\r\n") for line in lines[first - 1 : node.end_lineno]]
-    taken[-1] = taken[-1].encode()[: node.end_col_offset].decode()  # columns are counted in bytes
-    indent = len(taken[0]) - len(taken[0].lstrip())
-    column = node.col_offset if isinstance(node, ast.Lambda) else indent
-    taken[0] = taken[0].encode()[column:].decode()
-    rest = (line if line[:indent].strip() else line[indent:] for line in taken[1:])
-    return "\n".join([taken[0], *rest])
+    """What stands from a definition's beginning to its end, without the indentation of its first line."""
+    taken = lines[_first(node) - 1 : node.end_lineno]
+    if isinstance(node, ast.Lambda):
+        indent = " " * (len(taken[0]) - len(taken[0].lstrip()))
+        return (ast.get_source_segment("".join(lines), node) or "").replace(f"\n{indent}", "\n")
+    return dedent("".join(taken)).rstrip()
 
 
 def _node_of(code: CodeType, text: str) -> Definition | None:

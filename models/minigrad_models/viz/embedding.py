@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.backend.host import host
-from minigrad.viz.attention.tokens import tokenizer_reader
+from minigrad.viz.attention.attention_data import tokenizer_reader
 from minigrad.viz.numbers import Array, coded, similar
 from minigrad.viz.page import Page
 from minigrad.viz.vector import INK, PLUS, QUIET, Drawing

@@ -17,8 +17,8 @@ from minigrad import Tensor, no_grad, where
 from minigrad.backend.host import host
 from minigrad.nn import Module, ModuleList
 from minigrad.utils.bar import bar
+from minigrad.viz.attention.attention_data import Reader
 from minigrad.viz.attention.attention_record import in_evaluation
-from minigrad.viz.attention.tokens import Reader
 from minigrad.viz.numbers import Array, checked_number, coded
 from minigrad.viz.page import Page
 from minigrad.viz.palette import LIGHT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minigrad.viz.attention.tokens import Reader, tokenizer_reader
+from minigrad.viz.attention.attention_data import Reader, tokenizer_reader
 from minigrad.viz.vector import clean, cut
 
 LONGEST = 24  # characters of a label

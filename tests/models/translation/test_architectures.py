@@ -48,9 +48,9 @@ def test_attention_is_shown_where_there_is_some(name: str, tmp_path: Path) -> No
             raises(ValueError, "this model has no attention", partial(show, translation))
         return
     view = shown.look(translation)
-    assert [len(view.candidate(i).attentions[-1].rows) for i in range(2)] == [4, 2]
+    assert [len(text.attentions[-1].rows) for text in view.beam] == [4, 2]
     weights = shown.attention("i like cats", "they like dogs").weights
-    cross = view.candidate(0).attentions[-1]
+    cross = view.attentions[-1]
     assert cross.kind == "cross"
     np.testing.assert_allclose([layer.weights for layer in cross.layers], weights, rtol=1e-5, atol=1e-7)
     assert shown.linked(translation).save(tmp_path / "linked.html").stat().st_size > 10_000

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.viz.attention.tokens import tokenizer_reader
+from minigrad.viz.attention.attention_data import tokenizer_reader
 from minigrad_models.viz.texts import reader
 from tests.support.cases import raises
 

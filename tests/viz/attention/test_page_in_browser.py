@@ -181,7 +181,7 @@ def test_a_beam(open_file: Callable[..., Any], tmp_path: Path) -> None:
     titles, targets = ["one two", EVIL, "שלום"], map(mg.tensor, ([[1, 9, 8]], [[1, 7]], [[1]]))
     views = [attention(model, source, target, tokens="t{}".format).attentions for target in targets]
     beam = [Candidate(text, -float(i), (views[0][0], *views[i][1:])) for i, text in enumerate(titles)]
-    page = opened(AttentionView.of_beam(beam, "I like"), open_file, tmp_path)
+    page = opened(AttentionView(beam[0].attentions, "I like", beam), open_file, tmp_path)
     assert texts(page, "#beam .text") == titles and texts(page, "#beam .mono") == ["0.00", "−1.00", "−2.00"]
     page.click("#kind-2")
     page.click("#view-matrix")

@@ -51,12 +51,6 @@ def by_filling_in_place(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
     return nn.Softmax(dim=-1)(scores)
 
 
-def by_powers(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
-    scores = (q @ k.mT / math.sqrt(WIDTH)).masked_fill(later, -mg.inf)
-    powers = (scores - scores.amax(-1, keepdim=True)).exp()
-    return powers / powers.sum(-1, keepdim=True)
-
-
 def by_flat_heads(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
     b, h, t, d = q.shape
     scores = mg.bmm(q.reshape(b * h, t, d), k.reshape(b * h, t, d).transpose(1, 2)) / math.sqrt(d)
@@ -65,7 +59,7 @@ def by_flat_heads(q: Tensor, k: Tensor, later: Tensor) -> Tensor:
 
 MINUS = mg.tensor(float("-inf"))
 WAYS: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = [
-    *(by_filling_in_place, by_powers, by_flat_heads),
+    *(by_filling_in_place, by_flat_heads),
     lambda q, k, later: F.softmax((q @ k.transpose(-2, -1) / math.sqrt(WIDTH)).masked_fill(later, -math.inf), -1),
     lambda q, k, later: (q @ k.mT / mg.sqrt(mg.tensor(float(WIDTH))) + later * -1e4).softmax(3),
     lambda q, k, later: mg.where(later, MINUS, q / math.sqrt(WIDTH) @ k.transpose(-1, -2)).softmax(-1),
@@ -94,29 +88,30 @@ class Written(nn.Module):
 @pytest.mark.parametrize("way", WAYS)
 def test_written_by_hand(way: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     model = nn.Sequential(Written(way), Written(way))
-    x, sentence = mg.randn(B, T, D), 1
-    (found,) = attention(model, x, sentence=sentence).attentions
+    x = mg.randn(B, T, D)
+    (found,) = attention(model, x).attentions
     assert found.kind == "decoder" and [layer.path for layer in found.layers] == ["0", "1"]
     for layer, module in zip(found.layers, model, strict=True):
-        assert np.array_equal(layer.weights, module.weights.detach().numpy()[sentence])
-        assert layer.scale == pytest.approx(WIDTH**-0.5)
+        assert np.array_equal(layer.weights, module.weights.detach().numpy()[0])
         assert np.array_equal(layer.blocked[0], np.triu(np.ones((T, T), bool), 1))
         check_parts(layer)
-    q = model[0].query(x).view(B, T, H, WIDTH).transpose(1, 2).detach().numpy()[sentence]
-    assert np.allclose(found.layers[0].query, q, atol=1e-6)
+    first = found.layers[0]
+    q, k = (f(x).view(B, T, H, WIDTH).transpose(1, 2).detach().numpy()[0] for f in (model[0].query, model[0].key))
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(WIDTH)
+    assert np.allclose(first.scale * first.query @ np.swapaxes(first.key, -1, -2), scores, atol=1e-5)
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_multihead_attention(need_weights: bool) -> None:
     layer = nn.MultiheadAttention(D, H, dropout=0.5, batch_first=need_weights)
     x, memory = mg.randn(B, T, D), mg.randn(B, 3, D)
-    padding = mg.tensor([[False, False, False], [False, False, True]])
+    padding = mg.tensor([[False, False, True], [False, False, False]])
     if not need_weights:
         x, memory = x.transpose(0, 1), memory.transpose(0, 1)
-    view = attention(layer, x, memory, memory, key_padding_mask=padding, need_weights=need_weights, sentence=1)
+    view = attention(layer, x, memory, memory, key_padding_mask=padding, need_weights=need_weights)
     assert isinstance(view, AttentionView)
     layer.eval()
-    expected = layer(x, memory, memory, padding, average_attn_weights=False)[1].detach().numpy()[1]
+    expected = layer(x, memory, memory, padding, average_attn_weights=False)[1].detach().numpy()[0]
     (found,) = view.attentions
     assert found.kind == "cross" and np.allclose(found.layers[0].weights, expected, atol=1e-6)
     assert found.layers[0].blocked.tolist() == [[[False, False, True]] * T]
@@ -147,7 +142,7 @@ TARGET = mg.tensor([[1, 9, 8], [1, 7, 0]])
 
 def test_the_translators_model() -> None:
     model = Transformer(Config(12, 16, 4, 3, 32, norm_first=True, attention_dropout=0.3))
-    view = attention(model, SOURCE, TARGET, tokens=lambda i: f"⟨{i}⟩", sentence=1)
+    view = attention(model, SOURCE.flip(0), TARGET.flip(0), tokens=lambda i: f"⟨{i}⟩")
     encoder, decoder, cross = view.attentions
     assert (encoder.kind, decoder.kind, cross.kind) == ("encoder", "decoder", "cross")
     assert model.training  # as it was
@@ -223,9 +218,9 @@ def test_functions_of_queries_and_keys() -> None:
 
 def test_three_axes_are_sentences_or_heads() -> None:
     x = mg.randn(3, T, D)
-    view = attention(F.scaled_dot_product_attention, x, x, x, sentence=2)
-    last = x[2].numpy()
-    assert np.allclose(view.weights()[0], softmax(last @ last.T / math.sqrt(D))[None], atol=1e-6)
+    view = attention(F.scaled_dot_product_attention, x, x, x)
+    first = x[0].numpy()
+    assert np.allclose(view.weights()[0], softmax(first @ first.T / math.sqrt(D))[None], atol=1e-6)
 
     def heads(states: Tensor) -> Tensor:  # (T, 3 D), one sentence
         x = states.view(T, 3, D).transpose(0, 1)
@@ -272,10 +267,9 @@ def test_tokens_of_a_model() -> None:
     assert attention(model, SOURCE, TARGET).attentions[0].queries == ("5", "6", "7", "8", "2")
     with pytest.raises(ValueError, match="Encoder self-attention, layer 0 has 5 queries, but there are 3"):
         attention(model, SOURCE, TARGET, tokens=list("abc"))
-    raises(ValueError, "there is no sentence 2: the batch has 2", lambda: attention(model, SOURCE, TARGET, sentence=2))
     with mg.no_grad():
         model.encoder[0].attention.query.weight[0, 0] = float("nan")
-    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*is NaN throughout"):
+    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*are not finite"):
         attention(model, SOURCE, TARGET)
 
 
@@ -296,13 +290,13 @@ class Reads(nn.Module):
 
 
 def test_ids_are_told_from_masks_and_states() -> None:
-    ids, mask = mg.tensor([[4, 5, 6], [7, 8, 9]]), mg.tensor([[1, 1, 0]])
-    for view in (attention(Reads(), ids, mask, sentence=1), attention(Reads(), ids, attention_mask=mask, sentence=1)):
+    ids, mask = mg.tensor([[7, 8, 9], [4, 5, 6]]), mg.tensor([[1, 1, 0]])
+    for view in (attention(Reads(), ids, mask), attention(Reads(), ids, attention_mask=mask)):
         assert view.attentions[0].queries == ("7", "8", "9")
-    decoder, cross = attention(Reads(), mg.randn(2, 3, D), ids, sentence=1).attentions
+    decoder, cross = attention(Reads(), mg.randn(2, 3, D), ids).attentions
     assert decoder.queries == cross.queries == ("7", "8", "9") and cross.keys == ("0", "1", "2")
-    named = attention(Reads(), ids, tokens={"target": "<{}>".format, "written": ["b", "c", "d"]}, sentence=0)
-    assert named.attentions[0].keys == ("<4>", "<5>", "<6>") and named.attentions[0].rows == ("b", "c", "d")
+    named = attention(Reads(), ids, tokens={"target": "<{}>".format, "written": ["b", "c", "d"]})
+    assert named.attentions[0].keys == ("<7>", "<8>", "<9>") and named.attentions[0].rows == ("b", "c", "d")
 
 
 @pytest.mark.parametrize("attention_of", ["additive", "multiplicative"])
@@ -310,7 +304,7 @@ def test_a_recurrent_decoder_looks_step_by_step(attention_of: str) -> None:
     config = seq2seq.Config(9, attention=attention_of, d_model=6, hidden=4, dropout=0.0)
     model = seq2seq.Seq2Seq(config)
     source, target = mg.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]), mg.tensor([[1, 5, 4, 6, 7], [1, 8, 4, 0, 0]])
-    view = attention(model, source, target, sentence=1)
+    view = attention(model, source.flip(0), target.flip(0))
     (cross,) = view.attentions
     assert cross.kind == "cross" and len(cross.layers) == 1
     expected = model.attention(source, target)[0, :, 1].numpy()

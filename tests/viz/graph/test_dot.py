@@ -11,13 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-import minigrad as mg
-from minigrad import nn, viz
 from minigrad.viz.graph.dot import Dot
-from minigrad.viz.graph.fold import tree
+from minigrad.viz.graph.fold import label_of, shortened, tree
 from minigrad.viz.graph.graph_data import Graph
 from minigrad.viz.graph.graph_view import graph as view
-from minigrad.viz.graph.labels import label_of, shortened
 from minigrad.viz.palette import DARK, LIGHT
 from tests.support import graphs
 from tests.support.cases import raises
@@ -135,21 +132,11 @@ def test_tips_of_leaves_at_the_side_of_an_op_are_at_the_right_ends() -> None:
 
 
 @needs_dot
-def test_a_graphviz_source_and_what_torchviz_is_called_with(tmp_path: Path) -> None:
+def test_a_graphviz_source(tmp_path: Path) -> None:
     made = view(graphs.small())
     graph = made.graphviz()
     assert type(graph).__module__.startswith("graphviz") and graph.source == made.dot()
     assert Path(graph.render(tmp_path / "g", format="pdf")).read_bytes().startswith(b"%PDF")
-    model, x = nn.Sequential(nn.Linear(2, 2), nn.Softmax(dim=1)), mg.ones(1, 2, requires_grad=True)
-    y = model(x).sum()
-    drawn = viz.make_dot(
-        y, {"scale": model[0].weight, "input": x, "unused": mg.ones(1)}, show_attrs=True, show_saved=True
-    )
-    said = words(drawn.source)
-    assert all(word in said for word in ("input", "scale", "dim = 1", "keeps out")) and "unused" not in said
-    plain = viz.make_dot(y)
-    assert "dim = 1" not in plain.source and "keeps" not in plain.source and plain.pipe("svg").count(b"<polygon") > 3
-    raises(TypeError, "make_dot takes a tensor, not Sequential", lambda: viz.make_dot(model))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("missing", ["package", "program"])
@@ -158,7 +145,7 @@ def test_without_graphviz_the_message_names_the_ways(missing: str, monkeypatch: 
         monkeypatch.setitem(sys.modules, "graphviz", None)
     monkeypatch.setenv("PATH", "")
     made = view(graphs.small())
-    for ask in (made.svg, made.graphviz, lambda: viz.make_dot(mg.ones(1, requires_grad=True).sum())):
+    for ask in (made.svg, made.graphviz):
         raises(ImportError, r"its program dot .* pip install graphviz.*save\('x\.html'\) needs neither", ask)
     shown = made._repr_mimebundle_()
     assert "image/svg+xml" not in shown and "<iframe" in shown["text/html"]  # a notebook has the page

@@ -2,9 +2,8 @@
 
 import math
 
-from minigrad.viz.graph.fold import tree
+from minigrad.viz.graph.fold import count, labels, number, shortened, shown, tree
 from minigrad.viz.graph.graph_data import Value
-from minigrad.viz.graph.labels import count, labels, number, shortened, shown
 from tests.support import graphs
 
 

@@ -9,7 +9,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import viz
-from minigrad.viz.graph import GraphView, build
+from minigrad.viz.graph import GraphView, graph_record
 from minigrad.viz.graph.replay import UnknownError
 from tests.support.cases import raises
 from tests.support.functions import Cube
@@ -112,9 +112,9 @@ def test_what_cannot_run_again_says_why() -> None:
 
 def test_a_large_graph_keeps_no_tape(monkeypatch: pytest.MonkeyPatch) -> None:
     w = minigrad.ones(4, requires_grad=True)
-    monkeypatch.setattr(build, "MOST", 8)  # w is read by the op, and is a leaf
+    monkeypatch.setattr(graph_record, "MOST", 8)  # w is read by the op, and is a leaf
     assert viz.graph(w * 2).replay is not None
-    monkeypatch.setattr(build, "MOST", 7)
+    monkeypatch.setattr(graph_record, "MOST", 7)
     view = viz.graph(w * 2)
     assert view.replay is None
     raises(RuntimeError, "cannot be computed again", lambda: view.change("w", 1.0))

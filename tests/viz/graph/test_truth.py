@@ -9,9 +9,8 @@ import pytest
 import minigrad as mg
 import minigrad.nn.functional as F
 from minigrad import nn, viz
-from minigrad.viz.graph.fold import tree
+from minigrad.viz.graph.fold import labels, tree
 from minigrad.viz.graph.graph_data import Graph, Node
-from minigrad.viz.graph.labels import labels
 
 
 def leaves(graph: Graph) -> dict[str, Node]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...autograd.tape import Variable
-from ..graph import fold
-from ..graph.dot import SIZE, SMALL, Dot, span
-from ..graph.fold import Tree
-from ..graph.graph_data import Edge, Graph, Node
-from ..graph.graph_record import built
-from ..graph.graph_values import summary
-from ..graph.graph_view import packed
-from ..graph.labels import key_of, labels
-from ..graph.observe import watch_backward
-from ..numbers import checked_number
-from ..page import Page
-from ..vector import cut
-from ..view import Picture
-from .playback_record import Delivery, Recorder, Step
+import numpy as np
+
+from ..autograd.tape import Node, Variable
+from ..backend.dtype import Array
+from .graph import fold
+from .graph import graph_data as data
+from .graph.dot import SIZE, SMALL, Dot, span
+from .graph.fold import Tree, key_of, labels
+from .graph.graph_data import Edge, Graph, Value
+from .graph.graph_record import Builder, built
+from .graph.graph_values import summary, value_of
+from .graph.graph_view import packed
+from .graph.observe import Shown, Target, target_of, watch_backward
+from .numbers import checked_number
+from .page import Page
+from .vector import cut
+from .view import Picture
 
 MOST = 6  # gradients that are told one by one
 _LONGEST = 120  # characters of a line
@@ -51,9 +54,72 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
             "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
             "not go back itself)"
         )
-    recorder = Recorder(nodes.tape)
+    recorder = _Recorder(nodes.tape)
     watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
     return Playback(nodes.graph(recorder), tuple(recorder.steps(nodes)))
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A gradient on its way from a node to one of its inputs."""
+
+    input: str  # what the node's op calls it: "a", of a variadic op "xs 2"
+    target: int  # the number of the node or leaf in the graph that it goes to
+    slot: int  # which of the target's results it is of
+    gradient: Value  # the rule's result, before it is summed
+    total: Value  # the sum at the target with it,
+    count: int  # which is then that of so many gradients
+    of: int  # out of so many
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node of the walk."""
+
+    node: int  # its number in the graph
+    arrived: dict[int, Value]  # the gradient of each of its results that got one, by slot
+    deliveries: tuple[Delivery, ...]  # the results of its rules, in the engine's order
+    seconds: float  # that its rules took
+
+
+class _Recorder(Shown):
+    """Keeps what is shown of each step of a walk. Sums are added up as the engine does it: in its order and dtype."""
+
+    def __init__(self, tape: list[Node]) -> None:
+        super().__init__(tape)
+        self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and of how many
+        self._sums: dict[Target, Array] = {}  # those that are being added up
+        self._counts: Counter[Target] = Counter()  # of gradients that have come
+
+    def note(self, node: Node, position: int, gradient: Any) -> None:
+        super().note(node, position, gradient)
+        target = target_of(*node.edges[position][:2])
+        self._counts[target] += 1
+        total = self.edges[node, position]
+        if target in self._sums:
+            with np.errstate(all="ignore"):
+                self._sums[target] += gradient
+            total = value_of(self._sums[target])
+        elif len(self._readers[target]) > 1:
+            self._sums[target] = gradient.copy()
+        self._totals[node, position] = total, self._counts[target]
+
+    def arrived(self, target: Node | Variable, slot: int, gradient: Any) -> None:
+        super().arrived(target, slot, gradient)
+        if not self._depth:
+            self._sums.pop(target_of(target, slot), None)
+
+    def steps(self, nodes: Builder) -> Iterator[Step]:
+        """All of them in their order, with the numbers that nodes have in the graph."""
+        for node, seconds in self.seconds.items():
+            slots = range(len(node.results or (None,)))
+            arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
+            deliveries = []
+            for place in ((node, position) for position in range(len(node.edges)) if (node, position) in self._totals):
+                edge, target = nodes.edges[place], target_of(*node.edges[place[1]][:2])
+                sums = *self._totals[place], self._counts[target]
+                deliveries.append(Delivery(edge.input, edge.source, edge.slot, self.edges[place], *sums))
+            yield Step(nodes.number[node], arrived, tuple(deliveries), seconds)
 
 
 @dataclass(eq=False)
@@ -85,10 +151,10 @@ class Playback(Picture):
             ValueError: there is no such step. ImportError: as ``viz.graph``'s.
         """
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
-        return StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
+        return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
 
 
-class StepDot(Dot):
+class _StepDot(Dot):
     """Draws the graph as step ``number`` (0: none has run) leaves it. The groups around its node are open."""
 
     def __init__(self, graph: Graph, tree: Tree, steps: Sequence[Step], number: int, dark: bool) -> None:
@@ -145,7 +211,7 @@ class StepDot(Dot):
         if not step.deliveries:
             yield self._row("nothing goes out")
 
-    def _goes_out(self, node: Node, delivery: Delivery) -> Iterator[str]:
+    def _goes_out(self, node: data.Node, delivery: Delivery) -> Iterator[str]:
         known = self.graph.ops[node.op].gradients
         formula = known.get(delivery.input) or known.get(delivery.input.partition(" ")[0], "")
         target = f"{delivery.input} → {_called(self.graph, delivery.target)}{_INDENT}{formula}"

@@ -1,0 +1,530 @@
+"""``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch.
+
+Every input, result and op's result gets a name, and another value goes on in its place where it is changed. A value is
+a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. An op's name is the running
+module's and its own ("layers.0.gelu", the second time "layers.0.gelu 2"), and the same in every run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import translate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd.observer import observed
+from ..autograd.tape import wrap
+from ..backend import xp
+from ..backend.dtype import Array
+from ..backend.random import default_generator
+from ..backend.storage import owner
+from ..functions.names import as_tensor, full_like
+from ..nn.module import Module
+from ..ops import attention
+from ..ops.linear import matmul
+from ..ops.op import Op, op
+from ..ops.softmax import softmax
+from ..profiler.watched import Within, around_calls, untouched
+from ..tensor import Tensor
+from ..utils.checkpoint import is_in_first_run
+from .graph import GraphView
+from .graph import graph as graph_view
+from .graph.graph_names import Modules
+from .graph.graph_record import record as recorded_graph
+from .numbers import similar
+
+__all__ = ["Run", "trace"]
+Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # what, with which inputs; random numbers
+Change = Callable[[Any], Any] | Tensor | float  # what goes on in place of a value, or a function that computes it
+
+
+def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
+    """Call a model, and keep every intermediate value under its name.
+
+        run = viz.trace(model, x)
+        run["layers.0.attention.weights"]                    a tensor
+        run.names("layers.0.*")                              what else there is
+        run.edited({"layers.0.mlp": lambda value: value * 0})
+        run.patch("layers.0.mlp", other["layers.0.mlp"]).output
+
+    Names are the path of a module for its result, "PATH.input" for its first input and "PATH.input.NAME" for each,
+    "PATH.OP" and "PATH.OP 2" for the results of ops in it, and of an attention "PATH.weights", "PATH.scores", "PATH.q",
+    "PATH.k", "PATH.v" and "PATH.heads". The result of the model is "output".
+
+    The model runs in the mode that it is in. Its parameters, modes and buffers, gradients and random numbers are
+    afterwards as before; values are connected, so that gradients can be taken of and from them.
+
+    Args:
+        model: a module, a method of one, or a function; it is called once, and again for each change.
+        inputs, named: what it is called with.
+
+    Raises:
+        TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran
+        on tensors.
+    """
+    if not callable(model):
+        raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
+    for value in (*inputs, *named.values()):
+        if isinstance(value, Iterator):
+            raise TypeError(
+                f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
+            )
+    return Run((model, inputs, named, default_generator.get_state()), {})
+
+
+class Run(Mapping[str, Any]):
+    """A call of a model: names and values, in the order of their computation; ``output`` is what the model returned."""
+
+    def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
+        self._call, self._changes, model = call, dict(changes), call[0]
+        recorder, self.output = record(call, self._changes)
+        title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
+        self.title: str = title
+        if inspect.isgenerator(self.output) or inspect.isawaitable(self.output) or isinstance(self.output, Iterator):
+            raise TypeError(
+                f"{title} returned a {type(self.output).__name__}, which runs later: trace a function that reads it, "
+                f"such as lambda x: list(model(x))"
+            )
+        if not recorder.ops:
+            raise RuntimeError(f"no op ran on tensors in {title}: there is nothing to trace")
+        self._values, self._others = recorder.values, recorder.other_names
+        missed = [name for name in changes if name not in recorder.changed]
+        if missed:
+            raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was not computed any more")
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a name: a tensor, or what a module returned. Raises KeyError with names that are close."""
+        value = self._values[self._known(name)]
+        return value() if inspect.isfunction(value) else mapped(value, name, lambda kept, _: kept.get(name), Kept)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._values, *self._others])
+
+    def __len__(self) -> int:
+        return len(self._values) + len(self._others)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values or name in self._others
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """The names that fit a pattern: "*.weights", "layers.0.*"."""
+        fits = re.compile(translate(pattern.replace("[", "[[]"))).match
+        return [name for name in self if fits(name)]
+
+    def __repr__(self) -> str:
+        changed = f", {', '.join(map(repr, self._changes))} changed" if self._changes else ""
+        return f"<run of {self.title}: {len(self)} names{changed}>"
+
+    def edited(self, replace: Mapping[str, Change]) -> Run:
+        """A run of the same call in which other values go on.
+
+        Args:
+            replace: by name (or pattern, "layers.*.mlp") a tensor or a number, or a function from the value to the one
+                that goes on. Gradients go into it.
+
+        Raises:
+            KeyError: a name that there is not. RuntimeError: a value of another shape.
+        """
+        places = {name: list(change) for name, change in self._changes.items()}
+        for pattern, what in replace.items():
+            for name in self._matching(pattern):
+                places.setdefault(name, []).append(what)
+        return Run(self._call, places)
+
+    def patch(self, name: str, value: Any, at: Any = None) -> Run:
+        """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
+
+        Args:
+            name: where; a name or a pattern.
+            value: the other run, whose value of that name is taken; or a tensor, an array or a number.
+            at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
+        """
+
+        def patching(source: Any) -> Change:
+            copied = mapped(source, "", lambda part, _: leaf(part))
+            return copied if at is None else lambda old: within(old, copied)
+
+        def within(old: Tensor, source: Any) -> Tensor:
+            new = old.clone()
+            new[at] = source[at] if getattr(source, "shape", ()) == old.shape else source
+            return new
+
+        names = self._matching(name)
+        return self.edited({n: patching(value[n] if isinstance(value, Run) else value) for n in names})
+
+    def graph(self, **look: Any) -> GraphView:
+        """The graph of the call, in which each change is a node "replaced" with the name of its place. The
+        model runs once more. ``look`` is what ``viz.graph`` takes.
+
+        Raises:
+            RuntimeError: nothing in the result wants a gradient.
+        """
+        model, inputs, named, random = self._call
+
+        def again(*inputs: Any, **named: Any) -> Any:
+            return record((model, inputs, named, random), self._changes)[1]
+
+        # As a method of the model: so the graph knows the names of its modules.
+        owner = model if isinstance(model, Module) else getattr(model, "__self__", None)
+        signature = inspect.signature(model.forward if isinstance(model, Module) else model)
+        vars(again).update(__self__=owner, __signature__=signature)
+        again.__name__ = self.title
+        return graph_view(recorded_graph(again, inputs, named), **look)
+
+    def _known(self, name: str) -> str:
+        """What a value is called in every run."""
+        if name in self._others:
+            return self._others[name]
+        if name not in self._values:
+            raise KeyError(f"no value is called {name!r}{similar(name, self)}. run.names('*') has all {len(self)}")
+        return name
+
+    def _matching(self, pattern: str) -> list[str]:
+        """The values of a name or a pattern, each once."""
+        names = self.names(pattern) if pattern not in self and ("*" in pattern or "?" in pattern) else []
+        return list(dict.fromkeys(map(self._known, names or [pattern])))
+
+
+def parts(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a value and their names: of a pair "lstm" these are "lstm[0]" and "lstm[1]"."""
+    tensors: dict[str, Tensor] = {}
+    mapped(value, name, lambda tensor, part: tensors.setdefault(part, tensor))
+    yield from tensors.items()
+
+
+def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: type = Tensor) -> Any:
+    """The value, each tensor in it (or what else of a kind) replaced by ``function(tensor, its name)``."""
+    if isinstance(value, kind):
+        return function(value, name)
+    if isinstance(value, Mapping):
+        inner = {key: mapped(held, f"{name}[{key!r}]", function, kind) for key, held in value.items()}
+        same = all(inner[key] is held for key, held in value.items())
+        return value if same else type(value)(inner)  # type: ignore[call-arg]
+    if isinstance(value, list | tuple):
+        items = [mapped(held, f"{name}[{i}]", function, kind) for i, held in enumerate(value)]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+class Kept:
+    """A tensor as it was when it was noted: its numbers stay, whatever the program changes in place later."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.version = tensor._changes[0]
+        self.tensor = tensor
+        if not tensor.is_leaf or not tensor.requires_grad:  # a leaf is to get its gradient itself
+            self.tensor = wrap(tensor.array)
+            (self.tensor._node, self.tensor._slot), self.tensor._needs = tensor._source(), tensor._wanted()
+            self.tensor._changes = tensor._changes
+
+    def shares(self, array: Any) -> bool:
+        return owner(self.tensor.array) is owner(array)
+
+    def save(self) -> None:
+        """Copy the numbers, as their memory is about to change."""
+        tensor: Tensor = wrap(self.tensor.array.copy())
+        tensor._node, tensor._slot, tensor._needs = self.tensor._node, self.tensor._slot, self.tensor._needs
+        self.tensor, self.version = tensor, 0
+
+    def get(self, name: str) -> Tensor:
+        """The tensor. Raises RuntimeError if an assignment has overwritten its numbers."""
+        count, change = self.tensor._changes
+        if count != self.version:
+            by = f" ({change[0]} at {change[1]})" if change else ""
+            raise RuntimeError(f"{name!r} was overwritten after it was computed{by}: its numbers are gone")
+        return self.tensor
+
+
+# What is put in their place ---------------------------------------------------------------------------------
+
+
+@op("dnew = g", new=lambda g: g, holomorphic=True)
+def replaced(new: Array, old: Array, name: str) -> Array:
+    """new, in the place of old"""
+    return xp(new).array(new)
+
+
+def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
+    """The new value in the place of the old one, as a node of the graph."""
+    if is_in_first_run():
+        raise RuntimeError(f"{name!r} is computed within a checkpoint, which would run again without the change")
+    if isinstance(new, bool | int | float | complex):
+        new = leaf(full_like(old, new))
+    elif isinstance(new, np.ndarray | np.generic | list):
+        new = leaf(as_tensor(new, device=old.device))
+    if not isinstance(new, Tensor):
+        raise RuntimeError(f"the replacement of {name!r} must be a tensor or a number, not {type(new).__name__}")
+    if tuple(new.shape) != tuple(old.shape):
+        raise RuntimeError(
+            f"the replacement of {name!r} must have its shape {tuple(old.shape)}, not {tuple(new.shape)}"
+        )
+    result: Tensor = replaced(new.to(device=old.device, dtype=old.dtype), old, name)
+    return result
+
+
+def leaf(value: Tensor) -> Tensor:
+    """A copy that gets a gradient, so that the graph shows it."""
+    copied = value.detach().clone()
+    return copied.requires_grad_() if copied.is_floating_point() else copied
+
+
+_IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
+_THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
+_PRODUCTS = ("matmul", "einsum_pair")
+
+
+class _Scope(NamedTuple):
+    """A call of a module: what its values are called after, and the module's path."""
+
+    name: str
+    path: str
+
+    def within(self, name: str) -> str:
+        return f"{self.name}.{name}" if self.name else name
+
+
+class Recorder(Within):
+    """Watches one call. ``changes`` are by the names that ops, inputs and results have in every run."""
+
+    def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
+        super().__init__(Modules(owner))
+        self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
+        self.other_names: dict[str, str] = {}  # what else values are called, and their names
+        self.changed: set[str] = set()
+        self.error: BaseException | None = None  # of the program's own replacement, as ops change what they raise
+        self.ops = 0
+        self._changes = changes
+        self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
+        self._taken: Counter[str] = Counter()
+        self._scopes = [_Scope("", "")]
+        self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
+        self._quiet = 0  # within a replacement's own ops, or a walk back
+        self._names: dict[int, str] = {}  # of tensors by their ids
+        self._sources: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
+        self._aliases: set[tuple[str, str]] = set()  # other names, unnumbered, and whose they are
+        self._alive: list[Any] = []  # so that ids stay in use
+
+    def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        try:
+            with observed(self), around_calls(self._before, self._after):
+                if isinstance(function, Module):
+                    return function(*inputs, **named)
+                inputs, named = self._inputs(_signature(function), inputs, dict(named), self._scopes[0])
+                return self._passed("output", function(*inputs, **named))
+        except Exception:
+            if self.error is not None:
+                raise self.error from None
+            raise
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        if kind == "module" and not self._quiet:
+            path = self.names.path(subject, self._scopes[-1].path)
+            first = not path and len(self._scopes) == 1 and not self.values
+            called = "" if first else self._free(path or "forward", op=False)
+            self._scopes.append(_Scope(called, path))
+        elif kind == "walk":
+            self._quiet += 1
+        self._spans.append((kind, name))
+
+    def left(self) -> None:
+        kind, _ = self._spans.pop()
+        if kind == "walk":
+            self._quiet -= 1
+        elif kind == "module" and not self._quiet:
+            self._scopes.pop()
+
+    def _before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._quiet:
+            return None
+        arguments = self._inputs(_signature(module.forward), args, kwargs, self._scopes[-1])
+        return None if arguments[0] is args else arguments
+
+    def _after(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        if self._quiet:
+            return None
+        return self._passed(self._scopes[-1].name or "output", result)
+
+    def _inputs(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: _Scope) -> Any:
+        """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except (TypeError, AttributeError):  # the call will fail and say why
+            return args, kwargs
+        tensors: list[str] = []  # the names of the parts that are tensors
+
+        def passed(tensor: Tensor, part: str) -> Tensor:
+            tensors.append(part)
+            return self._tensor(scope.within(f"input.{part}" if len(tensors) > 1 else "input"), tensor)
+
+        for parameter, value in bound.arguments.items():
+            bound.arguments[parameter] = mapped(value, parameter, passed)
+        if len(tensors) > 1:
+            self.other_names[scope.within(f"input.{tensors[0]}")] = scope.within("input")
+        names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
+        return (bound.args, bound.kwargs) if not self.changed.isdisjoint(names) else (args, kwargs)
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
+        self.running.pop()
+        first = result[0] if isinstance(result, tuple) and result else result
+        if self.running or self._quiet or not isinstance(first, Tensor):
+            return None
+        self.ops += 1
+        within, called = self._spans[-1] if self._spans else ("", "")
+        if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
+            for kept in self.values.values():  # whose memory is about to be overwritten
+                if isinstance(kept, Kept) and isinstance(args[0], Tensor) and kept.shares(args[0].array):
+                    kept.save()
+        name = self._free(self._scopes[-1].within(op.name))
+        is_fused = op is attention.scaled_dot_product_attention
+        if is_fused:
+            result = self._attention(args, result)
+        is_attention = is_fused or (op.name in _PRODUCTS and self._note_weights(args))
+        value = self._passed(name, result, op.name in _IN_PLACE)
+        if is_attention:
+            self._also("heads", value)
+        if op.view and value is not result and isinstance(value, Tensor):
+            value._changes = args[0]._changes  # ``view`` asks by that whether it has copied
+        self._sources[id(value)] = op, args[0] if args else None
+        return value
+
+    # Attention ----------------------------------------------------------------------------------------------
+
+    def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
+        """The fused op keeps no weights: they are computed by its definition when somebody asks or changes them."""
+        query, key, value, mask, keep, is_causal, scale, dropout_p = args
+        scope = self._scopes[-1]
+        for letter, tensor in zip("qkv", (query, key, value), strict=True):
+            self._also(letter, tensor)
+        names = [self._free(scope.within(part)) for part in ("scores", "weights")]
+        inputs: list[Any] = [query, key, mask, is_causal, scale]
+        if not any(name in self._changes for name in names):
+            kept: list[Any] = [Kept(x) if isinstance(x, Tensor) else x for x in inputs]
+
+            def scores() -> Tensor:
+                arguments: Any = [x.get("scores") if isinstance(x, Kept) else x for x in kept]
+                return attention.attention_scores(*arguments)
+
+            self.values |= {names[0]: scores, names[1]: lambda: softmax(scores(), -1)}
+            return result
+        with self._quietly():
+            changed = self._tensor(names[0], attention.attention_scores(*inputs))
+            weights = self._tensor(names[1], softmax(changed, -1))
+            composed: Tensor = matmul(attention.dropped(weights, keep, dropout_p), value)
+        return composed
+
+    def _note_weights(self, args: tuple[Any, ...]) -> bool:
+        """Call a softmax "weights" where its result multiplies values. Returns whether there is one."""
+        for factor in args[:2]:
+            op, before = self._sources.get(id(factor), (None, None))
+            while op is not None and op.name in _THROUGH:
+                factor = before
+                op, before = self._sources.get(id(factor), (None, None))
+            if op is not None and op.name == "softmax":
+                self._also("weights", factor)
+                return True
+        return False
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        self._quiet += 1
+        try:
+            yield
+        finally:
+            self._quiet -= 1
+
+    # Names and values ---------------------------------------------------------------------------------------
+
+    def _passed(self, name: str, value: Any, fixed: bool = False) -> Any:
+        """Note a value, or what is to go on in its place, and return that."""
+        if isinstance(value, Tensor):
+            return self._tensor(name, value, fixed)
+        for change in self._changes.get(name, ()):
+            value = self._structure(name, value, change)
+        value = mapped(value, name, lambda tensor, part: self._tensor(part, tensor))
+        self.values[name] = mapped(value, name, lambda tensor, _: Kept(tensor))
+        self._alive.append(value)
+        return value
+
+    def _structure(self, name: str, value: Any, change: Change) -> Any:
+        """What a change makes of several tensors at once."""
+        new = self._replacement(change, value, name)
+        before, after = list(parts(value, name)), dict(parts(new, name))
+        if [part for part, _ in before] != list(after) or type(new) is not type(value):
+            raise RuntimeError(
+                f"the replacement of {name!r} must have the same parts: {', '.join(n for n, _ in before)}"
+            )
+        self.changed.add(name)
+        with self._quietly():
+            old = dict(before)
+            return mapped(new, name, lambda x, n: x if x is old[n] else _in_place_of(old[n], x, n))
+
+    def _tensor(self, name: str, tensor: Tensor, fixed: bool = False) -> Tensor:
+        for change in self._changes.get(name, ()):
+            if fixed:
+                raise RuntimeError(
+                    f"{name!r} is an assignment into memory, which cannot be replaced: replace the value that is "
+                    f"assigned, or what reads it"
+                )
+            new = self._replacement(change, tensor, name)
+            with self._quietly():
+                tensor = _in_place_of(tensor, new, name)
+            self.changed.add(name)
+        self._names[id(tensor)] = name
+        self.values[name] = Kept(tensor)
+        self._alive.append(tensor)
+        return tensor
+
+    def _replacement(self, change: Change, value: Any, name: str) -> Any:
+        with self._quietly():
+            try:
+                new = change(value) if callable(change) and not isinstance(change, Tensor) else change
+                if new is None:
+                    raise RuntimeError(f"the replacement of {name!r} returned None: it must return the value to go on")
+                return new
+            except Exception as error:
+                error.add_note(f"in the replacement of {name!r}")
+                self.error = error
+                raise
+
+    def _also(self, part: str, tensor: Any) -> None:
+        """Give a value another name, in the module that is running."""
+        name, alias = self._names.get(id(tensor), ""), self._scopes[-1].within(part)
+        if name and name != alias and alias not in self._paths and (alias, name) not in self._aliases:
+            self._aliases.add((alias, name))
+            self.other_names[self._free(alias)] = name
+
+    def _free(self, name: str, op: bool = True) -> str:
+        """The name, numbered where it is taken. A module's path is its own, called or not."""
+        if op and name in self._paths:
+            self._taken[name] = max(self._taken[name], 1)
+        while True:
+            self._taken[name] += 1
+            count = self._taken[name]
+            free = f"{name} {count}" if count > 1 else name
+            if free not in self.values and free not in self.other_names:
+                return free
+
+
+def _signature(function: Callable[..., Any]) -> Any:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
+    """A call, from a state of the random numbers; the model and these are afterwards as before."""
+    function, inputs, named, random = call
+    owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
+    owner = owner if isinstance(owner, Module) else None
+    recorder = Recorder(owner, changes)
+    with untouched(owner):
+        default_generator.set_state(random)
+        return recorder, recorder.call(function, inputs, named)
