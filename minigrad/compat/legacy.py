@@ -7,24 +7,8 @@ from typing import Any
 
 from ..autograd.mode import state
 from ..functions.creation import tensor
-from ..nn import LocalResponseNorm, Module
-from ..nn import functional as F
+from ..nn import Module
 from ..tensor import Tensor
-from .function import Function
-
-has_mps = False  # from before ``backends``
-
-
-class CrossMapLRN2d(LocalResponseNorm):
-    """``nn.LocalResponseNorm`` of images, from the time of Lua. Its window has the channel in its middle, so of an even
-    size it has an element less. (PyTorch's never drops channel 0 from its window, so it differs after the first
-    ones.) Raises ValueError: the input is not (N, C, H, W)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        if input.ndim != 4:
-            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
-        width = self.size - (self.size + 1) % 2
-        return F.local_response_norm(input, width, self.alpha * width / self.size, self.beta, self.k)
 
 
 class ScriptModule(Module):
@@ -33,10 +17,6 @@ class ScriptModule(Module):
 
 class TracerWarning(Warning):
     """What PyTorch's recorder of programs warns with; here nothing does."""
-
-
-class InplaceFunction(Function):
-    """``torch.autograd.function.InplaceFunction``: a Function; ``inplace`` was its option."""
 
 
 class _AnyTensor(type):
@@ -76,25 +56,3 @@ class Variable(metaclass=_AnyTensor):
             if state.walk is None:
                 raise RuntimeError("Final callbacks can only be installed during backward pass.")
             state.walk.callbacks.append(callback)
-
-
-# torch.nn._reduction: losses took two bools before ``reduction``
-
-_REDUCTIONS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
-
-
-def get_enum(reduction: str) -> int:
-    """The number of a loss's reduction. Raises ValueError if there is none of that name."""
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return _REDUCTIONS[reduction]
-
-
-def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that the two arguments before it meant."""
-    return "none" if reduce is False else "sum" if size_average is False else "mean"
-
-
-def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """The number of ``legacy_get_string``."""
-    return get_enum(legacy_get_string(size_average, reduce))

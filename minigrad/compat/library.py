@@ -78,10 +78,6 @@ class CustomOpDef:
         """Set ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that prepares it."""
         self._autograd = (backward, setup_context)
 
-    def register_vmap(self, func: Any = None) -> Any:
-        """Without effect: ``func.vmap`` calls the function itself."""
-        return (lambda function: function) if func is None else func
-
 
 def _differentiable(function: Any, rule: Any, prepare: Any) -> type[Function]:
     """The function with a gradient rule."""
@@ -170,9 +166,6 @@ def custom_op(
     return register if fn is None else register(fn)
 
 
-triton_op = custom_op
-
-
 def _by_name(method: str) -> Callable[..., Any]:
     """A method of operators, as a function of an operator, or of its name."""
 
@@ -184,10 +177,9 @@ def _by_name(method: str) -> Callable[..., Any]:
     return register
 
 
-register_fake = impl_abstract = _by_name("register_fake")
+register_fake = _by_name("register_fake")
 register_kernel = _by_name("register_kernel")
 register_autograd = _by_name("register_autograd")
-register_vmap = _by_name("register_vmap")
 
 
 def impl(qualname: str, types: Any = None, func: Any = None, *, lib: Any = None) -> Any:
@@ -223,8 +215,3 @@ class Library:
             op.register_fake(fn)
         elif dispatch_key != "Autograd":
             op.register_kernel(None, fn)
-
-
-def infer_schema(prototype_function: Callable[..., Any], /, **options: Any) -> str:
-    """ "(...) -> ...": a schema is not checked here."""
-    return "(...) -> (...)"

@@ -81,7 +81,6 @@ torch.distributions | compat.distributions.location_scale | cauchy gumbel laplac
 torch.distributions | compat.distributions.multivariate | lkj_cholesky lowrank_multivariate_normal multivariate_normal
     wishart
 torch.multiprocessing | (distributed.spawn) | spawn
-torch.nn | compat.legacy | _reduction
 torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
 torch.nn | (compat.one_device) | _functions
@@ -136,15 +135,13 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
     stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
 torch | compat.internal: | _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
     _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack get_device_module
-torch | compat.legacy: | ScriptModule has_mps
+torch | compat.legacy: | ScriptModule
 torch | compat.linalg: | matrix_rank
-torch | compat.native: | _chunk_cat _grid_sampler_2d_cpu_fallback=grid_sampler _grouped_mm=grouped_mm _log_softmax
-    _log_softmax_backward_data _masked_softmax _softmax _softmax_backward_data alpha_dropout alpha_dropout_ batch_norm
-    batch_norm_update_stats binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout
-    dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
-    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm hinge_embedding_loss instance_norm kl_div
-    layer_norm margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm poisson_nll_loss
-    triplet_margin_loss
+torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _log_softmax _softmax _softmax_backward_data alpha_dropout
+    batch_norm binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout embedding
+    feature_alpha_dropout grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm
+    hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss native_batch_norm native_group_norm
+    native_layer_norm poisson_nll_loss triplet_margin_loss
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
@@ -180,7 +177,6 @@ torch.autograd | compat.function: | Function
 torch.autograd | compat.saved: | SavedTensor
 torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
 torch.autograd torch.autograd.variable | compat.legacy: | Variable
-torch.autograd.function | compat.legacy: | InplaceFunction
 torch.autograd.graph | compat.edges: | GradientEdge get_gradient_edge increment_version register_multi_grad_hook
 torch.autograd.graph | compat.saved: | allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu
     saved_tensors_hooks
@@ -215,7 +211,6 @@ torch.nn | compat.adaptive: | AdaptiveLogSoftmaxWithLoss
 torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
     LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
     LazyLinear UninitializedBuffer UninitializedParameter
-torch.nn | compat.legacy: | CrossMapLRN2d
 torch.nn torch.nn.containers | compat.nn.containers: | ParameterDict ParameterList
 torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
     ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
@@ -232,7 +227,7 @@ torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel par
 torch.nn | nn.transformer: | _get_clones
 torch.nn.attention | compat.backends: | SDPBackend sdpa_kernel
 torch.nn.functional | compat.functions.products: | pdist
-torch.nn.functional | compat.native: | GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm
+torch.nn.functional | compat.native: | grouped_mm
 torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss ctc_loss fractional_max_pool2d
     fractional_max_pool3d grid_sample hinge_embedding_loss lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss
     max_unpool1d max_unpool2d max_unpool3d multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss

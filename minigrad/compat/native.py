@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
-from ..backend.dtype import bool_, float32
+from ..backend.dtype import float32
 from ..functions.arguments import in_float32, rounded_once
-from ..functions.creation import empty, ones_like
 from ..functions.shaping import cat, stack
 from ..nn import functional as F
-from ..nn.functional.dropout import channels
 from ..tensor import Tensor
 
 Maybe = Tensor | None
@@ -60,30 +57,13 @@ def native_batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
 
 
-def batch_norm_update_stats(
-    input: Tensor, running_mean: Maybe, running_var: Maybe, momentum: float
-) -> tuple[Tensor, Tensor]:
-    """The mean and the variance of each channel, (C), of (N, C, ...); running ones move towards them, in place, the
-    variance towards the unbiased one. Raises RuntimeError: the input is empty."""
-    if not input.numel():
-        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
-    axes = (0, *range(2, input.ndim))
-    for running, now in ((running_mean, input.mean(axes)), (running_var, input.var(axes))):
-        if running is not None:
-            running.lerp_(now, momentum)
-    return input.mean(axes), input.var(axes, correction=0)
-
-
-GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
-
-
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """``F.grid_sample`` with numbers for the names of its modes."""
-    names = list(GRID_SAMPLE_INTERPOLATION_MODES)[interpolation_mode], list(GRID_SAMPLE_PADDING_MODES)[padding_mode]
-    return F.grid_sample(input, grid, *names, align_corners)
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return F.grid_sample(input, grid, mode, padding, align_corners)
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
@@ -131,17 +111,6 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
     return product.to(out_dtype or mat_a.dtype)
 
 
-def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """``F.dropout`` and its mask."""
-    keep = ones_like(input, dtype=bool_) if train is False else empty(input.shape, dtype=bool_).bernoulli_(1 - p)
-    return input * keep * (1.0 if train is False else 0.0 if p == 1 else 1 / (1 - p)), keep
-
-
-def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
-    """``F.dropout`` of whole channels, the first two axes."""
-    return channels(input, p, train, inplace)
-
-
 # Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
 
 ORDERS = {
@@ -178,10 +147,6 @@ def _native(name: str, order: str) -> Callable[..., Tensor]:
 
 
 globals().update({name: _native(name, order) for names, order in ORDERS.items() for name in names.split()})
-dropout_, alpha_dropout_, feature_dropout_, feature_alpha_dropout_ = (
-    partial(globals()[f"{kind}dropout"], inplace=True) for kind in ("", "alpha_", "feature_", "feature_alpha_")
-)
-
 # softmax ------------------------------------------------------------------------------------------------------
 
 
@@ -193,36 +158,7 @@ def _of_core(function: Any) -> Any:
 _softmax, _log_softmax = _of_core(F.softmax), _of_core(F.log_softmax)
 
 
-def _masked_softmax(x: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
-    """softmax of the elements that a mask leaves; the others are 0, also in rows where it leaves none (PyTorch: NaN).
-
-    Args:
-        x: (B, H, T, S), or of any shape with a mask of that shape.
-        mask: bool, True where an element is left out.
-        dim: None for the last axis.
-        mask_type: 0 for a mask (T, S) of attention, 1 for one (B, S) of padding; ignored for one of the shape of ``x``.
-
-    Raises:
-        RuntimeError: the mask is not of bools, or its shape does not fit its type.
-    """
-    if mask.dtype is not bool_:
-        raise RuntimeError("Mask should be a boolean tensor")
-    if mask.shape != x.shape:
-        if mask_type is None:
-            raise RuntimeError("Mask Type should be defined")
-        if mask.shape != {0: x.shape[-2:], 1: (x.shape[0], x.shape[-1])}.get(mask_type):
-            raise RuntimeError(f"mask_type == {mask_type} does not take a mask of shape {list(mask.shape)}")
-        mask = mask[:, None, None] if mask_type == 1 else mask
-    return F.softmax(x.masked_fill(mask, float("-inf")), -1 if dim is None else dim)
-
-
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of ``output = softmax(x, dim)`` for x, in a dtype."""
     g, y = in_float32(grad_output), in_float32(output)
     return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)
-
-
-def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of ``output = log_softmax(x, dim)`` for x, in a dtype."""
-    g, y = in_float32(grad_output), in_float32(output)
-    return (g - y.exp() * g.sum(dim, keepdim=True)).to(input_dtype)
