@@ -137,11 +137,8 @@ torch | compat.internal: | _assert _check _check_index _check_is_size _check_not
     _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.legacy: | ScriptModule
 torch | compat.linalg: | matrix_rank
-torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _log_softmax _softmax _softmax_backward_data alpha_dropout
-    batch_norm binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout embedding
-    feature_alpha_dropout grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm
-    hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss native_batch_norm native_group_norm
-    native_layer_norm poisson_nll_loss triplet_margin_loss
+torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
+    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
@@ -236,7 +233,7 @@ torch.nn.modules.module | compat.internal: | _EXTRA_STATE_KEY_SUFFIX
 torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_present
 torch.nn.parallel | compat.one_device: | gather replicate scatter scatter_kwargs
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
-torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
+torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
 torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weight_norm spectral_norm weight_norm
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..backend.dtype import float32
 from ..functions.arguments import in_float32, rounded_once
 from ..functions.shaping import cat, stack
 from ..nn import functional as F
@@ -109,53 +108,6 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
     else:
         product = cat([mat_a[i] @ mat_b[:, part] for i, part in groups], -1)
     return product.to(out_dtype or mat_a.dtype)
-
-
-# Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
-
-ORDERS = {
-    "dropout alpha_dropout feature_alpha_dropout": "input p training",
-    "batch_norm": "input weight bias running_mean running_var training momentum eps cudnn_enabled",
-    "instance_norm": "input weight bias running_mean running_var use_input_stats momentum eps cudnn_enabled",
-    "group_norm": "input num_groups weight bias eps cudnn_enabled",
-    "layer_norm": "input normalized_shape weight bias eps cudnn_enabled",
-    "embedding": "weight input padding_idx scale_grad_by_freq sparse",
-    "binary_cross_entropy_with_logits": "input target weight pos_weight reduction",
-    "cosine_embedding_loss margin_ranking_loss": "input1 input2 target margin reduction",
-    "ctc_loss": "log_probs targets input_lengths target_lengths blank reduction zero_infinity",
-    "hinge_embedding_loss": "input target margin reduction",
-    "kl_div": "input target reduction",
-    "poisson_nll_loss": "input target log_input full eps reduction",
-    "triplet_margin_loss": "anchor positive negative margin p eps swap reduction",
-}
-_WORDS = {"train": "training", "indices": "input", "cudnn_enable": "cudnn_enabled", "self": "input"}
-_VALUES: dict[str, dict[Any, Any]] = {"reduction": {0: "none", 1: "mean", 2: "sum"}, "padding_idx": {-1: None}}
-
-
-def _native(name: str, order: str) -> Callable[..., Tensor]:
-    def native(*args: Any, **kwargs: Any) -> Tensor:
-        values = {"reduction": 0} if "reduction" in order else {}  # PyTorch's default here, whatever its schemas say
-        values.update(zip(order.split(), args, strict=False))
-        values.update((_WORDS.get(key, key), value) for key, value in kwargs.items())
-        values.pop("cudnn_enabled", None)
-        function: Callable[..., Tensor] = getattr(F, name)  # which may be one of this layer's
-        return function(**{key: _VALUES[key].get(v, v) if key in _VALUES else v for key, v in values.items()})
-
-    native.__name__ = native.__qualname__ = name
-    native.__doc__ = f"``F.{name}`` of ({order.replace(' ', ', ')})."
-    return native
-
-
-globals().update({name: _native(name, order) for names, order in ORDERS.items() for name in names.split()})
-# softmax ------------------------------------------------------------------------------------------------------
-
-
-def _of_core(function: Any) -> Any:
-    """``F.softmax`` or the like, as PyTorch's core has it: of float16 in float32 with ``half_to_float``."""
-    return lambda input, dim, half_to_float=False: function(input, dim, dtype=float32 if half_to_float else None)
-
-
-_softmax, _log_softmax = _of_core(F.softmax), _of_core(F.log_softmax)
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
