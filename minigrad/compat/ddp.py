@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
@@ -77,7 +77,7 @@ class DistributedDataParallel(Wrapper, fields=True):
             raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
         _check_equal(named, self.process_group)
         if self.init_sync:
-            _send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
+            send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
         self._build(named)
 
     def _build(self, named: Mapping[str, Tensor]) -> None:
@@ -92,7 +92,7 @@ class DistributedDataParallel(Wrapper, fields=True):
         return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
     @property
-    def _buffers_to_send(self) -> list[Tensor]:
+    def _buffers_tosend(self) -> list[Tensor]:
         return list(self._named("buffers").values())
 
     def _reduced(self) -> dict[str, Tensor]:
@@ -208,7 +208,7 @@ class _Joining(JoinHook):
         """All get the weights of a rank that was last."""
         latest = gathered(self.last, self.group)
         last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early saw it
-        _send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
+        send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
 
     def end(self) -> None:
         self.model._joining = None
@@ -230,7 +230,7 @@ def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
                 raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
 
 
-def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> None:
+def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
     """Give all ranks what one has, by its number in the group."""
     with no_grad():
         works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
@@ -242,7 +242,7 @@ def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> No
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
     """The same for buffers. Those that are equal stay untouched: a graph that keeps them can still be walked back."""
     copies = [buffer.detach().clone() for buffer in buffers]
-    _send(copies, group, source)
+    send(copies, group, source)
     with no_grad():
         for buffer, new in zip(buffers, copies, strict=True):
             if not equal(buffer, new):

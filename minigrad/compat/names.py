@@ -71,15 +71,11 @@ torch.distributed.elastic.multiprocessing | () | errors
 torch.distributed.nn | distributed. | functional
 torch.distributed.optim | optim.zero_redundancy | zero_redundancy_optimizer
 torch.distributed.tensor | () | placement_types
-torch.distributions | compat.distributions.choices | bernoulli categorical continuous_bernoulli geometric multinomial
-    one_hot_categorical binomial negative_binomial relaxed_bernoulli relaxed_categorical
-torch.distributions | compat.distributions.derived | half_cauchy half_normal independent inverse_gamma kumaraswamy
-    log_normal logistic_normal mixture_same_family pareto transformed_distribution weibull
-torch.distributions | compat.distributions.distribution | exp_family kl
-torch.distributions | compat.distributions.gamma | beta chi2 dirichlet exponential fishersnedecor poisson studentT
-torch.distributions | compat.distributions.location_scale | cauchy gumbel laplace normal uniform von_mises
-torch.distributions | compat.distributions.multivariate | lkj_cholesky lowrank_multivariate_normal multivariate_normal
-    wishart
+torch.distributions | (compat.distributions) | bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli
+    dirichlet exp_family exponential fishersnedecor geometric gumbel half_cauchy half_normal independent
+    inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal
+    mixture_same_family multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
+    relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform von_mises weibull wishart
 torch.multiprocessing | (distributed.spawn) | spawn
 torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
@@ -100,11 +96,7 @@ torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametr
 torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
 torch.nn.utils | (compat.func.stateless) | stateless
 torch.nn.utils | (nn.init) | init
-torch.optim | optim.adam | adamw
-torch.optim | compat.optim. | adagrad lbfgs
-torch.optim | compat.optim.adagrad | adadelta adafactor rmsprop
-torch.optim | compat.optim.adam | adamax nadam radam sparse_adam
-torch.optim | compat.optim.sgd | asgd rprop
+torch.optim | (optim) | adadelta adafactor adagrad adamax adamw asgd lbfgs nadam radam rmsprop rprop sparse_adam
 torch.utils | compat.foreach | _foreach_utils
 torch.utils | compat.hub | model_zoo
 torch.utils | compat.internal | dlpack weak
@@ -186,8 +178,8 @@ torch.cuda.amp | compat.amp: | GradScaler=CudaGradScaler
 torch.cuda.amp | compat.autocast: | autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
 torch.distributed | =builtins: | DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
     DistStoreError=TimeoutError
-torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states get_default_backend_for_device
-    new_subgroups new_subgroups_by_enumeration
+torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states new_subgroups
+    new_subgroups_by_enumeration
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
