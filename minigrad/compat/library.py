@@ -46,7 +46,10 @@ class CustomOpDef:
             raise NotImplementedError(f"minigrad has no {name}: nothing that computes it has been registered")
         if self._autograd is None:
             return self._function(*args, **kwargs)
-        return _differentiable(self._function, *self._autograd).apply(*args, *kwargs.values())
+        backward, setup_context = self._autograd
+        methods = {"forward": self._function, "backward": backward, "setup_context": setup_context or _nothing}
+        function: Any = type(self.__name__, (Function,), {name: staticmethod(m) for name, m in methods.items()})
+        return function.apply(*args, *kwargs.values())
 
     def __getattr__(self, name: str) -> CustomOpDef:
         if name.startswith("_"):
@@ -79,22 +82,8 @@ class CustomOpDef:
         self._autograd = (backward, setup_context)
 
 
-def _differentiable(function: Any, rule: Any, prepare: Any) -> type[Function]:
-    """The function with a gradient rule."""
-
-    class Registered(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            output = function(*args)
-            if prepare is not None:
-                prepare(ctx, args, output)
-            return output
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            return rule(ctx, *grads)
-
-    return Registered
+def _nothing(ctx: Any, inputs: Any, output: Any) -> None:
+    """The ``setup_context`` of operators that have none."""
 
 
 _OPS: dict[str, CustomOpDef] = {}
