@@ -89,15 +89,8 @@ cuda = Switches(
     **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
     **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
-cudnn = Switches(
-    "cudnn",
-    enabled=True,
-    benchmark=False,
-    benchmark_limit=10,
-    deterministic=False,
-    allow_tf32=True,
-    fp32_precision="none",
-)
+cudnn = Switches("cudnn", enabled=True, benchmark=False, benchmark_limit=10, deterministic=False)
+cudnn.allow_tf32, cudnn.fp32_precision = True, "none"
 mkl = Switches("mkl", verbose=nullcontext)
 mkldnn = Switches("mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=nullcontext)
 mps = Switches("mps", is_macos_or_newer=lambda *version: False)
@@ -106,9 +99,13 @@ opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
 # Precision and repeatability ------------------------------------------------------------------------------
 
-# What programs set; no_ops.py has the functions that return it.
-settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}
+settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}  # by the program
 settings |= {"deterministic": False, "warn": False, "interop": 1}
+get_float32_matmul_precision = lambda: settings["precision"]
+are_deterministic_algorithms_enabled = lambda: settings["deterministic"]
+is_deterministic_algorithms_warn_only_enabled = lambda: settings["warn"]
+get_deterministic_debug_mode = lambda: settings["deterministic"] * (1 if settings["warn"] else 2)
+get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:

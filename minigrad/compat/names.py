@@ -20,7 +20,6 @@ from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
 from . import foreach, library, old_paths
 from .absent import AbsentModule, absent, instead, names_in, refusal, rows
-from .no_ops import no_ops
 
 # Modules without a file, and files by other names. Sources in parentheses are asked for a name one after the other,
 # after the other tables, and (), which is none, leaves these alone.
@@ -239,6 +238,53 @@ torch.optim.optimizer | =typing: | ParamsT=Any
 torch.optim.swa_utils | compat.optim.swa_utils: | SWALR update_bn
 torch.serialization | =typing: | MAP_LOCATION=Any
 torch.utils._contextlib | compat.internal: | _DecoratorContextManager
+torch | compat.backends: | are_deterministic_algorithms_enabled get_deterministic_debug_mode
+    get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled
+torch | compat.no_ops: | _assert_async=check_nonzero
+torch._C | compat.no_ops: | DispatchKeySet=dispatch_keys _ExcludeDispatchKeyGuard=context
+    _get_privateuse1_backend_name=name_of_others
+torch._C | compat.no_ops:never | _are_functorch_transforms_active _cuda_isInBadFork
+    _dispatch_has_kernel_for_dispatch_key _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_set_profiling_executor
+    _jit_set_profiling_mode
+torch._C | compat.no_ops:nothing | _cuda_clearCublasWorkspaces _get_tracing_state _jit_override_can_fuse_on_cpu
+    _jit_override_can_fuse_on_gpu _jit_set_texpr_fuser_enabled _log_api_usage_once
+torch._C._functorch | compat.no_ops:never | is_batchedtensor is_functorch_wrapped_tensor is_gradtrackingtensor
+torch.__config__ | compat.no_ops: | parallel_info show
+torch._dynamo._trace_wrapped_higher_order_op | compat.no_ops: | TransformGetItemToIndex=context
+torch.autograd | compat.no_ops: | _disable_profiler=nothing _profiler_enabled=never set_multithreading_enabled=context
+torch.autograd.forward_ad | compat.no_ops: | unpack_dual
+torch.compiler | compat.no_ops: | MODES compile config disable=decorator is_compiling=never is_dynamo_compiling=never
+    is_exporting=never list_backends optimize=decorators run=decorator set_stance=context substitute_in_graph=decorators
+torch.compiler | compat.no_ops:nothing | cudagraph_mark_step_begin graph_break mark_dynamic mark_static
+    mark_static_address maybe_mark_dynamic reset
+torch.compiler | compat.no_ops:same | allow_in_graph assume_constant_result disallow_in_graph forbid_in_graph
+torch.cpu torch.mps torch.mtia torch.xpu | compat.no_ops: | empty_cache=nothing is_bf16_supported=never
+    is_initialized=never seed=nothing
+torch.cpu torch.mps torch.mtia torch.xpu | compat.no_ops:zero | current_allocated_memory driver_allocated_memory
+    memory_allocated memory_reserved
+torch.cpu torch.mps torch.mtia torch.xpu | cuda:manual_seed | manual_seed manual_seed_all
+torch.cpu | compat.no_ops: | current_device=name_of_cpu device_count=one is_available=always set_device=nothing
+    stream=context synchronize=nothing
+torch.mps torch.mtia torch.xpu | compat.no_ops: | device_count=zero is_available=never
+torch.mps | compat.no_ops: | synchronize=synchronize_mps
+torch.mtia | compat.no_ops: | synchronize=synchronize_mtia
+torch.xpu | compat.no_ops: | synchronize=synchronize_xpu
+torch.cuda | compat.no_ops: | _lazy_call=call_if_available ipc_collect=nothing is_bf16_supported=has_bf16
+    is_current_stream_capturing=never
+torch.distributed.elastic.multiprocessing.errors | compat.no_ops: | record=same
+torch.distributed.rpc | compat.no_ops: | is_available=never
+torch.fx | compat.no_ops: | wrap=same
+torch.jit | =builtins: | isinstance
+torch.jit | compat.no_ops: | _unwrap_optional=unwrap_optional annotate fuser=context ignore=decorator is_scripting=never
+    is_tracing=never optimized_execution=context
+torch.jit | compat.no_ops:same | _overload _overload_method _script_if_tracing export freeze interface
+    optimize_for_inference script script_if_tracing script_method trace trace_module unused
+torch.multiprocessing | compat.no_ops: | get_all_sharing_strategies get_sharing_strategy set_sharing_strategy
+torch.onnx | compat.no_ops: | is_in_onnx_export=never register_custom_op_symbolic=nothing
+torch.onnx.symbolic_helper | compat.no_ops: | parse_args=decorators
+torch.utils._python_dispatch | compat.no_ops: | is_traceable_wrapper_subclass=never
+torch.utils.checkpoint | compat.no_ops: | set_checkpoint_early_stop=context
+torch.utils.data | compat.no_ops: | functional_datapipe=decorators
 """
 
 
@@ -310,8 +356,8 @@ class _OldModule(AliasModule):
 
 
 def find(place: str, name: str) -> Any:
-    """What a module lacks: another spelling, a no-op, a refusal, or a module below it. Raises MissingName: no table has
-    the name."""
+    """What a module lacks: a name of the table, a refusal, or a module below it. Raises MissingName: no table has the
+    name."""
     path = _torch_path(place)
     if (source := NAMES.get(path, {}).get(name)) is not None:
         return resolve(source)
@@ -319,8 +365,6 @@ def find(place: str, name: str) -> Any:
         return library.Namespace(name)
     if path == "" and (function := foreach.find(name)):
         return function
-    if name in no_ops(path):
-        return no_ops(path)[name]
     full = _torch_name(place, name)
     if path == "viz" and old_paths.new_path(full):
         return old_paths.picture(name)
@@ -369,7 +413,7 @@ def others(place: str) -> list[str]:
     """All names that ``find`` knows in a module, for ``dir``."""
     path = _torch_path(place)
     below = (name for parent, _, name in (module.rpartition(".") for module in MODULES) if parent == path)
-    return sorted({*NAMES.get(path, {}), *no_ops(path), *names_in(path), *below})
+    return sorted({*NAMES.get(path, {}), *names_in(path), *below})
 
 
 def _torch_path(place: str) -> str:

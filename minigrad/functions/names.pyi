@@ -704,8 +704,6 @@ __all__ = [
     "addmv_",
     "adjoint",
     "affine_grid_generator",
-    "alpha_dropout",
-    "alpha_dropout_",
     "amp",
     "ao",
     "arccos_",
@@ -722,10 +720,7 @@ __all__ = [
     "autocast",
     "avg_pool1d",
     "backends",
-    "batch_norm",
-    "batch_norm_update_stats",
     "bilinear",
-    "binary_cross_entropy_with_logits",
     "cdouble",
     "ceil_",
     "celu",
@@ -752,27 +747,18 @@ __all__ = [
     "conv_transpose3d",
     "cos_",
     "cosh_",
-    "cosine_embedding_loss",
     "cosine_similarity",
     "cpu",
-    "ctc_loss",
     "deg2rad_",
     "detach_",
     "distributions",
-    "dropout",
-    "dropout_",
     "dsmm",
-    "embedding",
     "erf_",
     "erfc_",
     "exp2_",
     "exp_",
     "expm1_",
     "export",
-    "feature_alpha_dropout",
-    "feature_alpha_dropout_",
-    "feature_dropout",
-    "feature_dropout_",
     "fft",
     "fill_",
     "fix_",
@@ -795,14 +781,10 @@ __all__ = [
     "grid_sampler",
     "grid_sampler_2d",
     "grid_sampler_3d",
-    "group_norm",
     "hardshrink",
-    "has_mps",
-    "hinge_embedding_loss",
     "hub",
     "i0_",
     "index_put_",
-    "instance_norm",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_autocast_cache_enabled",
@@ -811,8 +793,6 @@ __all__ = [
     "is_deterministic_algorithms_warn_only_enabled",
     "jagged",
     "jit",
-    "kl_div",
-    "layer_norm",
     "lcm_",
     "ldexp_",
     "legacy_contiguous_format",
@@ -824,7 +804,6 @@ __all__ = [
     "log2_",
     "log_",
     "logit_",
-    "margin_ranking_loss",
     "masked",
     "matrix_rank",
     "max_pool1d",
@@ -837,7 +816,6 @@ __all__ = [
     "nan_to_num_",
     "native_batch_norm",
     "native_channel_shuffle",
-    "native_dropout",
     "native_group_norm",
     "native_layer_norm",
     "neg_",
@@ -849,7 +827,6 @@ __all__ = [
     "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
-    "poisson_nll_loss",
     "prelu",
     "quantization",
     "quasirandom",
@@ -898,7 +875,6 @@ __all__ = [
     "torch",
     "torch_version",
     "trapz",
-    "triplet_margin_loss",
     "trunc_",
     "types",
     "uint1",
@@ -1680,8 +1656,6 @@ adaptive_max_pool1d: Any
 addmv_: Any
 adjoint: Any
 affine_grid_generator: Any
-alpha_dropout: Any
-alpha_dropout_: Any
 amp: Any
 ao: Any
 arccos_: Any
@@ -1698,10 +1672,7 @@ atanh_: Any
 autocast: Any
 avg_pool1d: Any
 backends: Any
-batch_norm: Any
-batch_norm_update_stats: Any
 bilinear: Any
-binary_cross_entropy_with_logits: Any
 cdouble: Any
 ceil_: Any
 celu: Any
@@ -1728,27 +1699,18 @@ conv_transpose2d: Any
 conv_transpose3d: Any
 cos_: Any
 cosh_: Any
-cosine_embedding_loss: Any
 cosine_similarity: Any
 cpu: Any
-ctc_loss: Any
 deg2rad_: Any
 detach_: Any
 distributions: Any
-dropout: Any
-dropout_: Any
 dsmm: Any
-embedding: Any
 erf_: Any
 erfc_: Any
 exp2_: Any
 exp_: Any
 expm1_: Any
 export: Any
-feature_alpha_dropout: Any
-feature_alpha_dropout_: Any
-feature_dropout: Any
-feature_dropout_: Any
 fft: Any
 fill_: Any
 fix_: Any
@@ -1771,14 +1733,10 @@ get_num_interop_threads: Any
 grid_sampler: Any
 grid_sampler_2d: Any
 grid_sampler_3d: Any
-group_norm: Any
 hardshrink: Any
-has_mps: Any
-hinge_embedding_loss: Any
 hub: Any
 i0_: Any
 index_put_: Any
-instance_norm: Any
 is_anomaly_check_nan_enabled: Any
 is_anomaly_enabled: Any
 is_autocast_cache_enabled: Any
@@ -1787,8 +1745,6 @@ is_autocast_enabled: Any
 is_deterministic_algorithms_warn_only_enabled: Any
 jagged: Any
 jit: Any
-kl_div: Any
-layer_norm: Any
 lcm_: Any
 ldexp_: Any
 legacy_contiguous_format: Any
@@ -1800,7 +1756,6 @@ log1p_: Any
 log2_: Any
 log_: Any
 logit_: Any
-margin_ranking_loss: Any
 masked: Any
 matrix_rank: Any
 max_pool1d: Any
@@ -1813,7 +1768,6 @@ multiprocessing: Any
 nan_to_num_: Any
 native_batch_norm: Any
 native_channel_shuffle: Any
-native_dropout: Any
 native_group_norm: Any
 native_layer_norm: Any
 neg_: Any
@@ -1825,7 +1779,6 @@ package: Any
 pairwise_distance: Any
 pixel_shuffle: Any
 pixel_unshuffle: Any
-poisson_nll_loss: Any
 prelu: Any
 quantization: Any
 quasirandom: Any
@@ -1874,7 +1827,6 @@ threshold_: Any
 torch: Any
 torch_version: Any
 trapz: Any
-triplet_margin_loss: Any
 trunc_: Any
 types: Any
 uint1: Any
