@@ -92,7 +92,7 @@ class DistributedDataParallel(Wrapper, fields=True):
         return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
     @property
-    def _buffers_tosend(self) -> list[Tensor]:
+    def _buffers_to_send(self) -> list[Tensor]:
         return list(self._named("buffers").values())
 
     def _reduced(self) -> dict[str, Tensor]:
