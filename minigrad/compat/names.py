@@ -93,7 +93,7 @@ torch.nn.parallel | compat.one_device | _functions data_parallel parallel_apply 
 torch.nn.utils | compat. | fusion prune
 torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
 torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
-torch.nn.utils | (compat.func.stateless) | stateless
+torch.nn.utils | (compat.func) | stateless
 torch.nn.utils | (nn.init) | init
 torch.optim | (optim) | adadelta adafactor adagrad adamax adamw asgd lbfgs nadam radam rmsprop rprop sparse_adam
 torch.utils | compat.foreach | _foreach_utils
@@ -101,7 +101,7 @@ torch.utils | compat.hub | model_zoo
 torch.utils | compat.internal | dlpack weak
 torch.utils | (nn.hooks tensor) | hooks
 torch.utils.data | utils.data.sampler | distributed
-torch.compat | compat.legacy | core
+torch.compat | compat.internal | core
 """
 
 # Names in a module.
@@ -124,9 +124,9 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
     logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian
     nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted sinc slogdet std_mean
     stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
-torch | compat.internal: | _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
-    _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack get_device_module
-torch | compat.legacy: | ScriptModule
+torch | compat.internal: | ScriptModule _assert _check _check_index _check_is_size _check_not_implemented
+    _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack
+    get_device_module
 torch | compat.linalg: | matrix_rank
 torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
@@ -153,7 +153,7 @@ torch._C | backend.random: | Generator
 torch._C | compat.overrides: | DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled
     _is_torch_function_mode_enabled _len_torch_function_stack
 torch._C | tensor: | TensorBase=Tensor _TensorBase=Tensor
-torch._C._autograd | compat.saved: | SavedTensor _saved_tensors_hooks_is_enabled
+torch._C._autograd | compat.graph: | SavedTensor _saved_tensors_hooks_is_enabled
 torch._C._functions | autograd.graph: | AccumulateGrad
 torch._tensor_str | functions.printing: | PRINT_OPTS=options _tensor_str=values_text
 torch.accelerator | compat.internal: | current_accelerator
@@ -162,12 +162,11 @@ torch.accelerator | cuda: | current_device_idx=current_device current_device_ind
     set_device_idx=set_device set_device_index=set_device synchronize
 torch.autograd | compat.anomaly: | detect_anomaly set_detect_anomaly
 torch.autograd | compat.function: | Function
-torch.autograd | compat.saved: | SavedTensor
+torch.autograd | compat.graph: | SavedTensor
 torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
-torch.autograd torch.autograd.variable | compat.legacy: | Variable
-torch.autograd.graph | compat.edges: | GradientEdge get_gradient_edge increment_version register_multi_grad_hook
-torch.autograd.graph | compat.saved: | allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu
-    saved_tensors_hooks
+torch.autograd torch.autograd.variable | compat.internal: | Variable
+torch.autograd.graph | compat.graph: | GradientEdge allow_mutation_on_saved_tensors disable_saved_tensors_hooks
+    get_gradient_edge increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks
 torch.cpu.amp | compat.amp: | GradScaler=CpuGradScaler
 torch.cpu.amp | compat.autocast: | autocast=CpuAutocast
 torch.cuda | compat.internal: | OutOfMemoryError
@@ -191,7 +190,7 @@ torch.distributed.tensor torch.distributed.tensor.placement_types | compat.distr
     Shard
 torch.hub | compat.hub: | load_url=load_state_dict_from_url
 torch.jit | =typing: | Final
-torch.jit | compat.legacy: | ScriptModule TracerWarning
+torch.jit | compat.internal: | ScriptModule TracerWarning
 torch.multiprocessing | distributed.spawn: | ProcessContext ProcessExitedException ProcessRaisedException spawn
 torch.multiprocessing torch.multiprocessing.spawn | distributed.spawn: | SpawnContext=ProcessContext
     start_processes=spawn
@@ -227,7 +226,7 @@ torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vect
 torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weight_norm spectral_norm weight_norm
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.parametrizations | compat.nn.utils.orthogonal: | orthogonal
-torch.nn.utils.stateless | compat.func.stateless: | _functional_call=functional_call
+torch.nn.utils.stateless | compat.func: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
 torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
 torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
