@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from contextlib import suppress
-from functools import partial, wraps
+from contextlib import ContextDecorator, suppress
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from types import ModuleType
@@ -169,22 +169,11 @@ def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False
     return before
 
 
-class _DecoratorContextManager:
+class _DecoratorContextManager(ContextDecorator):
     """A context that decorates functions as well: each call enters a ``clone`` of it."""
 
-    def __call__(self, orig_func: Any) -> Any:
-        @wraps(orig_func)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return orig_func(*args, **kwargs)
-
-        return decorated
-
-    def __enter__(self) -> Any:
-        raise NotImplementedError
-
-    def __exit__(self, *raised: object) -> None:
-        raise NotImplementedError
+    def _recreate_cm(self) -> Any:
+        return self.clone()
 
     def clone(self) -> Any:
         """Another such context."""
