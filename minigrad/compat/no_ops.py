@@ -8,6 +8,7 @@ tensors are sent by pickle, and ops run one after another.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
@@ -79,7 +80,7 @@ dispatch_keys = lambda *keys: frozenset(keys)
 get_all_sharing_strategies = lambda: SHARING
 get_sharing_strategy = lambda: "file_descriptor"
 has_bf16 = lambda including_emulation=True: is_available() and bfloat16.is_available
-list_backends = lambda exclude_tags=("debug", "experimental"): []
+list_backends: Callable[..., list[str]] = lambda exclude_tags=("debug", "experimental"): []
 name_of_cpu, name_of_others = lambda: "cpu", lambda: "privateuseone"
 parallel_info = lambda: "minigrad's threads: see get_num_threads()\n"
 show = lambda: "minigrad, on NumPy and CuPy\n"

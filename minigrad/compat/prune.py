@@ -158,7 +158,7 @@ class _ByAmount(BasePruningMethod):
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, (int, float)):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-        if amount < 0 or (isinstance(amount, float) and amount > 1):
+        if amount < 0 or not (isinstance(amount, int) or amount <= 1):
             raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
         self.amount = amount
 
