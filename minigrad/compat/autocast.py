@@ -13,12 +13,12 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from functools import cache, reduce
 from importlib import import_module
 from inspect import getattr_static, signature
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ..autograd import is_grad_enabled, mode
 from ..autograd.calls import apply
@@ -32,12 +32,11 @@ from ..ops.elementwise import cast
 from ..tensor import Tensor
 from . import overrides
 
-__all__ = ["autocast", "autocast_decorator", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
+__all__ = ["autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
 __all__ += ["get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available"]
 __all__ += ["is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled"]
 __all__ += ["set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 Dtypes = Mapping[str, dt.DType]
 Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
@@ -285,7 +284,7 @@ def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
 # Contexts ---------------------------------------------------------------------------------------------------
 
 
-class autocast:
+class autocast(ContextDecorator):
     """A context or decorator within which products of float32 are computed in 16 bits, and sums and losses of 16 bits
     in float32: functions convert their operands by PyTorch's tables.
 
@@ -337,20 +336,6 @@ class autocast:
 
     def __exit__(self, *error: object) -> None:
         _state.settings = _state.settings[:-1]
-
-    def __call__(self, function: F) -> F:
-        return autocast_decorator(self, function)
-
-
-def autocast_decorator(autocast_instance: Any, func: F) -> F:
-    """A function that runs within a context."""
-
-    @functools.wraps(func)
-    def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
-        with autocast_instance:
-            return func(*args, **kwargs)
-
-    return decorate_autocast  # type: ignore[return-value]
 
 
 class CudaAutocast(autocast):
