@@ -177,7 +177,7 @@ class _Joining(JoinHook):
         self.group: ProcessGroup = model.process_group
         self.last = self.group.number  # the last rank that this one saw with a batch
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         self.model._joining = self
 
     def begin_step(self, grad: bool) -> int:
@@ -210,7 +210,7 @@ class _Joining(JoinHook):
         last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early saw it
         send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
 
-    def end(self) -> None:
+    def _end(self) -> None:
         self.model._joining = None
         self.model._reducer.factor = self.model._reducer.usual_factor
 

@@ -33,10 +33,10 @@ class JoinHook:
     def post_hook(self, is_last_joiner: bool) -> None:
         """Called once when all ranks are at their end. ``is_last_joiner``: whether this one was among the last."""
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """The context begins."""
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """The context ends, with or without an error."""
 
 
@@ -100,7 +100,7 @@ class Join:
 
     def __enter__(self) -> None:
         for hook in self._join_hooks if self._enable else ():
-            hook.begin()
+            hook._begin()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         try:
@@ -110,7 +110,7 @@ class Join:
             for each, hook in zip(self._joinables, self._join_hooks, strict=True):
                 each._join_config = _JoinConfig()
                 if self._enable:
-                    hook.end()
+                    hook._end()
 
     def _follow(self) -> None:
         is_last, steps = True, 0
@@ -162,9 +162,9 @@ class _Optimizer(JoinHook):
         self.optimizer = optimizer
         self.main_hook = optimizer.step  # type: ignore[method-assign]
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         notify = Join.notify_join_context
         self.handle = self.optimizer.register_step_pre_hook(lambda optimizer, *arguments: notify(optimizer))
 
-    def end(self) -> None:
+    def _end(self) -> None:
         self.handle.remove()
