@@ -40,8 +40,8 @@ A program for PyTorch runs on minigrad in one of these ways:
 Libraries that import torch run in the same ways: [huggingface.md](huggingface.md) shows it with transformers.
 
 Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. Other spellings of names stand in
-[compat/names.py](../minigrad/compat/names.py), functions without effect in
-[compat/no_ops.py](../minigrad/compat/no_ops.py), each with a reason. What is absent stands in
+[compat/names.py](../minigrad/compat/names.py), with those of functions without effect, which are in
+[compat/no_ops.py](../minigrad/compat/no_ops.py). What is absent stands in
 [compat/absent.py](../minigrad/compat/absent.py), with what to use instead: it can be imported, named in annotations
 and derived from, and says so when it is called.
 

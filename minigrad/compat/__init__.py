@@ -1,7 +1,7 @@
 """PyTorch's ways in: ``as_torch`` and ``minigrad compat``, other spellings, no-ops and refusals.
 
 It stands on top of the package, as the layer that ``extension.py`` asks for what is missing there. ``names.py`` is
-the one table of names and paths that are another spelling of something, ``no_ops.py`` of what does nothing, and
+the one table of names and paths that are another spelling of something, or do nothing (``no_ops.py``), and
 ``absent.py`` of what is not there, with what to use instead.
 """
 

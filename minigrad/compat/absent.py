@@ -22,6 +22,7 @@ _TABLE = """
 NumPy has no such numbers; use complex64 | chalf complex32
 call cuda.synchronize() and time.perf_counter() | cuda.Event
 give scaled_dot_product_attention a mask, or is_causal=True | nn.attention.bias
+give the width of the input: nn.Linear(in_features, ...), nn.Conv2d(in_channels, ...) | nn.Lazy* nn.modules.lazy
 it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load
 no size is a symbol: shapes hold ints | SymBool SymFloat SymInt sym_ite sym_sum
 nothing is quantised; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic
@@ -48,7 +49,6 @@ there are no sparse tensors; use dense ones | Tensor.coalesce Tensor.sparse* Ten
     _segment_reduce cuda.sparse dsmm sparse*
 there is no C++ library behind minigrad | classes
 there is no C++ library behind minigrad; use the public functions | _C.* PyTorchFile* TensorType
-there is no mobile runtime | utils.mobile_optimizer
 there is no such device; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
     xpu.*_rng_state* xpu.Stream xpu.current_device xpu.current_stream xpu.device xpu.get_device_*
     xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
@@ -79,8 +79,6 @@ there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by aut
 use func.functional_call | functorch.Functional* functorch.make_functional*
 use func.jvp | autograd.forward_ad.*
 use linalg.eigh | lobpcg
-use profile and record_function | profiler.itt
-use profile().export_chrome_trace | profiler.ExecutionTraceObserver
 use profiler.profile | autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
 use profiler.profile; on a GPU cupyx.profiler.time_range | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
     autograd.profiler.load_nvprof

@@ -13,12 +13,12 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from functools import cache, reduce
 from importlib import import_module
 from inspect import getattr_static, signature
-from types import FunctionType, MappingProxyType
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, NamedTuple
 
 from ..autograd import is_grad_enabled, mode
 from ..autograd.calls import apply
@@ -32,52 +32,48 @@ from ..ops.elementwise import cast
 from ..tensor import Tensor
 from . import overrides
 
-__all__ = ["autocast", "autocast_decorator", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
+__all__ = ["autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
 __all__ += ["get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available"]
 __all__ += ["is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled"]
 __all__ += ["set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 Dtypes = Mapping[str, dt.DType]
 Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 
-class _State(threading.local):
-    """A thread's autocast.
+class _Setting(NamedTuple):
+    """What autocast does within a context.
 
     Attributes:
         enabled: the dtype of each device type whose functions convert.
         chosen: dtypes that take the place of the usual ones.
         caches: whether conversions of parameters stay in ``cache``, by the parameter's id.
         cache: conversions of parameters within the outermost context, or within a run of a checkpoint.
-        before: enabled, chosen, caches and cache around each context, the innermost last.
-        inside: within a function of the tables, which converts nothing more.
     """
 
-    enabled: Dtypes = MappingProxyType({})
-    chosen: Dtypes = MappingProxyType({})
-    caches = True
-    before: tuple[tuple[Dtypes, Dtypes, bool, Cache], ...] = ()
+    enabled: Dtypes
+    chosen: Dtypes
+    caches: bool
+    cache: Cache
+
+
+class _State(threading.local):
+    """A thread's autocast: a setting for each context that it is in, the innermost last, and whether it is within a
+    function of the tables, which converts nothing more."""
+
     inside = False
 
     def __init__(self) -> None:
-        self.cache: Cache = {}
+        self.settings: tuple[_Setting, ...] = (_Setting({}, {}, True, {}),)
 
-    def enter(self, enabled: Dtypes, chosen: Dtypes, caches: bool, cache: Cache) -> None:
-        """Replace all four, until ``leave``."""
-        before = (*self.before, (self.enabled, self.chosen, self.caches, self.cache))
-        # In one line without a call, as in ``leave``: no interrupt comes between its parts.
-        self.before, self.enabled, self.chosen, self.caches, self.cache = before, enabled, chosen, caches, cache
+    @property
+    def now(self) -> _Setting:
+        """The setting of the innermost context."""
+        return self.settings[-1]
 
-    def leave(self) -> None:
-        """Bring back the four of before the last ``enter``."""
-        before = self.before
-        self.before, (self.enabled, self.chosen, self.caches, self.cache) = before[:-1], before[-1]
-
-    def leave_to(self, depth: int) -> None:
-        """Leave all contexts except the outermost ``depth``."""
-        while len(self.before) > depth:
-            self.leave()
+    def change(self, **changes: Any) -> None:
+        """Change it, until its context ends."""
+        self.settings = (*self.settings[:-1], self.now._replace(**changes))
 
 
 _state = _State()
@@ -221,22 +217,22 @@ def _install() -> None:
                     policies.setdefault(function, {})[place] = policy
     converting = {f: functools.partial(_converting, p.get("cpu"), p.get("gpu")) for f, p in policies.items()}
     overrides.interpose(converting)
-    mode.carried.append(lambda: functools.partial(_run_of_a_checkpoint, _state.enabled, _state.chosen, _state.caches))
+    mode.carried.append(lambda: functools.partial(_run_of_a_checkpoint, _state.now))
 
 
 def _converting(on_cpu: Policy | None, on_gpu: Policy | None, run: Any) -> Any:
     """A function that converts its operands first, where an autocast is active."""
 
     def convert(*args: Any, **kwargs: Any) -> Any:
-        state = _state
-        if not state.enabled or state.inside or kwargs.get("out") is not None:
+        enabled = _state.now.enabled
+        if not enabled or _state.inside or kwargs.get("out") is not None:
             return run(*args, **kwargs)
         first = next(_tensors((*args, *kwargs.values())), None)
         place = "" if first is None else of(first.array).device_type
         policy = on_cpu if place == "cpu" else on_gpu
-        if policy is None or place not in state.enabled:
+        if policy is None or place not in enabled:
             return run(*args, **kwargs)
-        return policy(functools.partial(_inside, run), args, kwargs, place, state.enabled[place])
+        return policy(functools.partial(_inside, run), args, kwargs, place, enabled[place])
 
     return convert
 
@@ -275,19 +271,20 @@ def _in(value: Any, place: str, dtype: dt.DType) -> Any:
 def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
     """A tensor in another dtype. A parameter's conversion stays in the cache until the outermost context ends: a step
     makes it once, and converts its gradient once, however often it uses the parameter."""
-    if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and _state.caches and is_grad_enabled()):
+    setting = _state.now
+    if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and setting.caches and is_grad_enabled()):
         return apply(cast, (x, dtype.numpy))
     version = x._changes[0], dtype
-    entry = _state.cache.get(id(x))
+    entry = setting.cache.get(id(x))
     if entry is None or entry[1] != version:
-        entry = _state.cache[id(x)] = (x, version, apply(cast, (x, dtype.numpy)))
+        entry = setting.cache[id(x)] = (x, version, apply(cast, (x, dtype.numpy)))
     return entry[2]
 
 
 # Contexts ---------------------------------------------------------------------------------------------------
 
 
-class autocast:
+class autocast(ContextDecorator):
     """A context or decorator within which products of float32 are computed in 16 bits, and sums and losses of 16 bits
     in float32: functions convert their operands by PyTorch's tables.
 
@@ -327,31 +324,18 @@ class autocast:
         self._enabled = enabled and not why
 
     def __enter__(self) -> autocast:
-        state, own = _state, {self.device: self.fast_dtype}
-        enabled = {place: dtype for place, dtype in state.enabled.items() if place != self.device}
+        around, own = _state.now, {self.device: self.fast_dtype}
+        enabled = {place: dtype for place, dtype in around.enabled.items() if place != self.device}
         if self._enabled:
             _install()
             enabled |= own
-        cache = state.cache if state.before else {}
-        state.enter(enabled, {**state.chosen, **own}, self._cache_enabled, cache)
+        cache = around.cache if len(_state.settings) > 1 else {}
+        setting = _Setting(enabled, {**around.chosen, **own}, self._cache_enabled, cache)
+        _state.settings = (*_state.settings, setting)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _state.leave()
-
-    def __call__(self, function: F) -> F:
-        return autocast_decorator(self, function)
-
-
-def autocast_decorator(autocast_instance: Any, func: F) -> F:
-    """A function that runs within a context."""
-
-    @functools.wraps(func)
-    def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
-        with autocast_instance:
-            return func(*args, **kwargs)
-
-    return decorate_autocast  # type: ignore[return-value]
+        _state.settings = _state.settings[:-1]
 
 
 class CudaAutocast(autocast):
@@ -369,10 +353,10 @@ class CpuAutocast(autocast):
 
 
 @contextmanager
-def _run_of_a_checkpoint(enabled: Dtypes, chosen: Dtypes, caches: bool) -> Iterator[None]:
-    """The state in which a checkpoint began, with a cache of its own: each run makes the same conversions."""
-    with mode.at_end(_state.leave_to, len(_state.before)) as end, end:
-        _state.enter(enabled, chosen, caches, {})
+def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
+    """The setting in which a checkpoint began, with a cache of its own: each run makes the same conversions."""
+    with mode.at_end(setattr, _state, "settings", _state.settings) as end, end:
+        _state.settings = (*_state.settings, setting._replace(cache={}))
         yield
 
 
@@ -389,12 +373,12 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether this thread is within an autocast of a type of device."""
-    return device_type in _state.enabled
+    return device_type in _state.now.enabled
 
 
 def get_autocast_dtype(device_type: str) -> dt.DType:
     """The dtype to which an autocast lowers: bfloat16 on the CPU, float16 elsewhere, unless set otherwise."""
-    return _state.chosen.get(device_type, dt.bfloat16 if device_type == "cpu" else dt.float16)
+    return _state.now.chosen.get(device_type, dt.bfloat16 if device_type == "cpu" else dt.float16)
 
 
 is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
@@ -403,32 +387,33 @@ get_autocast_cpu_dtype, get_autocast_gpu_dtype = (functools.partial(get_autocast
 
 def is_autocast_cache_enabled() -> bool:
     """Whether a context caches conversions of parameters."""
-    return _state.caches
+    return _state.now.caches
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     """Begin or end an autocast of this thread, as ``autocast`` does for a ``with``."""
     if enabled:
         _install()
-    others = {place: dtype for place, dtype in _state.enabled.items() if place != device_type}
-    _state.enabled = {**others, device_type: get_autocast_dtype(device_type)} if enabled else others
+    others = {place: dtype for place, dtype in _state.now.enabled.items() if place != device_type}
+    _state.change(enabled={**others, device_type: get_autocast_dtype(device_type)} if enabled else others)
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Set the dtype to which an autocast of this thread lowers."""
-    _state.chosen = {**_state.chosen, device_type: dt.as_dtype(dtype)}
-    if device_type in _state.enabled:
-        _state.enabled = {**_state.enabled, device_type: dt.as_dtype(dtype)}
+    own = {device_type: dt.as_dtype(dtype)}
+    _state.change(chosen={**_state.now.chosen, **own})
+    if is_autocast_enabled(device_type):
+        _state.change(enabled={**_state.now.enabled, **own})
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Set whether contexts cache conversions of parameters."""
-    _state.caches = enabled
+    _state.change(caches=enabled)
 
 
 def clear_autocast_cache() -> None:
     """Let conversions of parameters go."""
-    _state.cache.clear()
+    _state.now.cache.clear()
 
 
 # A program's own Functions ----------------------------------------------------------------------------------

@@ -106,9 +106,13 @@ opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
 # Precision and repeatability ------------------------------------------------------------------------------
 
-# What programs set; no_ops.py has the functions that return it.
-settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}
+settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}  # by the program
 settings |= {"deterministic": False, "warn": False, "interop": 1}
+get_float32_matmul_precision = lambda: settings["precision"]
+are_deterministic_algorithms_enabled = lambda: settings["deterministic"]
+is_deterministic_algorithms_warn_only_enabled = lambda: settings["warn"]
+get_deterministic_debug_mode = lambda: settings["deterministic"] * (1 if settings["warn"] else 2)
+get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -2,14 +2,12 @@
 
 Many ops here return arrays in the order of their indices. That changes no number except those that are drawn in the
 order of memory, by dropout above all. So a program that runs as PyTorch's and lays a tensor out in ``channels_last``
-gets an observer, which lays out results as PyTorch does, and the gradients of leaves as the leaves. In all such
-programs the first operand of arithmetic decides, where NumPy prefers the order of indices. Other programs have none of
-this, and pay nothing.
+gets an observer, which lays out results as PyTorch does. In all such programs the first operand of arithmetic decides,
+where NumPy prefers the order of indices. Other programs have none of this, and pay nothing.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -31,39 +29,10 @@ _WEIGHTED = ("convolve", "convolve_back")
 _CPU = Device("cpu")
 
 
-class _Spans(threading.local):
-    """The spans that this thread is in: of a walk the leaves that it has reached, of others None."""
-
-    def __init__(self) -> None:
-        self.now: list[list[Any] | None] = []
-
-
 class _Formats(Observer):
-    """Lays out the results of ops, and the gradients of leaves: it moves elements, and changes none."""
+    """Lays out the results of ops: it moves elements, and changes none."""
 
     lasts = True
-
-    def __init__(self) -> None:
-        self.spans = _Spans()
-
-    def entered(self, name: str, kind: str, subject: Any) -> None:
-        self.spans.now.append([] if name == "backward" and kind == "walk" else None)
-
-    def left(self) -> None:
-        for leaf in self.spans.now.pop() or ():
-            grad = leaf.grad
-            if grad is None or grad.array.shape != leaf.array.shape:
-                continue
-            if prefers_channels_last(leaf.array) and _is_in_order(grad.array):
-                grad.array = in_order(grad.array, CHANNELS_LAST[grad.array.ndim])
-            elif leaf.array.flags.c_contiguous and not grad.array.flags.c_contiguous:
-                grad.array = grad.array.copy()
-
-    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """A gradient lies in memory as its leaf, where a pass makes it; one that is added to stays as it is."""
-        leaves = self.spans.now[-1] if self.spans.now and isinstance(target, Variable) else None
-        if leaves is not None and target._grad is None and target.array.ndim in CHANNELS_LAST:
-            leaves.append(target)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
         keeps = op.name in _KEEPING or (op.promote and op.name not in _IN_ORDER)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
@@ -11,12 +11,14 @@ from typing import Any
 from ..autograd import is_grad_enabled, no_grad
 from ..autograd.mode import at_end
 from ..autograd.observer import attach, detach
+from ..autograd.tape import wrap
 from ..distributed import collectives, objects
 from ..distributed.group import ProcessGroup, the_group
 from ..functions.comparison import equal
 from ..nn.parallel.buckets import Buckets, MiB
 from ..nn.parallel.buckets import GradBucket as GradBucket
 from ..tensor import Tensor
+from .join import Join, JoinHook, gathered
 from .one_device import Wrapper
 from .reducer import Hook, Reducer
 
@@ -69,13 +71,13 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.process_group = the_group(self.process_group)
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
-        self._joining: Joining | None = None
+        self._joining: _Joining | None = None
         named = self._reduced()
         if not named:
             raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
         _check_equal(named, self.process_group)
         if self.init_sync:
-            _send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
+            send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
         self._build(named)
 
     def _build(self, named: Mapping[str, Tensor]) -> None:
@@ -120,10 +122,9 @@ class DistributedDataParallel(Wrapper, fields=True):
             self.require_backward_grad_sync = False
             yield
 
-    @contextmanager
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ) -> Iterator[None]:
+    ) -> Join:
         """A context for a loop over numbers of batches that differ between ranks. A rank that has no more takes part in
         the reductions of the others, with gradients of zero, until all are at their end; then all get the weights of
         a rank that was last.
@@ -133,18 +134,19 @@ class DistributedDataParallel(Wrapper, fields=True):
             enable: False leaves the loop as it is. throw_on_early_termination: raise RuntimeError on all ranks as soon
                 as one is at its end.
         """
-        if not enable:
-            yield
-            return
-        self._joining = Joining(self, divide_by_initial_world_size, throw_on_early_termination)
-        try:
-            yield
-            while self._joining.follow():
-                pass
-            self._joining.finish()
-        finally:
-            self._joining = None
-            self._reducer.factor = self._reducer.usual_factor
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
+
+    def join_hook(self, divide_by_initial_world_size: bool = True, **kwargs: Any) -> JoinHook:
+        """The model's part in ``Join``."""
+        return _Joining(self, divide_by_initial_world_size)
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        """The ranks that ``Join`` asks."""
+        group: ProcessGroup = self.process_group
+        return group
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
         """Let ``hook(state, bucket)`` reduce each bucket. It returns a Future, or a tensor, of the bucket's result,
@@ -165,57 +167,56 @@ class DistributedDataParallel(Wrapper, fields=True):
         self._build(self._reduced())
 
 
-class Joining:
-    """The loop of ``DistributedDataParallel.join``: before each step all ranks say whether they have a batch."""
+class _Joining(JoinHook):
+    """A model within ``Join``: at each step all ranks say whether they have a batch, and reduce gradients."""
 
     OVER, WITHOUT, WITH = range(3)  # at the end; a step without a reduction of gradients; with one
 
-    def __init__(self, model: DistributedDataParallel, divides_by_all: bool, throws: bool) -> None:
-        self.model, self.divides_by_all, self.throws = model, divides_by_all, throws
+    def __init__(self, model: DistributedDataParallel, divides_by_all: bool) -> None:
+        self.model, self.divides_by_all = model, divides_by_all
         self.group: ProcessGroup = model.process_group
         self.last = self.group.number  # the last rank that this one saw with a batch
 
+    def _begin(self) -> None:
+        self.model._joining = self
+
     def begin_step(self, grad: bool) -> int:
         """A rank with a batch begins. Returns the first rank of the group that has one."""
+        Join.notify_join_context(self.model)
         syncs = grad and self.model.require_backward_grad_sync
-        said = self._said(self.WITH if syncs else self.WITHOUT)
-        active = self._active(said)
+        active = self._active(gathered(self.WITH if syncs else self.WITHOUT, self.group))
         reducer = self.model._reducer
         if not self.divides_by_all and reducer.hook is None:
             reducer.factor = 1 / len(active)
         return active[0]
 
-    def follow(self) -> bool:
-        """A rank without a batch takes part in the next step of those that have one. Returns whether any has."""
-        model = self.model
+    def main_hook(self) -> None:
+        """A step of the others, whose gradients an optimiser that ranks share needs on this one, too."""
+        model, buckets = self.model, self.model._reducer.buckets
         detach(model._reducer)
-        said = self._said(self.OVER)
-        if not (active := self._active(said)):
-            return False
+        said = gathered(self.OVER, self.group)
+        active = self._active(said)
         self.last = active[-1]
         if model.will_sync_module_buffers():
             _refresh(model._buffers_to_send, self.group, active[0])
         if self.WITH in said:
             model._reducer.shadow()
-        return True
+            for number, parameter in enumerate(buckets.parameters):
+                parameter.grad = wrap(buckets.view(number).copy())
 
-    def finish(self) -> None:
+    def post_hook(self, is_last_joiner: bool) -> None:
         """All get the weights of a rank that was last."""
-        latest = self._said(self.last)
+        latest = gathered(self.last, self.group)
         last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early saw it
-        _send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
+        send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
+
+    def _end(self) -> None:
+        self.model._joining = None
+        self.model._reducer.factor = self.model._reducer.usual_factor
 
     def _active(self, said: list[int]) -> list[int]:
-        """The ranks that have a batch. Raises RuntimeError: some have one, others none, and the context ``throws``."""
-        active = [rank for rank, word in enumerate(said) if word != self.OVER]
-        if self.throws and 0 < len(active) < len(said):
-            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
-        return active
-
-    def _said(self, word: int) -> list[int]:
-        words = [0] * self.group.size()
-        objects.all_gather_object(words, word, self.group)
-        return words
+        """The ranks that have a batch."""
+        return [rank for rank, word in enumerate(said) if word != self.OVER]
 
 
 def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
@@ -229,7 +230,7 @@ def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
                 raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
 
 
-def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> None:
+def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
     """Give all ranks what one has, by its number in the group."""
     with no_grad():
         works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
@@ -241,7 +242,7 @@ def _send(tensors: Sequence[Tensor], group: ProcessGroup, source: int = 0) -> No
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
     """The same for buffers. Those that are equal stay untouched: a graph that keeps them can still be walked back."""
     copies = [buffer.detach().clone() for buffer in buffers]
-    _send(copies, group, source)
+    send(copies, group, source)
     with no_grad():
         for buffer, new in zip(buffers, copies, strict=True):
             if not equal(buffer, new):

@@ -9,14 +9,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..autograd import no_grad
-from ..backend import Device
-from ..distributed.collectives import broadcast
-from ..distributed.group import Backend, GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
+from ..distributed.group import GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
 from ..distributed.objects import of_first
 from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
 from ..tensor import Tensor
-from .ddp import DistributedDataParallel
+from .ddp import DistributedDataParallel, send
 
 Group = ProcessGroup | int
 
@@ -28,11 +25,6 @@ def tell_rank() -> None:
     place = find()
     values = zip(TORCHRUN_VARIABLES, (place.rank, place.size, place.local_rank, place.local_size), strict=True)
     os.environ |= {name: str(value) for name, value in values if value is not None}
-
-
-def get_default_backend_for_device(device: Any) -> str:
-    """The backend that carries a device's tensors."""
-    return Backend.default_device_backend_map[Device(device).type]
 
 
 def new_subgroups(
@@ -80,10 +72,7 @@ def _broadcast_coalesced(
     process_group: ProcessGroup, tensors: Iterable[Tensor], buffer_size: int, src: int = 0
 ) -> None:
     """Give all ranks the tensors of one, whose number in the group is ``src``. ``buffer_size`` has no effect."""
-    with no_grad():
-        works = [broadcast(t, group=process_group, group_src=src, async_op=True) for t in tensors]
-        for work in filter(None, works):
-            work.wait()
+    send(tensors, process_group, src)
 
 
 def _sync_module_states(

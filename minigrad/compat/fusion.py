@@ -39,13 +39,6 @@ def fuse_conv_bn_weights(
     )
 
 
-def fuse_linear_bn_weights(
-    linear_w: Tensor, linear_b: Maybe, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Maybe, bn_b: Maybe
-) -> Pair:
-    """The same for a linear layer: weight (out, in) and bias (out)."""
-    return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
-
-
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """A copy of a convolution that also does what the batch norm after it does, both in evaluation mode.
 
@@ -62,13 +55,3 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     fused, norm = copy.deepcopy(conv), (bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
     fused.weight, fused.bias = fuse_conv_bn_weights(conv.weight, conv.bias, *norm, transpose)
     return fused
-
-
-def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """The same for a linear layer. Raises AssertionError also if the batch norm has another number of channels."""
-    if bn.num_features not in (1, linear.out_features):
-        expected = f"linear.out_features={linear.out_features} or 1"
-        raise AssertionError(
-            f"To fuse, the batch norm must have {expected} channels, not bn.num_features={bn.num_features}"
-        )
-    return fuse_conv_bn_eval(linear, bn)

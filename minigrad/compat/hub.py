@@ -20,23 +20,6 @@ HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth
 _chosen: str | None = None
 
 
-class _Faketqdm:
-    """Stands for tqdm's bar where that is not installed, and shows nothing."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-
-    def __enter__(self) -> _Faketqdm:
-        return self
-
-    update = close = set_description = __exit__ = __init__
-
-
-try:
-    from tqdm import tqdm
-except ImportError:
-    tqdm = _Faketqdm
-
-
 def _get_torch_home() -> str:
     """``$TORCH_HOME``, by default ``$XDG_CACHE_HOME/torch``, by default ``~/.cache/torch``."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")

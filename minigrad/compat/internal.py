@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from contextlib import suppress
-from functools import partial, wraps
+from contextlib import ContextDecorator, suppress
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from types import ModuleType
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.mode import state
 from ..backend import Device
 from ..backend.dtype import bool_, int64
 from ..cuda import current_device, is_available
@@ -20,8 +21,9 @@ from ..extension import PACKAGE
 from ..functions.conversion import target_of
 from ..functions.creation import from_numpy, tensor
 from ..functions.shaping import cat
+from ..nn.module import Module
 from ..tensor import Tensor
-from .func.stateless import swap
+from .func import swap
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 Message = Callable[[], Any] | None
@@ -167,26 +169,65 @@ def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False
     return before
 
 
-class _DecoratorContextManager:
+class _DecoratorContextManager(ContextDecorator):
     """A context that decorates functions as well: each call enters a ``clone`` of it."""
 
-    def __call__(self, orig_func: Any) -> Any:
-        @wraps(orig_func)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return orig_func(*args, **kwargs)
-
-        return decorated
-
-    def __enter__(self) -> Any:
-        raise NotImplementedError
-
-    def __exit__(self, *raised: object) -> None:
-        raise NotImplementedError
+    def _recreate_cm(self) -> Any:
+        return self.clone()
 
     def clone(self) -> Any:
         """Another such context."""
         return type(self)()
+
+
+# What PyTorch keeps from its earlier releases ----------------------------------------------------------------
+
+
+class ScriptModule(Module):
+    """The class of modules that PyTorch has compiled: nothing is compiled here, but programs ask and derive from it."""
+
+
+class TracerWarning(Warning):
+    """What PyTorch's recorder of programs warns with; here nothing does."""
+
+
+class _AnyTensor(type):
+    """``isinstance(x, Variable)`` is True of every tensor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """``torch.autograd.Variable``, from the time when a tensor alone had no gradient: a new leaf on a tensor's memory.
+
+    Args:
+        data: a tensor; None for an empty one.
+        requires_grad: whether the leaf requires a gradient, whatever ``data`` does.
+        volatile: from before ``no_grad``; without effect, as in PyTorch.
+
+    Raises:
+        TypeError: ``data`` is not a tensor.
+        ValueError: ``volatile`` with ``requires_grad``.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if volatile and requires_grad:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        leaf = tensor([]) if data is None else data.detach()
+        return leaf.requires_grad_(requires_grad)
+
+    class _execution_engine:
+        """PyTorch's name of the engine, for libraries that let it call them when a backward pass is over."""
+
+        @staticmethod
+        def queue_callback(callback: Callable[[], None]) -> None:
+            """Call a function at the end of the backward pass that runs. Raises RuntimeError: none runs."""
+            if state.walk is None:
+                raise RuntimeError("Final callbacks can only be installed during backward pass.")
+            state.walk.callbacks.append(callback)
 
 
 # Checks, whose texts are written only where they are needed -------------------------------------------------

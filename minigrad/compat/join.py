@@ -5,8 +5,8 @@
             ...
 
 A rank at its end follows the others: for each of their steps it calls the ``main_hook`` of each object, which takes
-part in that object's collectives, until no rank has a batch. For that, each step begins with a sum over all ranks: of
-ones from those with a batch, which the first object calls by ``notify_join_context``, and of zeros from the others.
+part in that object's collectives, until no rank has a batch. For that, each step begins with a number of each rank: 1
+of those with a batch, which the first object sends by ``notify_join_context``, and 0 of the others.
 """
 
 from __future__ import annotations
@@ -15,14 +15,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..autograd.tape import wrap
 from ..autograd.tracebacks import warn
 from ..backend import Device
-from ..distributed import collectives
 from ..distributed.group import ProcessGroup, the_group
-from ..functions.creation import tensor
+from ..distributed.objects import all_gather_object
 from ..optim.zero_redundancy import ZeroRedundancyOptimizer
-from .ddp import DistributedDataParallel, Joining
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
@@ -35,6 +32,12 @@ class JoinHook:
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Called once when all ranks are at their end. ``is_last_joiner``: whether this one was among the last."""
+
+    def _begin(self) -> None:
+        """The context begins."""
+
+    def _end(self) -> None:
+        """The context ends, with or without an error."""
 
 
 class _JoinConfig(NamedTuple):
@@ -58,7 +61,7 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Device:
-        """The device of the sums over all ranks."""
+        """For PyTorch's protocol; numbers go from rank to rank as objects."""
 
     @property
     @abstractmethod
@@ -88,15 +91,16 @@ class Join:
             raise ValueError("Using join context manager with multiple process groups")
         (self._group,) = groups.values()
         self._joinables, self._enable, self._throws = list(joinables), enable, throw_on_early_termination
-        self._join_hooks: list[Any] = [_hook(each, kwargs) for each in joinables]
+        self._join_hooks: list[JoinHook] = [
+            _Optimizer(each) if isinstance(each, ZeroRedundancyOptimizer) else each.join_hook(**kwargs)
+            for each in joinables
+        ]
         for number, each in enumerate(joinables):
             each._join_config = _JoinConfig(enable, throw_on_early_termination, number == 0)
 
     def __enter__(self) -> None:
-        if self._enable:
-            for hook in self._join_hooks:
-                if isinstance(hook, (_Model, _Optimizer)):
-                    hook.begin()
+        for hook in self._join_hooks if self._enable else ():
+            hook._begin()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         try:
@@ -105,14 +109,14 @@ class Join:
         finally:
             for each, hook in zip(self._joinables, self._join_hooks, strict=True):
                 each._join_config = _JoinConfig()
-                if isinstance(hook, (_Model, _Optimizer)) and self._enable:
-                    hook.end()
+                if self._enable:
+                    hook._end()
 
     def _follow(self) -> None:
         is_last, steps = True, 0
         for each in self._joinables:  # whose hooks begin no step
             each._join_config = _JoinConfig()
-        while _sum(self._group, 0):
+        while any(gathered(0, self._group)):
             if self._throws:
                 raise RuntimeError(_EXHAUSTED)
             is_last, steps = False, steps + 1
@@ -125,7 +129,8 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
-        """Say that this rank begins a step; only the first object of a context does. Gives None: the sum is complete.
+        """Say that this rank begins a step; only the first object of a context does. Returns None,
+        when all ranks have answered.
 
         Raises RuntimeError if a rank is at its end, and the context is to throw.
         """
@@ -133,62 +138,23 @@ class Join:
         if not (config.is_first_joinable and config.enable):
             return
         group = _group(joinable)
-        if _sum(group, 1) < group.size() and config.throw_on_early_termination:
+        if not all(gathered(1, group)) and config.throw_on_early_termination:
             raise RuntimeError(_EXHAUSTED)
 
 
 _EXHAUSTED = "Detected at least one rank that exhausted inputs. Throwing across all ranks."
 
 
-def _sum(group: ProcessGroup, word: int) -> int:
-    words = tensor([word])
-    collectives.all_reduce(words, group=group)
-    return int(words.item())
+def gathered(word: int, group: ProcessGroup) -> list[int]:
+    """A number of each rank of a group."""
+    words = [0] * group.size()
+    all_gather_object(words, word, group)
+    return words
 
 
 def _group(joinable: Any) -> ProcessGroup:
-    if isinstance(joinable, (DistributedDataParallel, ZeroRedundancyOptimizer)):
-        group: ProcessGroup = joinable.process_group
-        return group
-    return the_group(joinable.join_process_group)
-
-
-def _hook(joinable: Any, options: dict[str, Any]) -> Any:
-    if isinstance(joinable, DistributedDataParallel):
-        return _Model(joinable, options.get("divide_by_initial_world_size", True))
-    if isinstance(joinable, ZeroRedundancyOptimizer):
-        return _Optimizer(joinable)
-    return joinable.join_hook(**options)
-
-
-class _Steps(Joining):
-    """DistributedDataParallel's own words before a step, after the context's."""
-
-    def begin_step(self, grad: bool) -> int:
-        Join.notify_join_context(self.model)
-        return super().begin_step(grad)
-
-
-class _Model(JoinHook):
-    def __init__(self, model: DistributedDataParallel, divides_by_all: bool) -> None:
-        self.model, self.steps = model, _Steps(model, divides_by_all, throws=False)
-
-    def begin(self) -> None:
-        self.model._joining = self.steps
-
-    def main_hook(self) -> None:
-        """The others' gradients, which an optimiser that is shared among ranks needs on this one, too."""
-        self.steps.follow()
-        buckets = self.model._reducer.buckets
-        for number, parameter in enumerate(buckets.parameters):
-            parameter.grad = wrap(buckets.view(number).copy())
-
-    def post_hook(self, is_last_joiner: bool) -> None:
-        self.steps.finish()
-
-    def end(self) -> None:
-        self.model._joining = None
-        self.model._reducer.factor = self.model._reducer.usual_factor
+    is_optimizer = isinstance(joinable, ZeroRedundancyOptimizer)
+    return the_group(joinable.process_group if is_optimizer else joinable.join_process_group)
 
 
 class _Optimizer(JoinHook):
@@ -196,9 +162,9 @@ class _Optimizer(JoinHook):
         self.optimizer = optimizer
         self.main_hook = optimizer.step  # type: ignore[method-assign]
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         notify = Join.notify_join_context
         self.handle = self.optimizer.register_step_pre_hook(lambda optimizer, *arguments: notify(optimizer))
 
-    def end(self) -> None:
+    def _end(self) -> None:
         self.handle.remove()

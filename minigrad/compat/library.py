@@ -46,7 +46,10 @@ class CustomOpDef:
             raise NotImplementedError(f"minigrad has no {name}: nothing that computes it has been registered")
         if self._autograd is None:
             return self._function(*args, **kwargs)
-        return _differentiable(self._function, *self._autograd).apply(*args, *kwargs.values())
+        backward, setup_context = self._autograd
+        methods = {"forward": self._function, "backward": backward, "setup_context": setup_context or _nothing}
+        function: Any = type(self.__name__, (Function,), {name: staticmethod(m) for name, m in methods.items()})
+        return function.apply(*args, *kwargs.values())
 
     def __getattr__(self, name: str) -> CustomOpDef:
         if name.startswith("_"):
@@ -78,27 +81,9 @@ class CustomOpDef:
         """Set ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that prepares it."""
         self._autograd = (backward, setup_context)
 
-    def register_vmap(self, func: Any = None) -> Any:
-        """Without effect: ``func.vmap`` calls the function itself."""
-        return (lambda function: function) if func is None else func
 
-
-def _differentiable(function: Any, rule: Any, prepare: Any) -> type[Function]:
-    """The function with a gradient rule."""
-
-    class Registered(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            output = function(*args)
-            if prepare is not None:
-                prepare(ctx, args, output)
-            return output
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            return rule(ctx, *grads)
-
-    return Registered
+def _nothing(ctx: Any, inputs: Any, output: Any) -> None:
+    """The ``setup_context`` of operators that have none."""
 
 
 _OPS: dict[str, CustomOpDef] = {}
@@ -170,9 +155,6 @@ def custom_op(
     return register if fn is None else register(fn)
 
 
-triton_op = custom_op
-
-
 def _by_name(method: str) -> Callable[..., Any]:
     """A method of operators, as a function of an operator, or of its name."""
 
@@ -184,10 +166,9 @@ def _by_name(method: str) -> Callable[..., Any]:
     return register
 
 
-register_fake = impl_abstract = _by_name("register_fake")
+register_fake = _by_name("register_fake")
 register_kernel = _by_name("register_kernel")
 register_autograd = _by_name("register_autograd")
-register_vmap = _by_name("register_vmap")
 
 
 def impl(qualname: str, types: Any = None, func: Any = None, *, lib: Any = None) -> Any:
@@ -223,8 +204,3 @@ class Library:
             op.register_fake(fn)
         elif dispatch_key != "Autograd":
             op.register_kernel(None, fn)
-
-
-def infer_schema(prototype_function: Callable[..., Any], /, **options: Any) -> str:
-    """ "(...) -> ...": a schema is not checked here."""
-    return "(...) -> (...)"

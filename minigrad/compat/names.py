@@ -20,7 +20,6 @@ from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
 from . import foreach, library, old_paths
 from .absent import AbsentModule, absent, instead, names_in, refusal, rows
-from .no_ops import no_ops
 
 # Modules without a file, and files by other names. Sources in parentheses are asked for a name one after the other,
 # after the other tables, and (), which is none, leaves these alone.
@@ -71,23 +70,18 @@ torch.distributed.elastic.multiprocessing | () | errors
 torch.distributed.nn | distributed. | functional
 torch.distributed.optim | optim.zero_redundancy | zero_redundancy_optimizer
 torch.distributed.tensor | () | placement_types
-torch.distributions | compat.distributions.choices | bernoulli categorical continuous_bernoulli geometric multinomial
-    one_hot_categorical binomial negative_binomial relaxed_bernoulli relaxed_categorical
-torch.distributions | compat.distributions.derived | half_cauchy half_normal independent inverse_gamma kumaraswamy
-    log_normal logistic_normal mixture_same_family pareto transformed_distribution weibull
-torch.distributions | compat.distributions.distribution | exp_family kl
-torch.distributions | compat.distributions.gamma | beta chi2 dirichlet exponential fishersnedecor poisson studentT
-torch.distributions | compat.distributions.location_scale | cauchy gumbel laplace normal uniform von_mises
-torch.distributions | compat.distributions.multivariate | lkj_cholesky lowrank_multivariate_normal multivariate_normal
-    wishart
+torch.distributions | (compat.distributions) | bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli
+    dirichlet exp_family exponential fishersnedecor geometric gumbel half_cauchy half_normal independent
+    inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal
+    mixture_same_family multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
+    relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform von_mises weibull wishart
 torch.multiprocessing | (distributed.spawn) | spawn
-torch.nn | compat.legacy | _reduction
 torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
 torch.nn | (compat.one_device) | _functions
 torch.nn.attention | compat. | flex_attention
 torch.nn torch.nn.modules | compat.nn. | padding
-torch.nn.modules | compat. | adaptive lazy
+torch.nn.modules | compat. | adaptive
 torch.nn.modules | (compat.types) | utils
 torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
     dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
@@ -99,19 +93,15 @@ torch.nn.parallel | compat.one_device | _functions data_parallel parallel_apply 
 torch.nn.utils | compat. | fusion prune
 torch.nn.utils | compat.nn.utils. | convert_parameters parametrizations parametrize weight_norm
 torch.nn.utils | compat.nn.utils.weight_norm | spectral_norm
-torch.nn.utils | (compat.func.stateless) | stateless
+torch.nn.utils | (compat.func) | stateless
 torch.nn.utils | (nn.init) | init
-torch.optim | optim.adam | adamw
-torch.optim | compat.optim. | adagrad lbfgs
-torch.optim | compat.optim.adagrad | adadelta adafactor rmsprop
-torch.optim | compat.optim.adam | adamax nadam radam sparse_adam
-torch.optim | compat.optim.sgd | asgd rprop
+torch.optim | (optim) | adadelta adafactor adagrad adamax adamw asgd lbfgs nadam radam rmsprop rprop sparse_adam
 torch.utils | compat.foreach | _foreach_utils
 torch.utils | compat.hub | model_zoo
 torch.utils | compat.internal | dlpack weak
 torch.utils | (nn.hooks tensor) | hooks
 torch.utils.data | utils.data.sampler | distributed
-torch.compat | compat.legacy | core
+torch.compat | compat.internal | core
 """
 
 # Names in a module.
@@ -134,17 +124,12 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
     logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian
     nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted sinc slogdet std_mean
     stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
-torch | compat.internal: | _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
-    _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack get_device_module
-torch | compat.legacy: | ScriptModule has_mps
+torch | compat.internal: | ScriptModule _assert _check _check_index _check_is_size _check_not_implemented
+    _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack
+    get_device_module
 torch | compat.linalg: | matrix_rank
-torch | compat.native: | _chunk_cat _grid_sampler_2d_cpu_fallback=grid_sampler _grouped_mm=grouped_mm _log_softmax
-    _log_softmax_backward_data _masked_softmax _softmax _softmax_backward_data alpha_dropout alpha_dropout_ batch_norm
-    batch_norm_update_stats binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout
-    dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
-    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm hinge_embedding_loss instance_norm kl_div
-    layer_norm margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm poisson_nll_loss
-    triplet_margin_loss
+torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
+    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
@@ -168,7 +153,7 @@ torch._C | backend.random: | Generator
 torch._C | compat.overrides: | DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled
     _is_torch_function_mode_enabled _len_torch_function_stack
 torch._C | tensor: | TensorBase=Tensor _TensorBase=Tensor
-torch._C._autograd | compat.saved: | SavedTensor _saved_tensors_hooks_is_enabled
+torch._C._autograd | compat.graph: | SavedTensor _saved_tensors_hooks_is_enabled
 torch._C._functions | autograd.graph: | AccumulateGrad
 torch._tensor_str | functions.printing: | PRINT_OPTS=options _tensor_str=values_text
 torch.accelerator | compat.internal: | current_accelerator
@@ -177,13 +162,11 @@ torch.accelerator | cuda: | current_device_idx=current_device current_device_ind
     set_device_idx=set_device set_device_index=set_device synchronize
 torch.autograd | compat.anomaly: | detect_anomaly set_detect_anomaly
 torch.autograd | compat.function: | Function
-torch.autograd | compat.saved: | SavedTensor
+torch.autograd | compat.graph: | SavedTensor
 torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
-torch.autograd torch.autograd.variable | compat.legacy: | Variable
-torch.autograd.function | compat.legacy: | InplaceFunction
-torch.autograd.graph | compat.edges: | GradientEdge get_gradient_edge increment_version register_multi_grad_hook
-torch.autograd.graph | compat.saved: | allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu
-    saved_tensors_hooks
+torch.autograd torch.autograd.variable | compat.internal: | Variable
+torch.autograd.graph | compat.graph: | GradientEdge allow_mutation_on_saved_tensors disable_saved_tensors_hooks
+    get_gradient_edge increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks
 torch.cpu.amp | compat.amp: | GradScaler=CpuGradScaler
 torch.cpu.amp | compat.autocast: | autocast=CpuAutocast
 torch.cuda | compat.internal: | OutOfMemoryError
@@ -193,8 +176,8 @@ torch.cuda.amp | compat.amp: | GradScaler=CudaGradScaler
 torch.cuda.amp | compat.autocast: | autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
 torch.distributed | =builtins: | DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
     DistStoreError=TimeoutError
-torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states get_default_backend_for_device
-    new_subgroups new_subgroups_by_enumeration
+torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states new_subgroups
+    new_subgroups_by_enumeration
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
@@ -207,15 +190,12 @@ torch.distributed.tensor torch.distributed.tensor.placement_types | compat.distr
     Shard
 torch.hub | compat.hub: | load_url=load_state_dict_from_url
 torch.jit | =typing: | Final
-torch.jit | compat.legacy: | ScriptModule TracerWarning
+torch.jit | compat.internal: | ScriptModule TracerWarning
 torch.multiprocessing | distributed.spawn: | ProcessContext ProcessExitedException ProcessRaisedException spawn
 torch.multiprocessing torch.multiprocessing.spawn | distributed.spawn: | SpawnContext=ProcessContext
     start_processes=spawn
 torch.nn | compat.adaptive: | AdaptiveLogSoftmaxWithLoss
-torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
-    LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
-    LazyLinear UninitializedBuffer UninitializedParameter
-torch.nn | compat.legacy: | CrossMapLRN2d
+torch.nn | compat.lazy: | UninitializedBuffer UninitializedParameter
 torch.nn torch.nn.containers | compat.nn.containers: | ParameterDict ParameterList
 torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
     ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
@@ -232,7 +212,7 @@ torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel par
 torch.nn | nn.transformer: | _get_clones
 torch.nn.attention | compat.backends: | SDPBackend sdpa_kernel
 torch.nn.functional | compat.functions.products: | pdist
-torch.nn.functional | compat.native: | GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES grouped_mm
+torch.nn.functional | compat.native: | grouped_mm
 torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss ctc_loss fractional_max_pool2d
     fractional_max_pool3d grid_sample hinge_embedding_loss lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss
     max_unpool1d max_unpool2d max_unpool3d multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
@@ -241,12 +221,12 @@ torch.nn.modules.module | compat.internal: | _EXTRA_STATE_KEY_SUFFIX
 torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_present
 torch.nn.parallel | compat.one_device: | gather replicate scatter scatter_kwargs
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
-torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights
+torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
 torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weight_norm spectral_norm weight_norm
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.parametrizations | compat.nn.utils.orthogonal: | orthogonal
-torch.nn.utils.stateless | compat.func.stateless: | _functional_call=functional_call
+torch.nn.utils.stateless | compat.func: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
 torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
 torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
@@ -257,6 +237,53 @@ torch.optim.optimizer | =typing: | ParamsT=Any
 torch.optim.swa_utils | compat.optim.swa_utils: | SWALR update_bn
 torch.serialization | =typing: | MAP_LOCATION=Any
 torch.utils._contextlib | compat.internal: | _DecoratorContextManager
+torch | compat.backends: | are_deterministic_algorithms_enabled get_deterministic_debug_mode
+    get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled
+torch | compat.no_ops: | _assert_async=check_nonzero
+torch._C | compat.no_ops: | DispatchKeySet=dispatch_keys _ExcludeDispatchKeyGuard=context
+    _get_privateuse1_backend_name=name_of_others
+torch._C | compat.no_ops:never | _are_functorch_transforms_active _cuda_isInBadFork
+    _dispatch_has_kernel_for_dispatch_key _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_set_profiling_executor
+    _jit_set_profiling_mode
+torch._C | compat.no_ops:nothing | _cuda_clearCublasWorkspaces _get_tracing_state _jit_override_can_fuse_on_cpu
+    _jit_override_can_fuse_on_gpu _jit_set_texpr_fuser_enabled _log_api_usage_once
+torch._C._functorch | compat.no_ops:never | is_batchedtensor is_functorch_wrapped_tensor is_gradtrackingtensor
+torch.__config__ | compat.no_ops: | parallel_info show
+torch._dynamo._trace_wrapped_higher_order_op | compat.no_ops: | TransformGetItemToIndex=context
+torch.autograd | compat.no_ops: | _disable_profiler=nothing _profiler_enabled=never set_multithreading_enabled=context
+torch.autograd.forward_ad | compat.no_ops: | unpack_dual
+torch.compiler | compat.no_ops: | MODES compile config disable=decorator is_compiling=never is_dynamo_compiling=never
+    is_exporting=never list_backends optimize=decorators run=decorator set_stance=context substitute_in_graph=decorators
+torch.compiler | compat.no_ops:nothing | cudagraph_mark_step_begin graph_break mark_dynamic mark_static
+    mark_static_address maybe_mark_dynamic reset
+torch.compiler | compat.no_ops:same | allow_in_graph assume_constant_result disallow_in_graph forbid_in_graph
+torch.cpu torch.mps torch.mtia torch.xpu | compat.no_ops: | empty_cache=nothing is_bf16_supported=never
+    is_initialized=never seed=nothing
+torch.cpu torch.mps torch.mtia torch.xpu | compat.no_ops:zero | current_allocated_memory driver_allocated_memory
+    memory_allocated memory_reserved
+torch.cpu torch.mps torch.mtia torch.xpu | cuda:manual_seed | manual_seed manual_seed_all
+torch.cpu | compat.no_ops: | current_device=name_of_cpu device_count=one is_available=always set_device=nothing
+    stream=context synchronize=nothing
+torch.mps torch.mtia torch.xpu | compat.no_ops: | device_count=zero is_available=never
+torch.mps | compat.no_ops: | synchronize=synchronize_mps
+torch.mtia | compat.no_ops: | synchronize=synchronize_mtia
+torch.xpu | compat.no_ops: | synchronize=synchronize_xpu
+torch.cuda | compat.no_ops: | _lazy_call=call_if_available ipc_collect=nothing is_bf16_supported=has_bf16
+    is_current_stream_capturing=never
+torch.distributed.elastic.multiprocessing.errors | compat.no_ops: | record=same
+torch.distributed.rpc | compat.no_ops: | is_available=never
+torch.fx | compat.no_ops: | wrap=same
+torch.jit | =builtins: | isinstance
+torch.jit | compat.no_ops: | _unwrap_optional=unwrap_optional annotate fuser=context ignore=decorator is_scripting=never
+    is_tracing=never optimized_execution=context
+torch.jit | compat.no_ops:same | _overload _overload_method _script_if_tracing export freeze interface
+    optimize_for_inference script script_if_tracing script_method trace trace_module unused
+torch.multiprocessing | compat.no_ops: | get_all_sharing_strategies get_sharing_strategy set_sharing_strategy
+torch.onnx | compat.no_ops: | is_in_onnx_export=never register_custom_op_symbolic=nothing
+torch.onnx.symbolic_helper | compat.no_ops: | parse_args=decorators
+torch.utils._python_dispatch | compat.no_ops: | is_traceable_wrapper_subclass=never
+torch.utils.checkpoint | compat.no_ops: | set_checkpoint_early_stop=context
+torch.utils.data | compat.no_ops: | functional_datapipe=decorators
 """
 
 
@@ -328,8 +355,8 @@ class _OldModule(AliasModule):
 
 
 def find(place: str, name: str) -> Any:
-    """What a module lacks: another spelling, a no-op, a refusal, or a module below it. Raises MissingName: no table has
-    the name."""
+    """What a module lacks: a name of the table, a refusal, or a module below it. Raises MissingName: no table has the
+    name."""
     path = _torch_path(place)
     if (source := NAMES.get(path, {}).get(name)) is not None:
         return resolve(source)
@@ -337,8 +364,6 @@ def find(place: str, name: str) -> Any:
         return library.Namespace(name)
     if path == "" and (function := foreach.find(name)):
         return function
-    if name in no_ops(path):
-        return no_ops(path)[name]
     full = _torch_name(place, name)
     if path == "viz" and old_paths.new_path(full):
         return old_paths.picture(name)
@@ -387,7 +412,7 @@ def others(place: str) -> list[str]:
     """All names that ``find`` knows in a module, for ``dir``."""
     path = _torch_path(place)
     below = (name for parent, _, name in (module.rpartition(".") for module in MODULES) if parent == path)
-    return sorted({*NAMES.get(path, {}), *no_ops(path), *names_in(path), *below})
+    return sorted({*NAMES.get(path, {}), *names_in(path), *below})
 
 
 def _torch_path(place: str) -> str:

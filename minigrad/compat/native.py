@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from ..backend.dtype import bool_, float32
 from ..functions.arguments import in_float32, rounded_once
-from ..functions.creation import empty, ones_like
 from ..functions.shaping import cat, stack
 from ..nn import functional as F
-from ..nn.functional.dropout import channels
 from ..tensor import Tensor
 
 Maybe = Tensor | None
@@ -60,30 +56,13 @@ def native_batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
 
 
-def batch_norm_update_stats(
-    input: Tensor, running_mean: Maybe, running_var: Maybe, momentum: float
-) -> tuple[Tensor, Tensor]:
-    """The mean and the variance of each channel, (C), of (N, C, ...); running ones move towards them, in place, the
-    variance towards the unbiased one. Raises RuntimeError: the input is empty."""
-    if not input.numel():
-        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
-    axes = (0, *range(2, input.ndim))
-    for running, now in ((running_mean, input.mean(axes)), (running_var, input.var(axes))):
-        if running is not None:
-            running.lerp_(now, momentum)
-    return input.mean(axes), input.var(axes, correction=0)
-
-
-GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
-
-
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """``F.grid_sample`` with numbers for the names of its modes."""
-    names = list(GRID_SAMPLE_INTERPOLATION_MODES)[interpolation_mode], list(GRID_SAMPLE_PADDING_MODES)[padding_mode]
-    return F.grid_sample(input, grid, *names, align_corners)
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return F.grid_sample(input, grid, mode, padding, align_corners)
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
@@ -131,98 +110,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
     return product.to(out_dtype or mat_a.dtype)
 
 
-def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """``F.dropout`` and its mask."""
-    keep = ones_like(input, dtype=bool_) if train is False else empty(input.shape, dtype=bool_).bernoulli_(1 - p)
-    return input * keep * (1.0 if train is False else 0.0 if p == 1 else 1 / (1 - p)), keep
-
-
-def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
-    """``F.dropout`` of whole channels, the first two axes."""
-    return channels(input, p, train, inplace)
-
-
-# Functions of nn.functional, in the order that torch itself takes their arguments ------------------------------
-
-ORDERS = {
-    "dropout alpha_dropout feature_alpha_dropout": "input p training",
-    "batch_norm": "input weight bias running_mean running_var training momentum eps cudnn_enabled",
-    "instance_norm": "input weight bias running_mean running_var use_input_stats momentum eps cudnn_enabled",
-    "group_norm": "input num_groups weight bias eps cudnn_enabled",
-    "layer_norm": "input normalized_shape weight bias eps cudnn_enabled",
-    "embedding": "weight input padding_idx scale_grad_by_freq sparse",
-    "binary_cross_entropy_with_logits": "input target weight pos_weight reduction",
-    "cosine_embedding_loss margin_ranking_loss": "input1 input2 target margin reduction",
-    "ctc_loss": "log_probs targets input_lengths target_lengths blank reduction zero_infinity",
-    "hinge_embedding_loss": "input target margin reduction",
-    "kl_div": "input target reduction",
-    "poisson_nll_loss": "input target log_input full eps reduction",
-    "triplet_margin_loss": "anchor positive negative margin p eps swap reduction",
-}
-_WORDS = {"train": "training", "indices": "input", "cudnn_enable": "cudnn_enabled", "self": "input"}
-_VALUES: dict[str, dict[Any, Any]] = {"reduction": {0: "none", 1: "mean", 2: "sum"}, "padding_idx": {-1: None}}
-
-
-def _native(name: str, order: str) -> Callable[..., Tensor]:
-    def native(*args: Any, **kwargs: Any) -> Tensor:
-        values = {"reduction": 0} if "reduction" in order else {}  # PyTorch's default here, whatever its schemas say
-        values.update(zip(order.split(), args, strict=False))
-        values.update((_WORDS.get(key, key), value) for key, value in kwargs.items())
-        values.pop("cudnn_enabled", None)
-        function: Callable[..., Tensor] = getattr(F, name)  # which may be one of this layer's
-        return function(**{key: _VALUES[key].get(v, v) if key in _VALUES else v for key, v in values.items()})
-
-    native.__name__ = native.__qualname__ = name
-    native.__doc__ = f"``F.{name}`` of ({order.replace(' ', ', ')})."
-    return native
-
-
-globals().update({name: _native(name, order) for names, order in ORDERS.items() for name in names.split()})
-dropout_, alpha_dropout_, feature_dropout_, feature_alpha_dropout_ = (
-    partial(globals()[f"{kind}dropout"], inplace=True) for kind in ("", "alpha_", "feature_", "feature_alpha_")
-)
-
-# softmax ------------------------------------------------------------------------------------------------------
-
-
-def _of_core(function: Any) -> Any:
-    """``F.softmax`` or the like, as PyTorch's core has it: of float16 in float32 with ``half_to_float``."""
-    return lambda input, dim, half_to_float=False: function(input, dim, dtype=float32 if half_to_float else None)
-
-
-_softmax, _log_softmax = _of_core(F.softmax), _of_core(F.log_softmax)
-
-
-def _masked_softmax(x: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
-    """softmax of the elements that a mask leaves; the others are 0, also in rows where it leaves none (PyTorch: NaN).
-
-    Args:
-        x: (B, H, T, S), or of any shape with a mask of that shape.
-        mask: bool, True where an element is left out.
-        dim: None for the last axis.
-        mask_type: 0 for a mask (T, S) of attention, 1 for one (B, S) of padding; ignored for one of the shape of ``x``.
-
-    Raises:
-        RuntimeError: the mask is not of bools, or its shape does not fit its type.
-    """
-    if mask.dtype is not bool_:
-        raise RuntimeError("Mask should be a boolean tensor")
-    if mask.shape != x.shape:
-        if mask_type is None:
-            raise RuntimeError("Mask Type should be defined")
-        if mask.shape != {0: x.shape[-2:], 1: (x.shape[0], x.shape[-1])}.get(mask_type):
-            raise RuntimeError(f"mask_type == {mask_type} does not take a mask of shape {list(mask.shape)}")
-        mask = mask[:, None, None] if mask_type == 1 else mask
-    return F.softmax(x.masked_fill(mask, float("-inf")), -1 if dim is None else dim)
-
-
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of ``output = softmax(x, dim)`` for x, in a dtype."""
     g, y = in_float32(grad_output), in_float32(output)
     return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)
-
-
-def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of ``output = log_softmax(x, dim)`` for x, in a dtype."""
-    g, y = in_float32(grad_output), in_float32(output)
-    return (g - y.exp() * g.sum(dim, keepdim=True)).to(input_dtype)

@@ -17,7 +17,7 @@ from ..autograd.origin import there
 from ..autograd.tape import Lost, Node, Variable
 from ..autograd.walk import intact, result_of
 from ..functions.creation import zeros_like
-from .saved import SavedTensor
+from .graph import SavedTensor
 
 # Names ----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ Nothing is split, copied or sent. Functions with an argument for devices raise N
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from ..backend import Device
@@ -103,34 +105,17 @@ def _index(device: Any) -> int | None:
     return device if isinstance(device, int) else Device(device).index
 
 
-class Broadcast:
-    """``Broadcast.apply(target_gpus, *tensors)`` of ``nn.parallel._functions``: the tensors of the one device."""
-
-    _options = 0  # arguments between the devices and the tensors
-
-    @classmethod
-    def apply(cls, devices: Any, *args: Any) -> Any:
-        """The tensors among the arguments."""
-        _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{cls.__name__}.apply")
-        return args[cls._options :]
+# Those of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and its like
 
 
-class ReduceAddCoalesced(Broadcast):
-    """``ReduceAddCoalesced.apply(destination, num_inputs, *grads)``: the gradients."""
-
-    _options = 1
-
-
-class Scatter(Broadcast):
-    """``Scatter.apply(target_gpus, chunk_sizes, dim, tensor)``: the tensor, in a tuple."""
-
-    _options = 2
+def _tensors(name: str, options: int, devices: Any, *args: Any) -> Any:
+    """The tensors among the arguments, after so many options."""
+    _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{name}.apply")
+    return args[options:]
 
 
-class Gather(Broadcast):
-    """``Gather.apply(target_device, dim, tensor)``: the tensor."""
-
-    @classmethod
-    def apply(cls, devices: Any, *args: Any) -> Any:
-        """The one tensor."""
-        return gather(args[1:], devices)
+Broadcast, ReduceAddCoalesced, Scatter = (
+    SimpleNamespace(apply=partial(_tensors, name, options))
+    for options, name in enumerate(("Broadcast", "ReduceAddCoalesced", "Scatter"))
+)
+Gather = SimpleNamespace(apply=lambda target_device, dim, *tensors: gather(tensors, target_device))

@@ -11,7 +11,6 @@ functions. Any other method is exchanged as an attribute of its class; the objec
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,9 +27,8 @@ from ..nn import functional
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 
-__all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function"]
-__all__ += ["has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name"]
-__all__ += ["wrap_torch_function", "enable_reentrant_dispatch", "TorchFunctionMode", "BaseTorchFunctionMode"]
+__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function"]
+__all__ += ["is_tensor_like", "resolve_name"]
 
 
 class _State(threading.local):
@@ -185,40 +183,12 @@ class TorchFunctionMode:
         _state.modes = _state.modes[:-1]
         _open(modes=-1)
 
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance."""
-        return cls(*args, **kwargs)
-
 
 class BaseTorchFunctionMode(TorchFunctionMode):
     """Calls each function."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
-
-
-@contextmanager
-def enable_reentrant_dispatch() -> Iterator[None]:
-    """Within it, modes and classes are asked, whatever is off around it."""
-    with _set(ask_modes=True, ask_classes=True):
-        yield
-
-
-def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
-    """Let a function ask first; ``dispatcher``, called with its arguments, names those whose classes are asked."""
-
-    def wrapping(func: Any) -> Any:
-        @functools.wraps(func)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            relevant = dispatcher(*args, **kwargs)
-            if has_torch_function(relevant):
-                return handle_torch_function(wrapped, relevant, *args, **kwargs)
-            return func(*args, **kwargs)
-
-        return wrapped
-
-    return wrapping
 
 
 # The functions --------------------------------------------------------------------------------------------
@@ -368,7 +338,6 @@ def _set_attributes(places: list[tuple[type, str]], value: Any) -> None:
 
 
 _ENDS = {"__get__": "fget", "__set__": "fset", "__delete__": "fdel"}
-_CHANGES = ("__set__", "__delete__")  # no function of PyTorch, though modes and classes are asked
 
 
 def _set_end(whole: Any, end: str, function: Any) -> None:
@@ -432,45 +401,6 @@ def is_tensor_like(inp: Any) -> bool:
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
-def is_tensor_method_or_property(func: Any) -> bool:
-    """Whether something is a method or property of tensors (of those that are functions, too, the function)."""
-    return getattr(func, "__name__", "") in ("__get__", "__set__") or func in _attributes()
-
-
 def resolve_name(f: Any) -> str | None:
     """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has none."""
     return _table().get(f, (None,))[0]
-
-
-def get_ignored_functions() -> set[Any]:
-    """Public functions that ask nobody."""
-    return {getattr(holder, name) for holder in (names, Tensor) for name in _IGNORED if hasattr(holder, name)}
-
-
-def get_overridable_functions() -> dict[Any, list[Any]]:
-    """Public functions that ask, by the module or class that they are in."""
-    functions: dict[Any, list[Any]] = {}
-    for public, (name, _) in _table().items():
-        place = name.split(".")[1:-1]
-        holder = Tensor if place[:1] == ["Tensor"] else import_module(".".join([PACKAGE, *place]))
-        if not name.endswith(_CHANGES):
-            functions.setdefault(holder, []).append(asking(public).public)
-    return functions
-
-
-@functools.cache
-def get_testing_overrides() -> dict[Any, Any]:
-    """For each public function that asks, one with its signature that returns -1."""
-
-    def override(function: Any) -> Any:
-        @functools.wraps(function)
-        def minus_one(*args: Any, **kwargs: Any) -> int:
-            signature.bind(*args, **kwargs)
-            return -1
-
-        signature = inspect.signature(function)
-        vars(minus_one)["__signature__"] = signature
-        return minus_one
-
-    table = _table().items()
-    return {asking(public).public: override(f) for public, (name, f) in table if not name.endswith(_CHANGES)}

@@ -156,12 +156,16 @@ class _ByAmount(BasePruningMethod):
     _scores: Any  # of elements or slices: the lowest are pruned
 
     def __init__(self, amount: float) -> None:
-        _validate_pruning_amount_init(amount)
+        if not isinstance(amount, (int, float)):
+            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        if amount < 0 or not (isinstance(amount, int) or amount <= 1):
+            raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
         self.amount = amount
 
     def _number(self, available: int) -> int:
-        number = _compute_nparams_toprune(self.amount, available)
-        _validate_pruning_amount(number, available)
+        number = self.amount if isinstance(self.amount, int) else round(self.amount * available)
+        if number > available:
+            raise ValueError(f"amount={number} should be smaller than the number of parameters to prune={available}")
         return number
 
 
@@ -198,8 +202,12 @@ class _Slices(_ByAmount):
         self.dim = dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        _validate_structured_pruning(t)
-        _validate_pruning_dim(t, self.dim)
+        if t.ndim <= 1:
+            raise ValueError(
+                f"Structured pruning can only be applied to multidimensional tensors, not {tuple(t.shape)}"
+            )
+        if self.dim >= t.ndim:
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {tuple(t.shape)}")
         length = t.shape[self.dim]
         number = self._number(length)
         if not number:
@@ -223,7 +231,8 @@ class LnStructured(_Slices):
         super().__init__(amount, dim)
         self.n = n
 
-    _scores = lambda self, t: _compute_norm(t.detach(), self.n, self.dim)
+    def _scores(self, t: Tensor) -> Tensor:
+        return norm(t.detach(), self.n, [axis for axis in range(t.ndim) if axis != self.dim % t.ndim])
 
 
 class CustomFromMask(BasePruningMethod):
@@ -304,36 +313,3 @@ def _hook(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
     """The hook that prunes a parameter, and its key."""
     hooks = ((key, hook) for key, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod))
     return next((pair for pair in hooks if pair[1]._tensor_name == name), None)
-
-
-# By their names in PyTorch's file, which programs import ------------------------------------------------------
-
-
-def _validate_pruning_amount_init(amount: Any) -> None:
-    if not isinstance(amount, (int, float)):
-        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (isinstance(amount, float) and amount > 1):
-        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
-
-
-def _validate_pruning_amount(amount: float, tensor_size: int) -> None:
-    if isinstance(amount, int) and amount > tensor_size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
-
-
-def _validate_structured_pruning(t: Tensor) -> None:
-    if t.ndim <= 1:
-        raise ValueError(f"Structured pruning can only be applied to multidimensional tensors, not {tuple(t.shape)}")
-
-
-def _validate_pruning_dim(t: Tensor, dim: int) -> None:
-    if dim >= t.ndim:
-        raise IndexError(f"Invalid index {dim} for tensor of size {tuple(t.shape)}")
-
-
-def _compute_nparams_toprune(amount: float, tensor_size: int) -> int:
-    return amount if isinstance(amount, int) else round(amount * tensor_size)
-
-
-def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
-    return norm(t, n, [axis for axis in range(t.ndim) if axis != dim % t.ndim])

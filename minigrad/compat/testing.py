@@ -1,21 +1,18 @@
-"""``assert_close`` and ``make_tensor``, under the name of ``torch.testing``."""
+"""``assert_close``, under the name of ``torch.testing``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import ceil, isnan, prod
 from typing import Any
 
 import numpy as np
 
 from ..backend import dtype as dt
-from ..functions.complex import view_as_real
-from ..functions.creation import as_tensor, empty
-from ..functions.random import randint
+from ..functions.creation import as_tensor
 from ..tensor import Tensor
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_close"]
 
 _TOLERANCES: dict[Any, tuple[float, float]] = {
     dt.float16: (1e-3, 1e-5),
@@ -119,75 +116,3 @@ def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
         place = f" at index {tuple(int(i) for i in at)}" if wrong.ndim else ""
         lines.append(f"Greatest {name} difference: {values[at]}{place} (up to {allowed} allowed)")
     return "Tensor-likes are not close!\n\n" + "\n".join(lines)
-
-
-def make_tensor(
-    *shape: Any,
-    dtype: Any,
-    device: Any,
-    low: float | None = None,
-    high: float | None = None,
-    requires_grad: bool = False,
-    noncontiguous: bool = False,
-    exclude_zero: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """A tensor of numbers that are uniform in [low, high); PyTorch's from the same seed.
-
-    Args:
-        shape: lengths, or one sequence of them.
-        low, high: by default -9 and 9, of integers -9 and 10, of bools 0 and 2; cut to the dtype's range.
-        noncontiguous: every second element of a tensor that is twice as long.
-        exclude_zero: in place of 0 the smallest positive number, of integers 1.
-        memory_format: of the tensor, if it is not ``noncontiguous``.
-
-    Raises:
-        ValueError: nothing lies between the limits, or options contradict each other or the dtype.
-
-    >>> import minigrad.compat.testing
-    >>> mg.compat.testing.make_tensor(2, 3, dtype=mg.float32, device="cpu", low=0).shape
-    minigrad.Size([2, 3])
-    """
-    lengths = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
-    whole = not (dtype.is_floating_point or dtype.is_complex)
-    if noncontiguous and memory_format is not None:
-        raise ValueError(f"`noncontiguous` and `memory_format` are mutually exclusive, but got {memory_format=}")
-    if requires_grad and whole:
-        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
-    noncontiguous = noncontiguous and prod(lengths) > 1
-    drawn = (*lengths[:-1], 2 * lengths[-1]) if noncontiguous else lengths
-    low, high = _limits(dtype, low, high)
-    if whole:
-        result = randint(ceil(low), ceil(high), drawn, device=device, dtype=dtype)
-    else:
-        result = empty(drawn, device=device, dtype=dtype)
-        parts = view_as_real(result) if dtype.is_complex else result
-        if high - low >= dt.finfo(dtype).max:  # more than the dtype holds
-            parts.uniform_(low / 2, high / 2).mul_(2)
-        else:
-            parts.uniform_(low, high)
-    if noncontiguous:
-        result = result[..., 1::2]
-    elif memory_format is not None:
-        result = result.clone(memory_format=memory_format)
-    if exclude_zero:
-        result[result == 0] = 1 if whole else dt.finfo(dtype).tiny
-    return result.requires_grad_(requires_grad)
-
-
-def _limits(dtype: Any, low: float | None, high: float | None) -> tuple[float, float]:
-    """The limits of random numbers, within the dtype's range."""
-    if dtype is dt.bool_:
-        lowest, above, usual = 0.0, 2.0, (0.0, 2.0)
-    elif dtype.is_floating_point or dtype.is_complex:
-        lowest, above, usual = dt.finfo(dtype).min, dt.finfo(dtype).max, (-9.0, 9.0)
-    else:
-        lowest, above, usual = dt.iinfo(dtype).min, dt.iinfo(dtype).max + (dtype is not dt.int64), (-9.0, 10.0)
-    low, high = usual[0] if low is None else low, usual[1] if high is None else high
-    if isnan(low) or isnan(high):
-        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
-    if low >= high and (low > high or not (dtype.is_floating_point or dtype.is_complex)):
-        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
-    if high < lowest or low >= above:
-        raise ValueError(f"`low` and `high`: [{low}, {high}) lies outside what {dtype} supports, [{lowest}, {above})")
-    return max(low, lowest), min(high, above)

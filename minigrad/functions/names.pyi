@@ -701,8 +701,6 @@ __all__ = [
     "addmv_",
     "adjoint",
     "affine_grid_generator",
-    "alpha_dropout",
-    "alpha_dropout_",
     "amp",
     "ao",
     "arccos_",
@@ -719,10 +717,7 @@ __all__ = [
     "autocast",
     "avg_pool1d",
     "backends",
-    "batch_norm",
-    "batch_norm_update_stats",
     "bilinear",
-    "binary_cross_entropy_with_logits",
     "cdouble",
     "ceil_",
     "celu",
@@ -749,27 +744,18 @@ __all__ = [
     "conv_transpose3d",
     "cos_",
     "cosh_",
-    "cosine_embedding_loss",
     "cosine_similarity",
     "cpu",
-    "ctc_loss",
     "deg2rad_",
     "detach_",
     "distributions",
-    "dropout",
-    "dropout_",
     "dsmm",
-    "embedding",
     "erf_",
     "erfc_",
     "exp2_",
     "exp_",
     "expm1_",
     "export",
-    "feature_alpha_dropout",
-    "feature_alpha_dropout_",
-    "feature_dropout",
-    "feature_dropout_",
     "fft",
     "fill_",
     "fix_",
@@ -792,14 +778,10 @@ __all__ = [
     "grid_sampler",
     "grid_sampler_2d",
     "grid_sampler_3d",
-    "group_norm",
     "hardshrink",
-    "has_mps",
-    "hinge_embedding_loss",
     "hub",
     "i0_",
     "index_put_",
-    "instance_norm",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_autocast_cache_enabled",
@@ -808,8 +790,6 @@ __all__ = [
     "is_deterministic_algorithms_warn_only_enabled",
     "jagged",
     "jit",
-    "kl_div",
-    "layer_norm",
     "lcm_",
     "ldexp_",
     "legacy_contiguous_format",
@@ -821,7 +801,6 @@ __all__ = [
     "log2_",
     "log_",
     "logit_",
-    "margin_ranking_loss",
     "masked",
     "matrix_rank",
     "max_pool1d",
@@ -834,7 +813,6 @@ __all__ = [
     "nan_to_num_",
     "native_batch_norm",
     "native_channel_shuffle",
-    "native_dropout",
     "native_group_norm",
     "native_layer_norm",
     "neg_",
@@ -846,7 +824,6 @@ __all__ = [
     "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
-    "poisson_nll_loss",
     "prelu",
     "quantization",
     "quasirandom",
@@ -895,7 +872,6 @@ __all__ = [
     "torch",
     "torch_version",
     "trapz",
-    "triplet_margin_loss",
     "trunc_",
     "types",
     "uint1",
@@ -1682,8 +1658,6 @@ adaptive_max_pool1d: Any
 addmv_: Any
 adjoint: Any
 affine_grid_generator: Any
-alpha_dropout: Any
-alpha_dropout_: Any
 amp: Any
 ao: Any
 arccos_: Any
@@ -1700,10 +1674,7 @@ atanh_: Any
 autocast: Any
 avg_pool1d: Any
 backends: Any
-batch_norm: Any
-batch_norm_update_stats: Any
 bilinear: Any
-binary_cross_entropy_with_logits: Any
 cdouble: Any
 ceil_: Any
 celu: Any
@@ -1730,27 +1701,18 @@ conv_transpose2d: Any
 conv_transpose3d: Any
 cos_: Any
 cosh_: Any
-cosine_embedding_loss: Any
 cosine_similarity: Any
 cpu: Any
-ctc_loss: Any
 deg2rad_: Any
 detach_: Any
 distributions: Any
-dropout: Any
-dropout_: Any
 dsmm: Any
-embedding: Any
 erf_: Any
 erfc_: Any
 exp2_: Any
 exp_: Any
 expm1_: Any
 export: Any
-feature_alpha_dropout: Any
-feature_alpha_dropout_: Any
-feature_dropout: Any
-feature_dropout_: Any
 fft: Any
 fill_: Any
 fix_: Any
@@ -1773,14 +1735,10 @@ get_num_interop_threads: Any
 grid_sampler: Any
 grid_sampler_2d: Any
 grid_sampler_3d: Any
-group_norm: Any
 hardshrink: Any
-has_mps: Any
-hinge_embedding_loss: Any
 hub: Any
 i0_: Any
 index_put_: Any
-instance_norm: Any
 is_anomaly_check_nan_enabled: Any
 is_anomaly_enabled: Any
 is_autocast_cache_enabled: Any
@@ -1789,8 +1747,6 @@ is_autocast_enabled: Any
 is_deterministic_algorithms_warn_only_enabled: Any
 jagged: Any
 jit: Any
-kl_div: Any
-layer_norm: Any
 lcm_: Any
 ldexp_: Any
 legacy_contiguous_format: Any
@@ -1802,7 +1758,6 @@ log1p_: Any
 log2_: Any
 log_: Any
 logit_: Any
-margin_ranking_loss: Any
 masked: Any
 matrix_rank: Any
 max_pool1d: Any
@@ -1815,7 +1770,6 @@ multiprocessing: Any
 nan_to_num_: Any
 native_batch_norm: Any
 native_channel_shuffle: Any
-native_dropout: Any
 native_group_norm: Any
 native_layer_norm: Any
 neg_: Any
@@ -1827,7 +1781,6 @@ package: Any
 pairwise_distance: Any
 pixel_shuffle: Any
 pixel_unshuffle: Any
-poisson_nll_loss: Any
 prelu: Any
 quantization: Any
 quasirandom: Any
@@ -1876,7 +1829,6 @@ threshold_: Any
 torch: Any
 torch_version: Any
 trapz: Any
-triplet_margin_loss: Any
 trunc_: Any
 types: Any
 uint1: Any

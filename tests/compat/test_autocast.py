@@ -258,7 +258,7 @@ def test_a_parameter_is_converted_once(cached: bool) -> None:
             assert not (w @ w).requires_grad
             w.mul_(3)
         assert (w @ mg.ones(2, 2)).tolist() == [[6, 6], [6, 6]]  # a change in place counts
-    assert not amp._state.cache
+    assert not amp._state.now.cache
     (first.float() + second.float()).sum().backward()
     assert w.grad is not None and w.grad.dtype is mg.float32 and w.grad.tolist() == [[4, 4], [4, 4]]
     assert len(conversions) == (1 if cached else 2)
@@ -338,7 +338,7 @@ def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> 
 
     expected = slopes(torch, importlib.import_module("torch.utils.checkpoint").checkpoint)
     np.testing.assert_allclose(slopes(mg, checkpoint), expected, rtol=2e-2)
-    assert not amp._state.cache
+    assert not amp._state.now.cache
 
 
 @cases("cast_inputs", [None, "float32"])

@@ -30,7 +30,7 @@ def test_modules_of_switches() -> None:
     from minigrad.backends import cuda
 
     assert cudnn is mg.backends.cudnn and cudnn.is_available() is False and cudnn.version() is None
-    assert mg.backends.mps.is_available() is mg.backends.mps.is_built() is mg.has_mps is False
+    assert mg.backends.mps.is_available() is mg.backends.mps.is_built() is False
     with cudnn.flags(enabled=False, deterministic=True):
         assert cudnn.deterministic
     assert cudnn.enabled and not cudnn.deterministic

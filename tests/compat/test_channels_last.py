@@ -52,37 +52,20 @@ MODES += [(F.interpolate, 5, {"mode": mode}) for mode in ("nearest", "trilinear"
 for function, axes, options in MODES:
     for factor in (0.5, 1.5):
         x = torch.rand(2, 4, *[6] * (axes - 2))
-        x = x.contiguous(memory_format=torch.channels_last if axes == 4 else torch.channels_last_3d).requires_grad_()
-        y = function(x, scale_factor=factor, **options)
-        y.backward(torch.ones(y.shape))
-        print(options, factor, y.stride(), x.grad.stride())
+        x = x.contiguous(memory_format=torch.channels_last if axes == 4 else torch.channels_last_3d)
+        print(options, factor, function(x, scale_factor=factor, **options).stride())
 LAYERS = [nn.AdaptiveAvgPool2d(3), nn.PixelShuffle(2), nn.PixelUnshuffle(2), nn.PixelShuffle(1)]
 LAYERS += [nn.Conv2d(8, 6, 3), nn.Conv2d(8, 6, 3).to(memory_format=torch.channels_last), nn.MaxPool2d(2), nn.GELU()]
 for layer in LAYERS:
     for last in (True, False):
         x = torch.rand(2, 8, 6, 6)
-        x = (x.contiguous(memory_format=torch.channels_last) if last else x).requires_grad_()
-        y = layer(x)
-        layer(x).sum().backward()
-        y.sum().backward()
-        print(layer, y.stride(), x.grad.stride(), [p.grad.stride() for p in layer.parameters()])
+        print(layer, layer(x.contiguous(memory_format=torch.channels_last) if last else x).stride())
 x = torch.rand(2, 1, 6, 6)
 print(F.pixel_unshuffle(x, 2).stride())
-x = torch.rand(2, 4, 3, 3).contiguous(memory_format=torch.channels_last).requires_grad_()
-x.grad = torch.zeros(2, 4, 3, 3)
-x.sum().backward()
-print(x.grad.stride(), x.grad.sum().item())
-(g,) = torch.autograd.grad((x * x.detach().contiguous()).sum(), x, create_graph=True)
-x.grad = None
-(x * x).sum().backward(create_graph=True)
-print(x.grad.stride(), torch.equal(x.grad, 2 * x))
-y = torch.rand(2, 4, 3, 3).requires_grad_()
-(y * x.detach()).sum().backward()
-print(y.grad.stride())
 """
 
 
-def test_the_layers_of_a_program_and_their_gradients_lie_as_in_pytorch(tmp_path: Path) -> None:
+def test_the_layers_of_a_program_lie_as_in_pytorch(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "layers.py"
     program.write_text(PROGRAM, encoding="utf-8")

@@ -58,11 +58,6 @@ def test_a_pickle_of_code_is_not_run(tmp_path: Path) -> None:
 
 def test_the_old_name_for_downloads_is_there() -> None:
     assert mg.utils.model_zoo.load_url is mg.hub.load_state_dict_from_url
-    for kind in (mg.hub.tqdm, mg.hub._Faketqdm):
-        with kind(total=3, disable=True) as bar:
-            bar.update(1)
-            bar.set_description("downloading")
-        bar.close()
 
 
 def test_a_library_of_operators_in_cpp_cannot_be_loaded(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import minigrad as mg
 from minigrad import compat
-from minigrad.compat import absent, names, no_ops
+from minigrad.compat import absent, names
 from minigrad.extension import MissingName
 from tests.support.cases import cases, raises
 
@@ -161,18 +161,6 @@ def test_absent_classes_can_be_annotated_and_derived_from() -> None:
         pass
 
     raises(NotImplementedError, r"no torch\.cuda\.Stream", Mine)
-
-
-@cases("path", sorted(no_ops.NO_OPS))
-def test_no_ops_are_functions_with_a_name_and_a_reason(path: str) -> None:
-    place, _, name = path.rpartition(".")
-    module, value = importlib.import_module(f"minigrad.{place}".rstrip(".")), no_ops.NO_OPS[path]
-    function = getattr(module, name)
-    assert name in names.others(module.__name__) and getattr(module, name) is function
-    if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
-        assert (function.__name__, function.__module__) == (name, f"minigrad.{place}".rstrip("."))
-        assert function.__doc__ == f"No-op: {no_ops.REASONS[place]}."
-        assert inspect.signature(function) == inspect.signature(value)
 
 
 # The text about a missing name -------------------------------------------------------------------

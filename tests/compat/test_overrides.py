@@ -259,19 +259,9 @@ def test_tensor_called_is_a_tensor_of_floats_or_another_s(lib: Any) -> None:
 
 
 def test_helpers() -> None:
-    @overrides.wrap_torch_function(lambda a: (a,))
-    def double(a: Any) -> Any:
-        return a * 2
-
-    shape: Any = minigrad.Tensor.shape
-    assert double(2) == 4 and double(D) == ("double", ["Duck"]) and overrides.has_torch_function((1, D))
-    assert overrides.has_torch_function_variadic(1, Sub([1.0]))
+    assert overrides.has_torch_function((1, D)) and overrides.has_torch_function_variadic(1, Sub([1.0]))
     assert not overrides.has_torch_function_unary(minigrad.ones(2))
     assert [overrides.is_tensor_like(v) for v in (D, minigrad.ones(2), 1)] == [True, True, False]
-    assert overrides.is_tensor_method_or_property(shape.__get__)
-    assert overrides.get_testing_overrides()[minigrad.add](1, 2) == -1
-    assert minigrad.is_tensor in overrides.get_ignored_functions()
-    assert minigrad.add in overrides.get_overridable_functions()[minigrad]
 
 
 # Whoever reads locals -------------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """torch.testing.assert_close, autograd.Variable, and types for annotations."""
 
-import importlib
 from typing import Any
 
-import numpy as np
 import pytest
 
 import minigrad as mg
@@ -84,34 +82,3 @@ def test_types() -> None:
     assert isinstance(3, Number) and isinstance("cpu", Device) and isinstance((1, 2), tuple) and _size_2_t
     assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2) and _single(1) == (1,)
     assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
-
-
-DTYPES = "bool uint8 int16 int64 float16 bfloat16 float32 float64 complex64 complex128"
-OPTIONS: list[dict[str, Any]] = [
-    *({}, {"low": 0}, {"low": 0.4, "high": 1.6}, {"low": -1e300, "high": 1e300}, {"noncontiguous": True}),
-    *({"exclude_zero": True, "low": -1, "high": 2}, {"memory_format": "channels_last"}, {"requires_grad": True}),
-    *({"low": 2, "high": 1}, {"low": float("nan")}, {"low": 1e300, "high": float("inf")}),
-    {"noncontiguous": True, "memory_format": "channels_last"},
-]
-
-
-@cases("name", DTYPES.split())
-@cases("options", OPTIONS)
-def test_make_tensor(name: str, options: dict[str, Any]) -> None:
-    def program(t: Any) -> Any:
-        keywords = {k: getattr(t, v) if isinstance(v, str) else v for k, v in options.items()}
-        t.manual_seed(3)
-        make = importlib.import_module(f"{t.__name__}.testing").make_tensor
-        tensor = make((2, 3, 4, 2), dtype=getattr(t, name), device="cpu", **keywords)
-        scalars = [make(dtype=tensor.dtype, device="cpu"), make(3, 0, dtype=tensor.dtype, device="cpu")]
-        steps = None if "memory_format" in options else tensor.stride()  # here memory has one order
-        return [tensor.detach().to(t.complex128), steps, tensor.requires_grad, *(s.shape for s in scalars)]
-
-    try:
-        expected = program(torch)
-    except ValueError:
-        raises(ValueError, r"\S", lambda: program(mg))
-    else:
-        ours = program(mg)
-        np.testing.assert_array_equal(ours[0].numpy(), expected[0].numpy())
-        assert ours[1:] == [*expected[1:3], *(tuple(s) for s in expected[3:])]

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.func.stateless import functional_call
+from minigrad.func import functional_call
 from tests.support.both import agree, refuse
 from tests.support.cases import cases
 

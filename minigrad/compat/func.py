@@ -1,0 +1,399 @@
+"""Transforms of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
+
+    per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
+
+They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it has the numbers of a
+batched run, not its time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..autograd import enable_grad, is_grad_enabled
+from ..autograd.gradients import filled, pull, push, rows
+from ..autograd.mode import at_end
+from ..autograd.tape import Variable
+from ..autograd.tracebacks import border_functions
+from ..autograd.walk import nodes_behind
+from ..backend.dtype import shown
+from ..functions.random import get_rng_state, set_rng_state
+from ..functions.shaping import stack
+from ..nn.module import Module
+from ..tensor import Tensor
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize"]
+__all__ += ["stack_module_state", "vjp", "vmap"]
+
+Function = Callable[..., Any]
+Argnums = int | tuple[int, ...]
+Dims = Any  # an axis, None, or these in the form of the arguments
+MISSING: Any = object()
+_RANDOM = ("error", "different", "same")
+
+# Derivatives ------------------------------------------------------------------------------------------------
+
+
+def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The function that returns the gradient of ``func``, whose result is a single number.
+
+    Args:
+        argnums: the argument, or the arguments, that the gradient is for; tensors in tuples, lists and dicts.
+        has_aux: ``func`` returns (result, aux), and the gradient's function (gradient, aux).
+    """
+    with_value = grad_and_value(func, argnums, has_aux)
+
+    def slope(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = with_value(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return slope
+
+
+def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
+
+    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number.
+    """
+
+    def slope_and_value(*args: Any, **kwargs: Any) -> Any:
+        run = _Run(func, args, kwargs, argnums, has_aux)
+        if len(run.outputs) != 1 or run.outputs[0].numel() != 1:
+            raise RuntimeError("grad: the function must return a single number, a tensor with one element")
+        gradient = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
+        return gradient, (run.result(), run.aux) if has_aux else run.result()
+
+    return slope_and_value
+
+
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux.
+
+    That function takes cotangents of the result's form, and returns a tuple with one product for each primal.
+    """
+    run = _Run(func, primals, {}, None, has_aux)
+
+    def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        return tree_unflatten(run.pull(run.outputs, tree_flatten(cotangents)[0]), run.inputs_form)
+
+    return (run.result(), pulled, run.aux) if has_aux else (run.result(), pulled)
+
+
+def jvp(
+    func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux.
+
+    Two backward passes compute it: J v is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of
+    ``primals``; ``strict`` has no effect.
+    """
+    run = _Run(func, primals, {}, None, has_aux)
+    product = run.push(tree_flatten(tangents)[0])
+    return (run.result(), product, run.aux) if has_aux else (run.result(), product)
+
+
+def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+    """(func(*primals), a function that multiplies the Jacobian by tangents)."""
+    run = _Run(func, primals, {}, None, has_aux=False)
+    return run.result(), lambda *tangents: run.push(tree_flatten(tangents)[0])
+
+
+def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
+    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result.
+
+    Its result has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have
+    the result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect.
+    """
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        run = _Run(func, args, kwargs, argnums, has_aux)
+        blocks = [tree_unflatten(run.rows(output), run.inputs_form) for output in run.outputs]
+        whole = tree_unflatten(blocks, run.outputs_form)
+        return (whole, run.aux) if has_aux else whole
+
+    return jacobian
+
+
+def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
+    """``jacrev``: the same numbers, by the same backward passes."""
+    return jacrev(func, argnums, has_aux)
+
+
+def hessian(func: Function, argnums: Argnums = 0) -> Function:
+    """The function that returns all second derivatives of ``func``: ``jacfwd(jacrev(func))``."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+class _Run:
+    """One call of a function on doubles of its inputs, for which derivatives are computed.
+
+    Attributes:
+        inputs, inputs_form: the doubles of the chosen arguments' tensors, and the arguments' form.
+        outputs, outputs_form: the tensors of the result, and its form.
+        aux: the second part of the result, where ``has_aux``.
+        keep: whether the graph outlives a backward pass, as it does if all arguments are chosen: by None.
+        outer: whether results are differentiable, as they depend on other leaves, too.
+    """
+
+    def __init__(
+        self, func: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums | None, has_aux: bool
+    ) -> None:
+        self.keep = argnums is None
+        argnums = tuple(range(len(args))) if argnums is None else argnums
+        numbers = (argnums,) if isinstance(argnums, int) else argnums
+        chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
+        leaves, self.inputs_form = tree_flatten(chosen)
+        recording = is_grad_enabled()
+        with enable_grad():
+            self.inputs = [_double(leaf, recording) for leaf in leaves]
+            doubles = tree_unflatten(self.inputs, self.inputs_form)
+            places = dict(zip(numbers, (doubles,) if isinstance(argnums, int) else doubles, strict=True))
+            result = func(*(places.get(i, a) for i, a in enumerate(args)), **kwargs)
+        result, aux = result if has_aux else (result, None)
+        self.aux: Any = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, aux)
+        self.outputs, self.outputs_form = tree_flatten(result)
+        if not all(isinstance(output, Tensor) for output in self.outputs):
+            raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
+        self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
+
+    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], keep: bool = False) -> Sequence[Any]:
+        """The gradients of outputs times cotangents for the inputs; zeros where no output depends on one."""
+        retain = keep or self.keep or self.outer
+        return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
+
+    def push(self, tangents: Sequence[Any]) -> Any:
+        """The Jacobian times tangents, in the form of the result."""
+        with enable_grad():
+            products = push(self.outputs, self.inputs, tangents, self.outer, filled)
+        return self.result(filled(products, self.outputs))
+
+    def rows(self, output: Tensor) -> Sequence[Any]:
+        """For each input the derivatives of all numbers of an output, in its shape and then the input's."""
+        with enable_grad():
+            return rows(output, self.inputs, lambda vector: self.pull([output], [vector], keep=True))
+
+    def result(self, tensors: Sequence[Tensor] | None = None) -> Any:
+        """The result, or tensors in its form, without a graph that nothing outside can ask for."""
+        tensors = self.outputs if tensors is None else tensors
+        return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
+
+
+def _double(leaf: Any, recording: bool) -> Tensor:
+    """An input's double: derivatives are for it alone, and its graph continues to the input's where that has one."""
+    if not isinstance(leaf, Tensor):
+        raise RuntimeError(f"func: derivatives are for tensors, not {type(leaf).__name__}")
+    return leaf.view(leaf.shape) if recording and leaf.requires_grad else leaf.detach().requires_grad_()
+
+
+def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
+    """Whether the outputs depend on a leaf that is not an input."""
+    known = {id(x) for x in inputs}
+    edges = (edge for node in nodes_behind(outputs) for edge in node.edges)
+    return any(isinstance(edge[0], Variable) and id(edge[0]) not in known for edge in edges)
+
+
+# Maps over a batch ------------------------------------------------------------------------------------------
+
+
+def vmap(
+    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Function:
+    """The function that applies ``func`` to each slice of its arguments, and stacks the results.
+
+    Args:
+        in_dims: the axis of the slices: one for all arguments, or one for each (in the form of an argument
+            that is a tuple, list or dict); None where an argument is not sliced. Keywords are not.
+        out_dims: the axis along which results are stacked, for all or for each.
+        randomness: "different" numbers for each slice, drawn one slice after the other, or the "same"; "error"
+            refuses functions that draw any.
+        chunk_size: without effect, for PyTorch's signature.
+
+    Raises ValueError for no or unequal numbers of slices, and for ``in_dims`` that do not fit.
+    """
+    if randomness not in _RANDOM:
+        raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, form = tree_flatten(args)
+        dims = _dims_of(args, in_dims)
+        count = _count(leaves, dims)
+        rows, results_form = [], None
+        state = get_rng_state()
+        for i in range(count):
+            slices = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
+            if randomness == "same":
+                set_rng_state(state)
+            row, results_form = tree_flatten(func(*tree_unflatten(slices, form), **kwargs))
+            rows.append(row)
+            if randomness == "error" and not bool((get_rng_state() == state).all()):
+                raise RuntimeError("vmap: the function draws random numbers: pass randomness='different' or 'same'")
+        return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
+
+    return mapped
+
+
+def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
+    """The axis for each leaf of the arguments; one of ``dims`` may stand for all leaves below its place."""
+    if dims is None or isinstance(dims, int):
+        return [dims] * len(tree_flatten(tree)[0])
+    parts: Sequence[Any] = ()
+    if isinstance(tree, Mapping) and isinstance(dims, Mapping) and tree.keys() == dims.keys():
+        parts = [(tree[key], dims[key]) for key in tree]
+    elif isinstance(tree, (tuple, list)) and isinstance(dims, (tuple, list)) and len(tree) == len(dims):
+        parts = list(zip(tree, dims, strict=True))
+    if not parts:
+        raise ValueError(f"vmap: in_dims {dims!r} do not have the form of the arguments")
+    return [d for part, its_dims in parts for d in _dims_of(part, its_dims)]
+
+
+def _count(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
+    counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
+    if len(counts) != 1:
+        reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
+        raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
+    return int(counts.pop())
+
+
+def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
+    """The results of all slices, each stacked along its axis."""
+    if not rows:
+        raise ValueError("vmap: there are no slices, and without one the form of the results is unknown")
+    columns = list(zip(*rows, strict=True))
+    dims = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(columns)
+    if len(dims) != len(columns):
+        raise ValueError(f"vmap: out_dims has {len(dims)} entries for {len(columns)} results")
+    return [c[0] if d is None else stack(list(c), d) for c, d in zip(columns, dims, strict=True)]
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``.
+
+    Raises RuntimeError for no modules, several classes of them, or several modes.
+    """
+    if not models:
+        raise RuntimeError("stack_module_state: expected at least one model, got 0")
+    if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: expected models of one class, all in training or all not")
+    every = [dict(m.named_parameters()) for m in models]
+    buffers = [dict(m.named_buffers()) for m in models]
+    parameters = {
+        name: stack([model[name].detach() for model in every]).requires_grad_(p.requires_grad)
+        for name, p in every[0].items()
+    }
+    return parameters, {name: stack([model[name] for model in buffers]) for name in buffers[0]}
+
+
+# Calling a module with other values for its parameters ------------------------------------------------------
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
+
+    A name that the module lacks is an attribute during the call. None leaves a parameter out. A buffer that the call
+    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module.
+
+    Args:
+        parameter_and_buffer_dicts: one dict, or several to merge.
+        args: a tuple, or the only argument.
+        tie_weights: use the tensor for one name of a tied parameter for all its names.
+        strict: refuse names that are no parameter's and no buffer's, and missing ones.
+
+    Raises:
+        RuntimeError: with ``strict``, a name is unexpected or missing.
+        ValueError: two dicts have the same name, or the names of a tied parameter have different tensors.
+        TypeError: a value, or the attribute that it would replace, is no tensor. AttributeError: no such submodule.
+
+    >>> layer = nn.Linear(2, 1)
+    >>> mg.func.functional_call(layer, {"weight": mg.ones(1, 2), "bias": None}, mg.tensor([3.0, 4.0]))
+    tensor([7.])
+    """
+    dicts = parameter_and_buffer_dicts
+    items = [pair for each in ([dicts] if isinstance(dicts, Mapping) else dicts) for pair in each.items()]
+    if twice := sorted(name for name, count in Counter(name for name, _ in items).items() if count > 1):
+        raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+    values = dict(items)
+    if tie_weights or strict:
+        tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
+        tensors.update(module.named_buffers(remove_duplicate=False))
+        values = _tied(values, tensors) if tie_weights else values
+        if strict:
+            _check_names(module, values, tensors)
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    before: list[tuple[str, Module, str, Any]] = []
+    with at_end(_put_back, before, dicts) as end, end:
+        for full_name, value in values.items():
+            path, _, name = full_name.rpartition(".")
+            owner = module.get_submodule(path)
+            old = getattr(owner, name, MISSING)
+            _check_tensor("", value)
+            _check_tensor(f"attribute `{name}`: ", old)
+            before.append((full_name, owner, name, old))
+            swap(owner, name, value)
+        return module(*args, **(kwargs or {}))
+
+
+def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The values, with that for one name of a tied tensor under its other names."""
+    names_of: dict[int, list[str]] = {}
+    for name, tensor in tensors.items():
+        names_of.setdefault(id(tensor), []).append(name)
+    result = dict(values)
+    for names in names_of.values():
+        there = sorted(name for name in names if name in values)
+        if len({id(values[name]) for name in there}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {there}, which are tied. "
+                f"Consider using tie_weights=False"
+            )
+        result.update(dict.fromkeys(names, values[there[0]]) if there else {})
+    return result
+
+
+def _check_names(module: Module, values: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
+    differences = {"Unexpected": values.keys() - tensors.keys(), "Missing": tensors.keys() - values.keys()}
+    lines = [f"{kind} key(s): {', '.join(map(repr, sorted(names)))}." for kind, names in differences.items() if names]
+    if lines:
+        raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
+
+
+def _check_tensor(what: str, value: Any) -> None:
+    if not (value is None or value is MISSING or isinstance(value, Tensor)):
+        raise TypeError(f"{what}{value!r} is not an instance of {shown('Tensor')}")
+
+
+def swap(module: Module, name: str, value: Any) -> None:
+    """Put a tensor, or None, in a module's place for a name, whatever its class; ``MISSING`` removes the name."""
+    for table in (module._parameters, module._buffers, vars(module)):
+        if name in table:
+            if value is MISSING:
+                del table[name]
+            else:
+                table[name] = value
+            return
+    if value is not MISSING:
+        setattr(module, name, value)
+
+
+def _put_back(before: list[tuple[str, Module, str, Any]], dicts: Any) -> None:
+    """Undo the exchange. A caller's dict gets the tensors by which the module replaced its values."""
+    while before:
+        full_name, owner, name, old = before[-1]
+        now = getattr(owner, name, MISSING)
+        if isinstance(dicts, dict) and full_name in dicts and now is not old and now is not MISSING:
+            dicts[full_name] = now
+        swap(owner, name, old)
+        before.pop()
+
+
+border_functions(globals())
