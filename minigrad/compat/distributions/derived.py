@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from ...functions.creation import full_like, ones_like, zeros_like
-from ...functions.pointwise import log_softmax, where
+from ...functions.names import full_like, log_softmax, ones_like, where, zeros_like
 from ...tensor import Size, Tensor
 from . import constraints
 from .choices import Categorical

@@ -9,11 +9,9 @@ import numpy as np
 
 from ...autograd.calls import apply
 from ...functions.arguments import axis, rounded_once
-from ...functions.creation import arange, eye
 from ...functions.define import function, method
-from ...functions.linalg import dot, matmul
-from ...functions.pointwise import level, where
-from ...functions.shaping import stack
+from ...functions.names import arange, dot, eye, matmul, stack, where
+from ...functions.pointwise import level
 from ...tensor import Tensor
 from ..ops import decompositions
 from .equations import square

@@ -10,10 +10,7 @@ from typing import Any, TypeVar
 
 from ....autograd import no_grad
 from ....backend.dtype import finfo
-from ....functions.comparison import allclose
-from ....functions.creation import eye, zeros_like
-from ....functions.random import randn
-from ....functions.shaping import cat
+from ....functions.names import allclose, cat, eye, randn, zeros_like
 from ....nn.module import Module
 from ....tensor import Tensor
 from ...functions.factors import geqrf
