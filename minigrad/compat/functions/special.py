@@ -7,7 +7,7 @@ from functools import partial
 
 from ...autograd.calls import apply
 from ...autograd.mode import state
-from ...functions.define import binary, function, method, unary
+from ...functions.define import Unary, binary, function, method, named, unary
 from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import special as s
@@ -47,20 +47,39 @@ _alone = partial(unary, free=False, method=False, in_place=False)
 i0e, i1, i1e = _alone(s.i0e), _alone(s.i1), _alone(s.i1e)
 entr, ndtr, log_ndtr, erfcx = _alone(s.entr), _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
 ndtri = _alone(s.ndtri)
-bessel_j0, bessel_j1, bessel_y0, bessel_y1 = map(_alone, (s.bessel_j0, s.bessel_j1, s.bessel_y0, s.bessel_y1))
 modified_bessel_i0, modified_bessel_i1 = _alone(s.i0), _alone(s.i1)
-modified_bessel_k0, modified_bessel_k1 = _alone(s.modified_bessel_k0), _alone(s.modified_bessel_k1)
-scaled_modified_bessel_k0 = _alone(s.scaled_modified_bessel_k0)
-scaled_modified_bessel_k1 = _alone(s.scaled_modified_bessel_k1)
-spherical_bessel_j0 = _alone(s.spherical_bessel_j0)
 zeta = binary(s.zeta, free=False, method=False, in_place=False)
 xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 
 
-@spelled
-def airy_ai(input: Tensor) -> Tensor:
-    """Airy's function Ai, elementwise.
-    Raises NotImplementedError: a gradient would be wanted, which PyTorch has not either."""
-    if state.grad and input.requires_grad:
-        raise NotImplementedError("the derivative of airy_ai is not implemented: use input.detach()")
-    return apply(s.airy_ai, (input,))
+# Without a gradient, which PyTorch has not either
+
+
+def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
+    """A function of ``ops/approximations/bessel.py``."""
+
+    def function(input: Tensor) -> Tensor:
+        if state.grad and input.requires_grad:
+            raise NotImplementedError(f"the derivative of {name} is not implemented: use input.detach()")
+        return apply(s.bessel_function, (input, kind, order))
+
+    about = f"{doc}, elementwise.\n\n    Raises NotImplementedError: the input needs a gradient."
+    return spelled(named(function, name, about))
+
+
+_FIRST, _SECOND = "Bessel's function of the first kind of order", "Bessel's function of the second kind of order"
+_THIRD = "The modified Bessel function of the second kind of order"
+airy_ai = _without_gradient("airy_ai", "Airy's function Ai", "airy")
+bessel_j0 = _without_gradient("bessel_j0", f"{_FIRST} 0", "first_kind", 0)
+bessel_j1 = _without_gradient("bessel_j1", f"{_FIRST} 1", "first_kind", 1)
+bessel_y0 = _without_gradient("bessel_y0", f"{_SECOND} 0", "second_kind", 0)
+bessel_y1 = _without_gradient("bessel_y1", f"{_SECOND} 1", "second_kind", 1)
+modified_bessel_k0 = _without_gradient("modified_bessel_k0", f"{_THIRD} 0", "third_kind", 0)
+modified_bessel_k1 = _without_gradient("modified_bessel_k1", f"{_THIRD} 1", "third_kind", 1)
+scaled_modified_bessel_k0 = _without_gradient(
+    "scaled_modified_bessel_k0", f"{_THIRD} 0, times eˣ", "scaled_third_kind", 0
+)
+scaled_modified_bessel_k1 = _without_gradient(
+    "scaled_modified_bessel_k1", f"{_THIRD} 1, times eˣ", "scaled_third_kind", 1
+)
+spherical_bessel_j0 = _without_gradient("spherical_bessel_j0", "sin(x) / x, 1 at 0", "spherical", 0)
