@@ -405,8 +405,8 @@ case("pinv", lambda t, x: t.linalg.pinv(x + x.mT, hermitian=True), (3, 3), float
 case("eigh", lambda t, x: [y.abs() for y in t.linalg.eigh(x + x.mT)], (2, 3, 3), float32=1e-3)
 case("eigvalsh", lambda t, x: t.linalg.eigvalsh(x + x.mT, "U"), (3, 3), float32=1e-4)
 case("matrix_exp", lambda t, x: t.matrix_exp(x), (2, 3, 3))
-case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b).solution, (4, 3), (4, 2), float32=1e-3)
-case("least_squares", lambda t, a, b: t.linalg.lstsq(a, b, driver="gelsd").solution, (2, 3, 4), (2, 3), float32=1e-3)
+case("pinv", lambda t, a, b: t.linalg.lstsq(a, b).solution, (4, 3), (4, 2), float32=1e-3)
+case("pinv", lambda t, a, b: t.linalg.lstsq(a, b, driver="gelsd").solution, (2, 3, 4), (2, 3), float32=1e-3)
 _own = lambda t, x, b: t.linalg.ldl_solve(*t.linalg.ldl_factor((x + x.mT).detach()), b)
 _torch = lambda t, x, b: t.linalg.solve(x + x.mT, b)  # its ldl_solve has no gradient
 case("ldl_solve", _own, np.random.default_rng(0).standard_normal((2, 4, 4)), (2, 4, 3), theirs=_torch)

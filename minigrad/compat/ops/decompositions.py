@@ -156,22 +156,6 @@ def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
     return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
-@op(
-    "da = the gradient of a⁺ for g bᴴ; db = a⁺ᴴ g",
-    a=lambda g, a, b, rcond: _pinv_slope(matmul(g, adjoint(b)), a, pinv(a, 0.0, rcond, False)),
-    b=lambda g, a, rcond: matmul(adjoint(pinv(a, 0.0, rcond, False)), g),
-    promote="same",
-)
-@on_cpu
-def least_squares(a: Array, b: Array, rcond: float) -> Array:
-    """The smallest x of those that minimise |a x − b|, a (..., M, N) and b (..., M, K) with the same leading axes"""
-    out = np.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
-    if a.size and b.size:
-        for place in np.ndindex(a.shape[:-2]):
-            out[place] = np.linalg.lstsq(a[place], b[place], rcond)[0]
-    return out
-
-
 # Decompositions --------------------------------------------------------------------------------------------
 
 
@@ -403,6 +387,6 @@ def _exp_slope(g: Array, xh: Array) -> Array:
     return matrix_exp(blocks)[..., :n, n:]
 
 
-_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, least_squares, matrix_exp)
+_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
 _FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})
