@@ -86,7 +86,7 @@ _PLAIN = """
     norm=LinalgVectorNorm outer=Mul overlay=Col2Im pad=ConstantPadNd pinv=LinalgPinv prelu=PreluKernel
     put=torch::autograd::CopySlices qr=LinalgQr real=Select reshape=View
     scaled_dot_product_attention=ScaledDotProductFlashAttentionForCpu scaled_elu=Elu slogdet=LinalgSlogdet
-    solve=LinalgSolveEx square=Pow svd=LinalgSvd svdvals=LinalgSvd
+    solve=LinalgSolveEx square=Pow svd=LinalgSvd
 """
 _NAMES: dict[str, str | Callable[[Node], str]] = {
     **dict(pair.split("=") for pair in _PLAIN.split()),

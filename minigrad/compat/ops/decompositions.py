@@ -212,17 +212,6 @@ def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-@op("dx = U diag(g) Vᴴ", x=lambda g, x: _with_values(g, *svd(x, False)[::2]))
-def svdvals(x: Array) -> Array:
-    """The singular values, in descending order"""
-    return on_host(lambda a: np.linalg.svd(a, compute_uv=False), x)
-
-
-def _with_values(values: Array, u: Array, vh: Array) -> Array:
-    """u diag(values) vᴴ."""
-    return matmul(u * unsqueeze(values, -2), vh)
-
-
 @op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
 def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
     """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x of which one triangle is read, "L" or "U"; λ in ascending order"""
@@ -235,16 +224,6 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     turned = _skew(matmul(adjoint(vectors), gvectors)) * 0.5
     inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
     return matmul(matmul(vectors, inner), adjoint(vectors))
-
-
-@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, eigh(x, triangle)[1]))
-def eigvalsh(x: Array, triangle: Literal["L", "U"]) -> Array:
-    """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
-    return on_host(lambda a: np.linalg.eigvalsh(a, triangle), x)
-
-
-def _eigenvalue_slope(g: Array, vectors: Array) -> Array:
-    return _with_values(g, vectors, adjoint(vectors))
 
 
 @op(
@@ -388,5 +367,5 @@ def _exp_slope(g: Array, xh: Array) -> Array:
 
 
 _EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
-_FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
+_FACTORS = (cholesky, svd, eigh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})
