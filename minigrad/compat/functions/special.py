@@ -67,19 +67,19 @@ def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
     return spelled(named(function, name, about))
 
 
-_FIRST, _SECOND = "Bessel's function of the first kind of order", "Bessel's function of the second kind of order"
-_THIRD = "The modified Bessel function of the second kind of order"
+def _of_orders(name: str, doc: str, kind: str) -> tuple[Unary, Unary]:
+    """The functions of order 0 and 1."""
+    zeroth, first = (_without_gradient(f"{name}{n}", f"{doc} of order {n}", kind, n) for n in (0, 1))
+    return zeroth, first
+
+
 airy_ai = _without_gradient("airy_ai", "Airy's function Ai", "airy")
-bessel_j0 = _without_gradient("bessel_j0", f"{_FIRST} 0", "first_kind", 0)
-bessel_j1 = _without_gradient("bessel_j1", f"{_FIRST} 1", "first_kind", 1)
-bessel_y0 = _without_gradient("bessel_y0", f"{_SECOND} 0", "second_kind", 0)
-bessel_y1 = _without_gradient("bessel_y1", f"{_SECOND} 1", "second_kind", 1)
-modified_bessel_k0 = _without_gradient("modified_bessel_k0", f"{_THIRD} 0", "third_kind", 0)
-modified_bessel_k1 = _without_gradient("modified_bessel_k1", f"{_THIRD} 1", "third_kind", 1)
-scaled_modified_bessel_k0 = _without_gradient(
-    "scaled_modified_bessel_k0", f"{_THIRD} 0, times eˣ", "scaled_third_kind", 0
-)
-scaled_modified_bessel_k1 = _without_gradient(
-    "scaled_modified_bessel_k1", f"{_THIRD} 1, times eˣ", "scaled_third_kind", 1
-)
 spherical_bessel_j0 = _without_gradient("spherical_bessel_j0", "sin(x) / x, 1 at 0", "spherical", 0)
+bessel_j0, bessel_j1 = _of_orders("bessel_j", "Bessel's function of the first kind", "first_kind")
+bessel_y0, bessel_y1 = _of_orders("bessel_y", "Bessel's function of the second kind", "second_kind")
+modified_bessel_k0, modified_bessel_k1 = _of_orders(
+    "modified_bessel_k", "The modified Bessel function of the second kind", "third_kind"
+)
+scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _of_orders(
+    "scaled_modified_bessel_k", "eˣ times the modified Bessel function of the second kind", "scaled_third_kind"
+)
