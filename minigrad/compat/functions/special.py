@@ -35,10 +35,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    total = lgamma(input)
-    for j in range(1, p):
-        total = total + lgamma(input - 0.5 * j)
-    return total + 0.25 * p * (p - 1) * math.log(math.pi)
+    return sum((lgamma(input - 0.5 * j) for j in range(1, p)), lgamma(input)) + 0.25 * p * (p - 1) * math.log(math.pi)
 
 
 # Of ``torch.special`` alone --------------------------------------------------------------------------------
