@@ -94,7 +94,7 @@ def everything() -> dict[str, Any]:
     return modes() | {
         "modules": [(m.training, vars(m).get("momentum")) for m in MODEL.modules()],
         "parameters": [(id(p), p.requires_grad) for p in MODEL.parameters()],
-        "cache": parametrize._state.cache,
+        "cache": parametrize._cache.get(),
         "classes": dict(allowed.safe),
         "cudnn": mg.backends.cudnn.enabled,
         "asked": (overrides._state.ask_classes, overrides._state.ask_modes),

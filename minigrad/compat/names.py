@@ -225,7 +225,6 @@ torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
 torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weight_norm spectral_norm weight_norm
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
-torch.nn.utils.parametrizations | compat.nn.utils.orthogonal: | orthogonal
 torch.nn.utils.stateless | compat.func: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
 torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop

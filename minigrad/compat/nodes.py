@@ -82,11 +82,11 @@ _PLAIN = """
     cholesky=LinalgCholeskyEx concatenate=Cat
     convolve=Convolution convolve_back=Convolution det=LinalgDet dropout=Mul eigh=LinalgEigh entr=SpecialEntr
     group_norm=NativeGroupNorm ifft=FftC2C imag=Select inverse=LinalgInvEx layer_norm=NativeLayerNorm
-    least_squares=LinalgLstsq log1p=Log1P logsigmoid=LogSigmoid lstm=Mul matrix_exp=LinalgMatrixExp modulus=Abs
+    log1p=Log1P logsigmoid=LogSigmoid lstm=Mul matrix_exp=LinalgMatrixExp modulus=Abs
     norm=LinalgVectorNorm outer=Mul overlay=Col2Im pad=ConstantPadNd pinv=LinalgPinv prelu=PreluKernel
     put=torch::autograd::CopySlices qr=LinalgQr real=Select reshape=View
     scaled_dot_product_attention=ScaledDotProductFlashAttentionForCpu scaled_elu=Elu slogdet=LinalgSlogdet
-    solve=LinalgSolveEx square=Pow svd=LinalgSvd svdvals=LinalgSvd
+    solve=LinalgSolveEx square=Pow svd=LinalgSvd
 """
 _NAMES: dict[str, str | Callable[[Node], str]] = {
     **dict(pair.split("=") for pair in _PLAIN.split()),

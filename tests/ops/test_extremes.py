@@ -14,7 +14,7 @@ import minigrad
 from minigrad.autograd import grad, gradcheck, gradgradcheck
 from minigrad.compat.ops.registry import REGISTRY
 from minigrad.nn import functional as F
-from tests.support.cases import cases
+from tests.support.cases import cases, raises
 from tests.support.parity import gradients, host, ours
 from tests.support.plain_checks import without_kernel
 
@@ -72,11 +72,8 @@ def test_det_of_a_singular_matrix(rows: list[list[int]], device: str) -> None:
 
 
 @cases("program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet])
-@cases("rows", SINGULAR)
-def test_the_logarithm_of_a_determinant_of_0_is_infinitely_steep(rows: Any, program: Any, device: str) -> None:
-    (found,) = slopes(program, rows, device=device)
-    expected = cofactors(rows)
-    np.testing.assert_array_equal(found, np.where(expected == 0, 0, np.copysign(INF, expected)))
+def test_the_logarithm_of_a_determinant_of_0_has_no_gradient(program: Any, device: str) -> None:
+    raises(minigrad.linalg.LinAlgError, "Singular", lambda: slopes(program, SINGULAR[0], device=device))
 
 
 def test_a_singular_complex_matrix(device: str) -> None:
@@ -198,11 +195,6 @@ POINTS: dict[str, Point] = {
     "acosh(1)": (minigrad.acosh, [1.0], [[INF], [-INF]]),
     "acosh(1e200)": (minigrad.acosh, [1e200], [[1e-200]]),
     "inf ** 0": (lambda x: x**0, [INF], [[0.0], [0.0]]),
-    "bessel_y0(0)": (_SPECIAL.bessel_y0, [0.0], [[INF], [-INF]]),
-    "bessel_y1(0)": (_SPECIAL.bessel_y1, [0.0], [[INF]]),
-    "modified_bessel_k1(-0.0)": (_SPECIAL.modified_bessel_k1, [-0.0], [[-INF]]),
-    "scaled_modified_bessel_k0(0)": (_SPECIAL.scaled_modified_bessel_k0, [0.0], [[-INF]]),
-    "scaled_modified_bessel_k1(0)": (_SPECIAL.scaled_modified_bessel_k1, [0.0], [[-INF]]),
     "remainder(7, 0.5)": (minigrad.remainder, [7.0, 0.5], [[1.0, -14.0], [0.0, 0.0]]),
     "fmod(inf, 2)": (minigrad.fmod, [INF, 2.0], [[1.0, -INF], [0.0, 0.0]]),
     "fmod(1, inf)": (minigrad.fmod, [1.0, INF], [[1.0, 0.0], [0.0, 0.0]]),

@@ -54,9 +54,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1": lambda x: mp.besseli(1, x),
     "i0e": _scaled(mp.besseli, 0, -1),
     "i1e": _scaled(mp.besseli, 1, -1),
-    "bessel_j0": lambda x: mp.besselj(0, x),
-    "bessel_j1": lambda x: mp.besselj(1, x),
-    "spherical_bessel_j0": lambda x: mp.sin(x) / x,
     "expm1": lambda x: mp.expm1(x),
     "tanh": lambda x: mp.tanh(x),
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
@@ -67,20 +64,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "logaddexp2": lambda a, b: max(a, b) + mp.log1p(mp.power(2, -abs(a - b))) / mp.log(2),
     "binary_cross_entropy_with_logits": lambda x, t: mp.log1p(mp.exp(-abs(x))) + max(x, 0) - t * x,
     # of order 2, as in the cases
-    "bessel_j": lambda x: mp.besselj(2, x),
     "modified_bessel_i": lambda x: mp.besseli(2, x),
     "scaled_modified_bessel_i": _scaled(mp.besseli, 2, -1),
     "spherical_bessel_j": lambda x: (3 / x**3 - 1 / x) * mp.sin(x) - 3 * mp.cos(x) / x**2,
 }
-POSITIVE: dict[str, Callable[..., Any]] = {  # without a value for negative numbers: -0.0 is 0
-    "bessel_y0": lambda x: mp.bessely(0, x),
-    "bessel_y1": lambda x: mp.bessely(1, x),
-    "modified_bessel_k0": lambda x: mp.besselk(0, x),
-    "modified_bessel_k1": lambda x: mp.besselk(1, x),
-    "scaled_modified_bessel_k0": _scaled(mp.besselk, 0, 1),
-    "scaled_modified_bessel_k1": _scaled(mp.besselk, 1, 1),
-}
-FUNCTIONS |= {name: lambda x, f=function: f(x) if x > 0 else mp.nan for name, function in POSITIVE.items()}
 
 
 def arity(op: str) -> int:
@@ -95,8 +82,8 @@ def reference(op: str, point: Sequence[float], order: int, place: int, weights: 
     if any(math.isnan(x) for x in point):
         return math.nan
     op = op.rpartition(".")[2]
-    with mp.workdps(_digits(point, 0 if op in POSITIVE else 4)):
-        function, xs = FUNCTIONS[op], [_stand_in(x + 0.0 if op in POSITIVE else x) for x in point]
+    with mp.workdps(_digits(point)):
+        function, xs = FUNCTIONS[op], [_stand_in(x) for x in point]
         steps = [mp.mpf(10) ** -_STEP * min(1, abs(x)) for x in xs]
 
         def slope(of: Callable[..., Any], i: int) -> Callable[..., Any]:
@@ -124,8 +111,7 @@ def _stand_in(x: float) -> Any:
     return mp.mpf(10) ** 320 * math.copysign(1, x) if math.isinf(x) else mp.mpf(x)
 
 
-def _digits(point: Sequence[float], below: int) -> int:
-    """As many as x + 1e-30 has for large x, and as cancel in second differences of 1 + x² for small x (``below`` is 4;
-    it is 0 of functions that are infinite at 0)."""
+def _digits(point: Sequence[float]) -> int:
+    """As many as x + 1e-30 has for large x, and as cancel in second differences of 1 + x² for small x."""
     powers = [math.log10(abs(x)) if x and math.isfinite(x) else 330 * (1 if x else -1) for x in point]
-    return _DIGITS * len(point) ** 2 + sum(math.ceil(p if p > 0 else -below * p) for p in powers)
+    return _DIGITS * len(point) ** 2 + sum(math.ceil(p if p > 0 else -4 * p) for p in powers)

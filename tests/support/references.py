@@ -31,9 +31,6 @@ def second_spherical(x: Any) -> Any:
 WHOLE: dict[str, Reference] = {  # on the whole line; an order is 2, 1 of polygamma
     "asinh": mp.asinh,
     "atan": mp.atan,
-    "bessel_j": lambda x: mp.besselj(2, x),
-    "bessel_j0": lambda x: mp.besselj(0, x),
-    "bessel_j1": lambda x: mp.besselj(1, x),
     "cos": mp.cos,
     "cosh": mp.cosh,
     "one_minus_square": lambda x: 1 - x * x,
@@ -59,7 +56,6 @@ WHOLE: dict[str, Reference] = {  # on the whole line; an order is 2, 1 of polyga
     "sinh": mp.sinh,
     "softplus": softplus,
     "spherical_bessel_j": second_spherical,
-    "spherical_bessel_j0": mp.sinc,
     "square": lambda x: x * x,
     "tan": mp.tan,
     "tanh": mp.tanh,

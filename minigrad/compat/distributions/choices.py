@@ -17,8 +17,7 @@ import numpy as np
 from ...backend import dtype as dt
 from ...backend.random import default_generator
 from ...functions import random
-from ...functions.creation import arange, eye, full, tensor, zeros, zeros_like
-from ...functions.pointwise import log1p, log_softmax, sigmoid, where
+from ...functions.names import arange, eye, full, log1p, log_softmax, sigmoid, tensor, where, zeros, zeros_like
 from ...nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot, softplus
 from ...tensor import Size, Tensor
 from . import constraints, utils

@@ -7,9 +7,9 @@ from inspect import signature
 from typing import Any, ClassVar
 
 from ...backend import dtype as dt
-from ...functions.creation import full
-from ...functions.shaping import cat as _cat
-from ...functions.shaping import stack as _stack
+from ...functions.names import cat as _cat
+from ...functions.names import full
+from ...functions.names import stack as _stack
 from ...tensor import Tensor
 from ..linalg import eigvalsh, vector_norm
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from ...functions.creation import full_like, ones_like, zeros_like
-from ...functions.pointwise import log_softmax, where
+from ...functions.names import full_like, log_softmax, ones_like, where, zeros_like
 from ...tensor import Size, Tensor
 from . import constraints
 from .choices import Categorical
@@ -24,7 +23,7 @@ from .transforms import (
     StickBreakingTransform,
     Transform,
 )
-from .utils import broadcast_all, formula, method, sum_rightmost
+from .utils import Value, broadcast_all, formula, method, sum_rightmost
 from .utils import size as size_of
 
 Transforms = Transform | Sequence[Transform]
@@ -191,35 +190,6 @@ class TransformedDistribution(Distribution):
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
 
-class _Family(TransformedDistribution):
-    """A transformed distribution with parameters of its own, tensors or numbers: those that ``arg_constraints`` names.
-
-    A subclass writes ``_of``: from the parameters to the base and the transforms.
-    """
-
-    _of: Any
-    _order: ClassVar[tuple[str, ...]] = ()  # of the parameters, where it is another
-    alpha: Any
-    concentration: Any
-    concentration0: Any
-    concentration1: Any
-    rate: Any
-    scale: Any
-
-    def __init__(self, *values: Any, validate_args: bool | None = None, **named: Any) -> None:
-        names = list(self._order or self.arg_constraints)
-        if len(values) > len(names):
-            *values, validate_args = values  # type: ignore[assignment]
-        arguments = dict(zip(names, values, strict=False)) | named
-        if arguments.keys() != set(names):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, not {', '.join(arguments)}")
-        parameters = broadcast_all(*(arguments[name] for name in names))
-        pairs = zip(names, parameters, strict=True)
-        vars(self).update((name, value) for name, value in pairs if not hasattr(type(self), name))
-        base, transforms = self._of(*parameters)
-        super().__init__(base, transforms, validate_args)
-
-
 class LogNormal(TransformedDistribution):
     """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; ``base_dist`` is that of x."""
 
@@ -252,11 +222,16 @@ class LogisticNormal(TransformedDistribution):
     scale = formula(lambda d: d.base_dist.base_dist.scale, doc="Their standard deviations.")
 
 
-class _Half(_Family):
+class _Half(TransformedDistribution):
     """|x|, x around 0; ``base_dist`` is the distribution of x, and ``scale`` its width."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
+    _signed: ClassVar[type[LocationScale]]  # the class of ``base_dist``
+
+    def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
+        super().__init__(self._signed(0, scale, False), AbsTransform(), validate_args)
+
     scale = formula(lambda d: d.base_dist.scale, doc="The width of the distribution of x.")
     mode = formula(lambda d: zeros_like(d.scale))
     icdf = method(lambda d, value: d.base_dist.icdf((value + 1) / 2))
@@ -275,7 +250,7 @@ class _Half(_Family):
 class HalfNormal(_Half):
     """The sizes of normal numbers with the mean 0 and the standard deviation ``scale``."""
 
-    _of = staticmethod(lambda scale: (Normal(0, scale, False), AbsTransform()))
+    _signed = Normal
     mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
     variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
 
@@ -283,17 +258,21 @@ class HalfNormal(_Half):
 class HalfCauchy(_Half):
     """The sizes of numbers of Cauchy(0, ``scale``)."""
 
-    _of = staticmethod(lambda scale: (Cauchy(0, scale, False), AbsTransform()))
+    _signed = Cauchy
     mean = formula(lambda d: full_like(d.scale.detach(), math.inf))
     variance = formula(lambda d: d.base_dist.variance)
 
 
-class InverseGamma(_Family):
+class InverseGamma(TransformedDistribution):
     """1 / x, x of Gamma(``concentration``, ``rate``)."""
 
     arg_constraints = Gamma.arg_constraints
     support = constraints.positive
-    _of = staticmethod(lambda alpha, rate: (Gamma(alpha, rate, False), PowerTransform(-ones_like(rate))))
+
+    def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, False)
+        super().__init__(base, PowerTransform(-ones_like(base.rate)), validate_args)
+
     concentration = formula(lambda d: d.base_dist.concentration, doc="Gamma's.")
     rate = formula(lambda d: d.base_dist.rate, doc="Gamma's.")
     mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
@@ -307,27 +286,34 @@ class InverseGamma(_Family):
         return alpha + self.rate.log() + alpha.lgamma() - (1 + alpha) * alpha.digamma()
 
 
-class Pareto(_Family):
+class Pareto(TransformedDistribution):
     """Numbers above ``scale`` with the density α scaleᵅ / xᵅ⁺¹."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
-    _order = ("scale", "alpha")
     support = dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
-    _of = staticmethod(lambda scale, alpha: (Exponential(alpha, False), [ExpTransform(), AffineTransform(0, scale)]))
+
+    def __init__(self, scale: Value, alpha: Value, validate_args: bool | None = None) -> None:
+        self.scale, self.alpha = broadcast_all(scale, alpha)
+        transforms = [ExpTransform(), AffineTransform(0, self.scale)]
+        super().__init__(Exponential(self.alpha, False), transforms, validate_args)
+
     mode = formula(lambda d: d.scale)
     mean = formula(lambda d: (a := d.alpha.clamp(min=1)) * d.scale / (a - 1))
     variance = formula(lambda d: d.scale.pow(2) * (a := d.alpha.clamp(min=2)) / ((a - 1).pow(2) * (a - 2)))
     entropy = method(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
 
-class Weibull(_Family):
+class Weibull(TransformedDistribution):
     """scale · xᵏ, x of Exponential(1) and k = 1 / ``concentration``."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
-    _of = staticmethod(
-        lambda scale, c: (Exponential(ones_like(scale), False), [PowerTransform(1 / c), AffineTransform(0, scale)])
-    )
+
+    def __init__(self, scale: Value, concentration: Value, validate_args: bool | None = None) -> None:
+        self.scale, self.concentration = broadcast_all(scale, concentration)
+        transforms = [PowerTransform(self._k), AffineTransform(0, self.scale)]
+        super().__init__(Exponential(ones_like(self.scale), False), transforms, validate_args)
+
     _k = formula(lambda d: d.concentration.reciprocal(), doc="The power.")
     mean = formula(lambda d: d.scale * (1 + d._k).lgamma().exp())
     mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d._k)
@@ -335,17 +321,18 @@ class Weibull(_Family):
     entropy = method(lambda d: EULER * (1 - d._k) + (d.scale * d._k).log() + 1)
 
 
-class Kumaraswamy(_Family):
+class Kumaraswamy(TransformedDistribution):
     """(1 - u^(1/b))^(1/a), u even in (0, 1), a and b ``concentration1`` and ``concentration0``: nearly Beta(a, b)."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
-    _of = staticmethod(
-        lambda a, b: (
-            Uniform(zeros_like(b), ones_like(b), validate_args=False),
-            [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())],
-        )
-    )
+
+    def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
+        self.concentration1, self.concentration0 = a, b = broadcast_all(concentration1, concentration0)
+        even = Uniform(zeros_like(b), ones_like(b), validate_args=False)
+        transforms = [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())]
+        super().__init__(even, transforms, validate_args)
+
     mean = formula(lambda d: d._moment(1))
     variance = formula(lambda d: d._moment(2) - d._moment(1).pow(2))
 

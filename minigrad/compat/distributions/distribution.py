@@ -11,9 +11,7 @@ import numpy as np
 
 from ...autograd import no_grad
 from ...autograd.tracebacks import border_methods, warn
-from ...functions.creation import empty
-from ...functions.pointwise import exp
-from ...functions.random import rand
+from ...functions.names import empty, exp, rand
 from ...tensor import Size, Tensor
 from .constraints import Constraint, is_dependent
 from .utils import Shape

@@ -18,10 +18,7 @@ from ...autograd import is_grad_enabled
 from ...backend import dtype as dt
 from ...backend.random import default_generator
 from ...functions import random
-from ...functions.creation import as_tensor, tensor, zeros_like
-from ...functions.pointwise import exp, log1p, softmax, where, xlogy
-from ...functions.random import randn
-from ...functions.shaping import stack
+from ...functions.names import as_tensor, exp, log1p, randn, softmax, stack, tensor, where, xlogy, zeros_like
 from ...nn.functional import one_hot
 from ...tensor import Tensor
 from ..functions.special import igamma, igammac

@@ -12,9 +12,7 @@ from typing import Any
 
 from ...backend import dtype as dt
 from ...functions import random
-from ...functions.creation import full_like, zeros
-from ...functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan, where
-from ...functions.random import rand
+from ...functions.names import atan, erf, erfinv, exp, expm1, full_like, log1p, rand, tan, where, zeros
 from ...tensor import Size, Tensor
 from ..special import i0e, i1e
 from . import constraints

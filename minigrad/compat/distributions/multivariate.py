@@ -8,10 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...backend import dtype as dt
-from ...functions.creation import arange
-from ...functions.pointwise import where
-from ...functions.random import normal_, randn
-from ...functions.shaping import cat
+from ...functions.names import arange, cat, randn, where
+from ...functions.random import normal_
 from ...tensor import Size, Tensor
 from .. import linalg
 from ..functions.special import mvlgamma

@@ -13,9 +13,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 from ...backend import dtype as dt
-from ...functions.creation import eye, full_like, zeros_like
-from ...functions.pointwise import atanh, log1p, sigmoid
-from ...functions.shaping import broadcast_shapes, cat, stack
+from ...functions.names import atanh, broadcast_shapes, cat, eye, full_like, log1p, sigmoid, stack, zeros_like
 from ...nn.functional import logsigmoid, pad, softplus
 from ...tensor import Size, Tensor
 from .. import linalg

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.calls import apply
+from ...autograd.mode import state
 from ...autograd.tape import wrap
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape
@@ -73,7 +74,10 @@ def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
 @spelled
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (complex: Hermitian) matrices in ascending order."""
-    return apply(ops.eigvalsh, (square(A, "eigvalsh"), _side(UPLO, "eigvalsh")))
+    side = _side(UPLO, "eigvalsh")
+    if square(A, "eigvalsh").requires_grad and state.grad:
+        return eigh(A, side).eigenvalues
+    return wrap(on_host(lambda a: np.linalg.eigvalsh(a, side), A.array))
 
 
 def _side(triangle: str, name: str) -> str:
@@ -111,7 +115,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 @spelled
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values in descending order."""
-    return apply(ops.svdvals, (matrices(A, "svdvals"),))
+    if matrices(A, "svdvals").requires_grad and state.grad:
+        return svd(A, False).S
+    return wrap(on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
 
 
 @spelled

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import wrap
-from ...functions.creation import zeros
 from ...functions.define import function, method
-from ...functions.random import randn
+from ...functions.names import randn, zeros
 from ...tensor import Tensor
 from ..ops.lapack import on_host
 from . import decompositions, return_types

@@ -10,9 +10,7 @@ import numpy as np
 from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...functions.arguments import axis
-from ...functions.complex import conj, real
-from ...functions.creation import tensor
-from ...functions.shaping import cat, flip, roll
+from ...functions.names import cat, conj, flip, real, roll, tensor
 from ...functions.spelling import spelled
 from ...ops.op import Op
 from ...tensor import Tensor

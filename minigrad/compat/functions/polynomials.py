@@ -8,10 +8,8 @@ from typing import Any, Protocol
 
 from ...backend import dtype as dt
 from ...functions.arguments import raw
-from ...functions.creation import tensor
 from ...functions.define import named
-from ...functions.pointwise import isfinite, trunc, where
-from ...functions.shaping import broadcast_tensors
+from ...functions.names import broadcast_tensors, isfinite, tensor, trunc, where
 from ...functions.spelling import spelled
 from ...tensor import Tensor
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...autograd.calls import apply
 from ...functions.arguments import axis, rounded_once
-from ...functions.creation import arange, eye
 from ...functions.define import function, method
-from ...functions.linalg import dot, matmul
-from ...functions.pointwise import level, where
-from ...functions.shaping import stack
+from ...functions.names import arange, dot, einsum, eye, matmul, stack, where
+from ...functions.pointwise import level
 from ...tensor import Tensor
 from ..ops import decompositions
 from .equations import square
@@ -55,9 +52,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     else:
         sides = [[side] if isinstance(side, int) else side for side in dims]
         left, right = ([d % x.array.ndim for d in side] for x, side in zip((a, b), sides, strict=True))
-    rows = [d for d in range(a.array.ndim) if d not in left]
-    columns = [d for d in range(b.array.ndim) if d not in right]
-    shape = [a.array.shape[d] for d in rows] + [b.array.shape[d] for d in columns]
     if len(left) != len(right):
         raise RuntimeError(f"tensordot: both dimension lists should have the same length: {left} and {right}")
     for m, n in zip(left, right, strict=True):
@@ -66,12 +60,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but axis {m} of the first has length {a.array.shape[m]} and "
                 f"axis {n} of the second {b.array.shape[n]}"
             )
-        if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
-            a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
-    count, high = prod(a.array.shape[d] for d in left), prod(a.array.shape[d] for d in rows)
-    wide = prod(b.array.shape[d] for d in columns)
-    product = a.permute(rows + left).reshape(high, count) @ b.permute(right + columns).reshape(count, wide)
-    return product.reshape(shape)
+    axes = [*range(a.array.ndim + b.array.ndim)]
+    of_a, of_b = axes[: a.array.ndim], axes[a.array.ndim :]
+    for m, n in zip(left, right, strict=True):
+        of_b[n] = m
+    return einsum(a, of_a, b, of_b, [n for n in axes if (n in of_a) != (n in of_b)])
 
 
 @method

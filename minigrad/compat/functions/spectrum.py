@@ -1,19 +1,14 @@
-"""Spectra of a signal's pieces, over ``fft``: the short-time Fourier transform, its inverse, and their windows."""
+"""Spectra of a signal's pieces, over ``fft``: the short-time Fourier transform and its inverse."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from ...functions.arguments import Maybe
-from ...functions.complex import view_as_real
-from ...functions.creation import creating, float_dtype, tensor
-from ...functions.define import method, named
+from ...functions.define import method
+from ...functions.names import tensor, view_as_real
 from ...functions.shaping import unfold
 from ...tensor import Tensor
+from ..signal.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window  # noqa: F401
 from . import fft
 
 
@@ -171,48 +166,3 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     places = tensor((starts + np.arange(size)).reshape(-1), device=frames.device)
     zeros = frames.new_zeros(batch, size + hop * (count - 1))
     return zeros.index_add(1, places, frames.reshape(batch, count * size))
-
-
-Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
-
-
-def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe) -> Any:
-    """A window of a shape; a periodic one leaves out the last point, where the next would begin."""
-    if length < 0:
-        raise RuntimeError(f"a window's length cannot be negative: {length}")
-    points = length + 1 if periodic else length
-    heights = shape(np.arange(length) / max(points - 1, 1)) if length > 1 else np.ones(length)
-    return heights.astype(float_dtype(dtype))
-
-
-@creating
-def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Maybe
-) -> Any:
-    """alpha - beta cos 2πt, (window_length,)."""
-    return _window(window_length, periodic, lambda t: alpha - beta * np.cos(2 * math.pi * t), dtype)
-
-
-def _fixed(name: str, doc: str, shape: Shape) -> Callable[..., Tensor]:
-    """A window without parameters of its shape."""
-
-    def window(window_length: int, periodic: bool = True, *, dtype: Maybe) -> Any:
-        return _window(window_length, periodic, shape, dtype)
-
-    return creating(named(window, name, f"{doc}, (window_length,)."))
-
-
-bartlett_window = _fixed("bartlett_window", "A triangle", lambda t: 1 - np.abs(2 * t - 1))
-hann_window = _fixed("hann_window", "(1 - cos 2πt) / 2", lambda t: 0.5 - 0.5 * np.cos(2 * math.pi * t))
-blackman_window = _fixed(
-    "blackman_window",
-    "0.42 - 0.5 cos 2πt + 0.08 cos 4πt",
-    lambda t: 0.42 - 0.5 * np.cos(2 * math.pi * t) + 0.08 * np.cos(4 * math.pi * t),
-)
-
-
-@creating
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Maybe) -> Any:
-    """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
-    shape: Shape = lambda t: np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
-    return _window(window_length, periodic, shape, dtype)

@@ -13,12 +13,9 @@ from ...autograd.tape import Variable, wrap
 from ...backend import of, xp
 from ...backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
-from ...functions.complex import complex
-from ...functions.creation import tensor, tensor_on
+from ...functions.creation import tensor_on
 from ...functions.define import function, method
-from ...functions.indexing import gather, sort
-from ...functions.pointwise import isnan, where
-from ...functions.reduction import amax, amin, mean, norm, std, sum, var
+from ...functions.names import amax, amin, complex, gather, isnan, mean, norm, sort, std, sum, tensor, var, where
 from ...ops import cumulative as cumulative_ops
 from ...ops import indexing as i
 from ...tensor import Tensor

@@ -29,15 +29,12 @@ class _PadNd(FunctionLayer, fields=True):
         n = self._axes
         if self._mode == "circular" and input.ndim not in (n + 1, n + 2):
             raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.ndim}D input)")
-        return F.pad(input, tuple_of(self.padding, 2 * n), self._mode)
+        return F.pad(input, tuple_of(self.padding, 2 * n), self._mode, getattr(self, "value", None))
 
 
-class _ConstantPadNd(_PadNd, fields=True):
+class _ConstantPadNd(_PadNd, fields=True, mode="constant"):
     value: float
     _unnamed = 0
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, tuple_of(self.padding, 2 * self._axes), "constant", self.value)
 
 
 class ConstantPad1d(_ConstantPadNd, axes=1):

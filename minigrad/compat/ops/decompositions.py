@@ -156,22 +156,6 @@ def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
     return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
-@op(
-    "da = the gradient of a⁺ for g bᴴ; db = a⁺ᴴ g",
-    a=lambda g, a, b, rcond: _pinv_slope(matmul(g, adjoint(b)), a, pinv(a, 0.0, rcond, False)),
-    b=lambda g, a, rcond: matmul(adjoint(pinv(a, 0.0, rcond, False)), g),
-    promote="same",
-)
-@on_cpu
-def least_squares(a: Array, b: Array, rcond: float) -> Array:
-    """The smallest x of those that minimise |a x − b|, a (..., M, N) and b (..., M, K) with the same leading axes"""
-    out = np.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
-    if a.size and b.size:
-        for place in np.ndindex(a.shape[:-2]):
-            out[place] = np.linalg.lstsq(a[place], b[place], rcond)[0]
-    return out
-
-
 # Decompositions --------------------------------------------------------------------------------------------
 
 
@@ -228,17 +212,6 @@ def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-@op("dx = U diag(g) Vᴴ", x=lambda g, x: _with_values(g, *svd(x, False)[::2]))
-def svdvals(x: Array) -> Array:
-    """The singular values, in descending order"""
-    return on_host(lambda a: np.linalg.svd(a, compute_uv=False), x)
-
-
-def _with_values(values: Array, u: Array, vh: Array) -> Array:
-    """u diag(values) vᴴ."""
-    return matmul(u * unsqueeze(values, -2), vh)
-
-
 @op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
 def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
     """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x of which one triangle is read, "L" or "U"; λ in ascending order"""
@@ -251,16 +224,6 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     turned = _skew(matmul(adjoint(vectors), gvectors)) * 0.5
     inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
     return matmul(matmul(vectors, inner), adjoint(vectors))
-
-
-@op("dx = V diag(g) Vᴴ", x=lambda g, x, triangle: _eigenvalue_slope(g, eigh(x, triangle)[1]))
-def eigvalsh(x: Array, triangle: Literal["L", "U"]) -> Array:
-    """The eigenvalues of symmetric x, of which one triangle is read, in ascending order"""
-    return on_host(lambda a: np.linalg.eigvalsh(a, triangle), x)
-
-
-def _eigenvalue_slope(g: Array, vectors: Array) -> Array:
-    return _with_values(g, vectors, adjoint(vectors))
 
 
 @op(
@@ -403,6 +366,6 @@ def _exp_slope(g: Array, xh: Array) -> Array:
     return matrix_exp(blocks)[..., :n, n:]
 
 
-_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, least_squares, matrix_exp)
-_FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
+_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
+_FACTORS = (cholesky, svd, eigh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})

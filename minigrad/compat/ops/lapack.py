@@ -58,7 +58,5 @@ def _of_kind(x: Array, kind: Any) -> Array:
     """x in the precision of a dtype: see ``on_host``."""
     if x.dtype.kind not in "fc" or kind.kind not in "fc":
         return x
-    if x.dtype.kind == kind.kind:
-        return x.astype(kind, copy=False)
-    wide = kind.name in ("float64", "complex128")
-    return x.astype(("c16" if wide else "c8") if x.dtype.kind == "c" else ("f8" if wide else "f4"), copy=False)
+    real = np.finfo(kind).dtype
+    return x.astype(np.result_type(real, np.complex64) if x.dtype.kind == "c" else real, copy=False)

@@ -87,34 +87,6 @@ def _mean_beside(function: Any, x: Array, order: int) -> Array:
     return 0.5 * (function(x, order - 1) + function(x, order + 1))
 
 
-@op("dx = −g J₁(x)", x=lambda g, x: -g * bessel_j1(x))
-def bessel_j0(x: Array) -> Array:
-    """Bessel's function of the first kind of order 0"""
-    return bessel.first_kind(x, 0)
-
-
-@op("dx = g (J₀(x) − J₂(x)) / 2", x=lambda g, x: g * _first_kind_slope(x, 1))
-def bessel_j1(x: Array) -> Array:
-    """Bessel's function of the first kind of order 1"""
-    return bessel.first_kind(x, 1)
-
-
-@op("dx = g (Jₙ₋₁(x) − Jₙ₊₁(x)) / 2", x=lambda g, x, order: g * _first_kind_slope(x, order))
-def bessel_j(x: Array, order: int) -> Array:
-    """Bessel's function of the first kind of a whole order"""
-    return bessel.first_kind(x, order)
-
-
-def _first_kind_slope(x: Array, order: int) -> Array:
-    return 0.5 * (bessel_j(x, order - 1) - bessel_j(x, order + 1))
-
-
-@op("dx = −g j₁(x)", x=lambda g, x: -g * spherical_bessel_j(x, 1))
-def spherical_bessel_j0(x: Array) -> Array:
-    """sin(x) / x, 1 at 0"""
-    return bessel.spherical(x, 0)
-
-
 @op(
     "dx = g (n jₙ₋₁(x) − (n + 1) jₙ₊₁(x)) / (2n + 1)",
     x=lambda g, x, order: g * _spherical_slope(x, order),
@@ -135,50 +107,6 @@ def sinc(x: Array) -> Array:
     """sin(πx) / (πx), 1 at 0"""
     m, angle = xp(x), x * math.pi
     return m.where(angle == 0, x.dtype.type(1), m.sin(angle) / m.where(angle == 0, x.dtype.type(1), angle))
-
-
-def _unless_0(x: Array, y: Array) -> Array:
-    """A term that is infinite at 0, left out there beside a term of a higher order."""
-    return where(x == 0, 0.0, y)
-
-
-@op("dx = −g Y₁(x)", x=lambda g, x: -g * bessel_y1(x))
-def bessel_y0(x: Array) -> Array:
-    """Bessel's function of the second kind of order 0"""
-    return bessel.second_kind(x, 0)
-
-
-@op("dx = g (Y₀(x) − y / x)", x=lambda g, x, out: g * (_unless_0(x, bessel_y0(x)) - out / abs(x)))
-def bessel_y1(x: Array) -> Array:
-    """Bessel's function of the second kind of order 1"""
-    return bessel.second_kind(x, 1)
-
-
-@op("dx = −g K₁(x)", x=lambda g, x: -g * modified_bessel_k1(x))
-def modified_bessel_k0(x: Array) -> Array:
-    """The modified Bessel function of the second kind of order 0"""
-    return bessel.third_kind(x, 0)
-
-
-@op("dx = −g (K₀(x) + y / x)", x=lambda g, x, out: -g * (modified_bessel_k0(x) + out / abs(x)))
-def modified_bessel_k1(x: Array) -> Array:
-    """The modified Bessel function of the second kind of order 1"""
-    return bessel.third_kind(x, 1)
-
-
-@op("dx = g (y − eˣ K₁(x))", x=lambda g, x, out: g * (_unless_0(x, out) - scaled_modified_bessel_k1(x)))
-def scaled_modified_bessel_k0(x: Array) -> Array:
-    """eˣ times the modified Bessel function of the second kind of order 0"""
-    return bessel.scaled_third_kind(x, 0)
-
-
-@op(
-    "dx = g (y − eˣ K₀(x) − y / x)",
-    x=lambda g, x, out: g * (out * (1 - 1 / abs(x)) - _unless_0(x, scaled_modified_bessel_k0(x))),
-)
-def scaled_modified_bessel_k1(x: Array) -> Array:
-    """eˣ times the modified Bessel function of the second kind of order 1"""
-    return bessel.scaled_third_kind(x, 1)
 
 
 # The normal distribution, and products with logarithms ------------------------------------------------------
@@ -244,7 +172,7 @@ def entr(x: Array) -> Array:
     return xp(x).where(x < 0, x.dtype.type(-math.inf), 0 - times_log(x, xp(x).maximum(x, 0), "log"))
 
 
-# Without a gradient of one input, as in PyTorch -------------------------------------------------------------
+# Without a gradient, or without one of an input, as in PyTorch -------------------------------------------
 
 
 def _no_rule(name: str, input: str) -> Any:
@@ -252,9 +180,9 @@ def _no_rule(name: str, input: str) -> Any:
 
 
 @op()
-def airy_ai(x: Array) -> Array:
-    """Airy's function Ai"""
-    return bessel.airy(x)
+def bessel_function(x: Array, name: str, order: tuple[int, ...]) -> Array:
+    """A function of ``approximations/bessel.py``, by its name, and of its order, if it has one"""
+    return getattr(bessel, name)(x, *order)
 
 
 @op(

@@ -1,4 +1,4 @@
-"""``torch.signal.windows``: windows of M points, as SciPy's.
+"""``torch.signal.windows``: windows of M points, as SciPy's; and five of them as ``torch`` itself has them.
 
 A window is a row of heights from edge to edge: symmetric by default; ``sym=False`` leaves out the last of M + 1
 points, where the next period would begin. All take ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
@@ -16,7 +16,7 @@ import numpy as np
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...functions.arguments import Maybe
-from ...functions.creation import creating
+from ...functions.creation import creating, float_dtype
 from ...functions.define import named
 from ...tensor import Tensor
 from ..ops.approximations.bessel import scaled_modified
@@ -44,7 +44,7 @@ def _window(heights: Callable[..., Array]) -> Callable[..., Tensor]:
 @_window
 def bartlett(M: int, *, sym: bool = True) -> Array:
     """A triangle, 0 at the edges: (M,)."""
-    return 1 - np.abs(_places(M, sym))
+    return _triangle(M, None, sym)
 
 
 @_window
@@ -99,6 +99,10 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:
     """I₀(beta √(1 - d²)) / I₀(beta) for d from -1 to 1: (M,). Raises ValueError for a negative ``beta``."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    return _kaiser(M, beta, sym)
+
+
+def _kaiser(M: int, beta: float, sym: bool) -> Array:
     inner, most = beta * np.sqrt(np.maximum(1 - _places(M, sym) ** 2, 0)), np.array(float(beta))
     return scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)
 
@@ -111,6 +115,10 @@ def _points(M: int, sym: bool) -> int:
 def _places(M: int, sym: bool) -> Array:
     """The points' places from -1 to 1; a single one is at 0."""
     return np.linspace(-1, 1, _points(M, sym))[:M] if M != 1 else np.zeros(1)
+
+
+def _triangle(M: int, options: None, sym: bool) -> Array:
+    return 1 - np.abs(_places(M, sym))
 
 
 def _cosines(M: int, a: Sequence[float], sym: bool) -> Array:
@@ -135,3 +143,37 @@ hann = _of_cosines("hann", "(1 - cos 2πt) / 2", 0.5, 0.5)
 nuttall = _of_cosines(
     "nuttall", "Four cosines whose side lobes are lowest (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
 )
+
+# Of ``torch`` itself, where ``periodic`` is what ``sym=False`` is above -------------------------------------------
+
+
+def _heights(shape: Callable[..., Array], options: Any, length: int, periodic: bool, dtype: Maybe) -> Array:
+    if length < 0:
+        raise RuntimeError(f"a window's length cannot be negative: {length}")
+    return shape(length, options, not periodic).astype(float_dtype(dtype))
+
+
+@creating
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Maybe
+) -> Any:
+    """alpha - beta cos 2πt, (window_length,)."""
+    return _heights(_cosines, (alpha, beta), window_length, periodic, dtype)
+
+
+@creating
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Maybe) -> Any:
+    """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
+    return _heights(_kaiser, beta, window_length, periodic, dtype)
+
+
+def _without_options(name: str, doc: str, shape: Callable[..., Array], options: Any) -> Callable[..., Tensor]:
+    def window(window_length: int, periodic: bool = True, *, dtype: Maybe) -> Any:
+        return _heights(shape, options, window_length, periodic, dtype)
+
+    return creating(named(window, name, f"{doc}, (window_length,)."))
+
+
+bartlett_window = _without_options("bartlett_window", "A triangle", _triangle, None)
+blackman_window = _without_options("blackman_window", "0.42 - 0.5 cos 2πt + 0.08 cos 4πt", _cosines, (0.42, 0.5, 0.08))
+hann_window = _without_options("hann_window", "(1 - cos 2πt) / 2", _cosines, (0.5, 0.5))

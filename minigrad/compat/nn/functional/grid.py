@@ -18,9 +18,7 @@ from ....autograd.tracebacks import warn
 from ....backend import xp
 from ....backend.dtype import bool_, kind_of
 from ....functions.arguments import rounded_once
-from ....functions.creation import linspace
-from ....functions.pointwise import where
-from ....functions.shaping import stack
+from ....functions.names import linspace, stack, where
 from ....nn.functional._checks import same_dtype
 from ....nn.functional.activation import hardtanh
 from ....ops.elementwise import only

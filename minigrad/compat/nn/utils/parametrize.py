@@ -7,9 +7,9 @@ parameter's name is a property.
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from ....autograd.mode import at_end
@@ -22,19 +22,15 @@ from ....tensor import Tensor
 M = TypeVar("M", bound=Module)
 
 
-class _State(threading.local):
-    cache: dict[tuple[int, str], Tensor] | None = None  # within ``cached``
-
-
-_state = _State()
+_cache: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("_cache", default=None)  # within ``cached``
 
 
 @contextmanager
 def cached() -> Iterator[None]:
     """A context in which a parametrized tensor is computed only once, in each thread that enters it."""
-    before = _state.cache
-    with at_end(setattr, _state, "cache", before) as end, end:
-        _state.cache = {} if before is None else before
+    before = _cache.get()
+    with at_end(_cache.set, before) as end, end:
+        _cache.set({} if before is None else before)
         yield
 
 
@@ -101,7 +97,8 @@ def _specialize(module: Module) -> None:
 
 def _property(name: str) -> property:
     def get(self: Any) -> Tensor:
-        cache, key = {} if _state.cache is None else _state.cache, (id(self), name)
+        cache, key = _cache.get(), (id(self), name)
+        cache = {} if cache is None else cache
         if key not in cache:
             cache[key] = self.parametrizations[name]()
         return cache[key]
