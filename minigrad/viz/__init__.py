@@ -3,6 +3,7 @@
     from minigrad import viz
 
     viz.graph(loss)                       the compute graph, forward and backward
+    viz.make_dot(loss)                    the same by torchviz's arguments, as a graphviz.Digraph
     viz.playback(model, x)                backward, step by step
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
@@ -23,12 +24,12 @@ side by side; ``trace`` gives values in place of a picture, and a graph of what 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
 from .attention import attention
 from .explain import explain
-from .graph import graph
+from .graph import graph, make_dot
 from .linked import linked
 from .playback import playback
 from .trace import trace
 
-__all__ = ["attention", "explain", "graph", "linked", "playback", "trace"]
+__all__ = ["attention", "explain", "graph", "linked", "make_dot", "playback", "trace"]
 
 
 def __dir__() -> list[str]:

@@ -44,13 +44,14 @@ MADE: dict[str, Callable[[], Any]] = {
     "graph": lambda: viz.graph(product()),
     "linked": lambda: viz.linked(nn.TransformerEncoderLayer(4, 2, batch_first=True), minigrad.ones(1, 2, 4)),
     "logit_lens": lambda: logit_lens(GPT2(Config(5, positions=4, d_model=4, heads=2, layers=1)), [0, 1, 2]),
+    "make_dot": lambda: viz.make_dot(product()),
     "piano_roll": lambda: piano_roll([Note(60, 80, 0.0, 1.0)]),
     "playback": lambda: viz.playback(product()),
     "positional_encoding": lambda: positional_encoding(3, 4),
     "trace": lambda: viz.trace(nn.Linear(2, 2), minigrad.ones(1, 2)),
     "training": lambda: training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
-PAGES = sorted(set(MADE) - {"explain", "trace"})
+PAGES = sorted(set(MADE) - {"explain", "make_dot", "trace"})
 PICTURES = sorted(set(PAGES) - {"piano_roll", "training"})  # that are vector pictures as well
 OF_GRAPHS = {"graph", "linked", "playback"}
 

@@ -1,5 +1,6 @@
 """Compute graphs: recorded, described, folded and drawn."""
 
 from .graph_view import GraphView, graph
+from .make_dot import make_dot
 
-__all__ = ["GraphView", "graph"]
+__all__ = ["GraphView", "graph", "make_dot"]

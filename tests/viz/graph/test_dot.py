@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+import minigrad as mg
+from minigrad import nn, viz
 from minigrad.viz.graph.dot import Dot
 from minigrad.viz.graph.fold import label_of, shortened, tree
 from minigrad.viz.graph.graph_data import Graph
@@ -139,13 +141,27 @@ def test_a_graphviz_source(tmp_path: Path) -> None:
     assert Path(graph.render(tmp_path / "g", format="pdf")).read_bytes().startswith(b"%PDF")
 
 
+@needs_dot
+def test_make_dot_takes_torchvizs_arguments() -> None:
+    model, x = nn.Sequential(nn.Linear(2, 2), nn.Softmax(dim=1)), mg.ones(1, 2, requires_grad=True)
+    y = model(x).sum()
+    drawn = viz.make_dot(
+        y, {"scale": model[0].weight, "input": x, "unused": mg.ones(1)}, show_attrs=True, show_saved=True
+    )
+    said = words(drawn.source)
+    assert all(word in said for word in ("input", "scale", "dim = 1", "keeps out")) and "unused" not in said
+    plain = viz.make_dot(y)
+    assert "dim = 1" not in plain.source and "keeps" not in plain.source and plain.pipe("svg").count(b"<polygon") > 3
+    raises(TypeError, "make_dot takes a tensor, not Sequential", lambda: viz.make_dot(model))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("missing", ["package", "program"])
 def test_without_graphviz_the_message_names_the_ways(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "package":
         monkeypatch.setitem(sys.modules, "graphviz", None)
     monkeypatch.setenv("PATH", "")
     made = view(graphs.small())
-    for ask in (made.svg, made.graphviz):
+    for ask in (made.svg, made.graphviz, lambda: viz.make_dot(mg.ones(1, requires_grad=True).sum())):
         raises(ImportError, r"its program dot .* pip install graphviz.*save\('x\.html'\) needs neither", ask)
     shown = made._repr_mimebundle_()
     assert "image/svg+xml" not in shown and "<iframe" in shown["text/html"]  # a notebook has the page
