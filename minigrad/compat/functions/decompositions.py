@@ -74,7 +74,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
 @spelled
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (complex: Hermitian) matrices in ascending order."""
-    side = _side(UPLO, "eigvalsh")
+    side: Any = _side(UPLO, "eigvalsh")
     if square(A, "eigvalsh").requires_grad and state.grad:
         return eigh(A, side).eigenvalues
     return wrap(on_host(lambda a: np.linalg.eigvalsh(a, side), A.array))
