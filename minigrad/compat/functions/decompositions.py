@@ -10,7 +10,7 @@ from ...autograd.calls import apply
 from ...autograd.mode import state
 from ...autograd.tape import wrap
 from ...backend.dtype import Array
-from ...functions.arguments import common_shape
+from ...functions.arguments import common_shape, rounded_once
 from ...functions.creation import empty, eye
 from ...functions.define import function, method
 from ...functions.pointwise import level
@@ -72,9 +72,10 @@ def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
 
 
 @spelled
+@rounded_once
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (complex: Hermitian) matrices in ascending order."""
-    side = _side(UPLO, "eigvalsh")
+    side: Any = _side(UPLO, "eigvalsh")
     if square(A, "eigvalsh").requires_grad and state.grad:
         return eigh(A, side).eigenvalues
     return wrap(on_host(lambda a: np.linalg.eigvalsh(a, side), A.array))
@@ -113,6 +114,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 
 @spelled
+@rounded_once
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values in descending order."""
     if matrices(A, "svdvals").requires_grad and state.grad:

@@ -35,7 +35,7 @@ def polygamma(x: Array, order: int) -> Array:
     return gamma.polygamma(x, order)
 
 
-# Bessel's functions. The orders beside n give the slope of order n (DLMF 10.6, 10.29, 10.51). So no rule divides by x:
+# Bessel's functions. The orders beside n give the slope of order n (DLMF 10.29, 10.51). So no rule divides by x:
 # y / x would need a constant at 0, which has no slope of its own, and loses its digits near 0.
 
 
