@@ -218,8 +218,7 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            is_new = not self.create and g is not None and gradient is not g and gradient.base is None
-            self.deliver(target, slot, gradient, is_new)  # without g: a Function may keep what it returns
+            self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         if observed:
             watch.notify("passed", node, gradients)
 
@@ -344,6 +343,11 @@ def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
     shape, dtype, module = result
     zeros = module.zeros(shape, dtype)
     return wrap(zeros) if create else zeros
+
+
+def _is_new(gradient: Array, g: Any) -> bool:
+    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
+    return g is not None and gradient is not g and gradient.base is None
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:

@@ -23,7 +23,6 @@ def smooth(name: str, about: str, forward: Rule, formula: str, rule: Rule) -> An
 
 # Arithmetic ------------------------------------------------------------------------------------------------
 
-
 add = expression("add", "a + b", lambda a, b: a + b, "da = g; db = g", a=lambda g: g, b=lambda g: g, promote="same")
 sub = expression("sub", "a - b", lambda a, b: a - b, "da = g; db = −g", a=lambda g: g, b=lambda g: -g, promote="same")
 
@@ -287,7 +286,6 @@ def _complex_log1p(x: Array) -> Array:
 
 # Trigonometric and hyperbolic ------------------------------------------------------------------------------
 
-
 sin = smooth("sin", "sin x", lambda x: xp(x).sin(x), "dx = g cos x", lambda g, x: g * cos(x))
 cos = smooth("cos", "cos x", lambda x: xp(x).cos(x), "dx = −g sin x", lambda g, x: -g * sin(x))
 tan = smooth("tan", "tan x", lambda x: xp(x).tan(x), "dx = g (1 + y²)", lambda g, out: g * (1 + out * out))
@@ -418,7 +416,6 @@ def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
 
 
 # Rounding --------------------------------------------------------------------------------------------------
-
 
 floor = expression("floor", "⌊x⌋", lambda x: xp(x).floor(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape))
 ceil = expression("ceil", "⌈x⌉", lambda x: xp(x).ceil(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape))
@@ -689,7 +686,6 @@ def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: 
 
 
 # Comparison and logic: bools, without gradient --------------------------------------------------------------
-
 
 eq = expression("eq", "a = b", lambda a, b: a == b)
 ne = expression("ne", "a ≠ b", lambda a, b: a != b)
