@@ -2,7 +2,6 @@
 
 import importlib.util
 import math
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from functools import reduce
@@ -15,7 +14,7 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad import Tensor
 from minigrad.distributed import ProcessGroup, ReduceOp
-from tests.support.ranks import FOLDER, at_least, raised, until
+from tests.support.ranks import at_least, raised, until
 
 Array = np.ndarray[Any, Any]
 FLOATS = ["float16", "float32", "float64"]
