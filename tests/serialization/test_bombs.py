@@ -48,7 +48,7 @@ def described(tree: str) -> io.BytesIO:
 @pytest.mark.parametrize("bomb", ["tuple doubled", "two equal ones", "range", "tensor"])
 def test_places_of_every_pickle(bomb: str) -> None:
     places_of = [(whole, place) for whole in valid() for place in places(whole)]
-    errors = [message(io.BytesIO(zipped(replaced(*at, BOMBS[bomb])))) for at in places_of[::4]]
+    errors = [message(io.BytesIO(zipped(replaced(*at, BOMBS[bomb])))) for at in places_of[::2]]
     assert len(errors) - errors.count("") > 200
 
 

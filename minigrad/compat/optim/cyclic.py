@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...optim.lr_scheduler import GroupScheduler, check_optimizer, for_each_group, put
+from ...optim.lr_scheduler.schedules import GroupScheduler, check_optimizer, for_each_group, put
 from ...optim.optimizer import Group, Optimizer
 
 Scale = Callable[[float], float]

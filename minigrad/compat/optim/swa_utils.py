@@ -9,7 +9,7 @@ from typing import Any
 from ...autograd import no_grad
 from ...autograd.mode import at_end
 from ...nn.module import Module
-from ...optim.lr_scheduler import FactorScheduler, for_each_group
+from ...optim.lr_scheduler.schedules import FactorScheduler, for_each_group
 from ...optim.optimizer import Optimizer
 from .cyclic import check_strategy
 

@@ -1,9 +1,4 @@
-"""Learning rates over time. Call ``scheduler.step()`` after each ``optimizer.step()`` (or each epoch).
-
-e counts these calls from 0, and lr₀ is a group's rate before the schedule begins. Most schedules change the
-present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR,
-InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
-"""
+"""Schedules: by a formula, by a metric, and combinations of others."""
 
 from __future__ import annotations
 
@@ -11,19 +6,16 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from ..autograd.mode import at_end
-from ..autograd.tracebacks import border_methods, warn
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer
+from ...autograd.mode import at_end
+from ...autograd.tracebacks import border_methods, warn
+from ...tensor import Tensor
+from ..optimizer import Group, Optimizer
 
-if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
-    from ..compat.optim.cyclic import CyclicLR, OneCycleLR
-
-__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR"]
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 __all__ += ["ExponentialLR", "InverseSquareRootLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR"]
-__all__ += ["MultiplicativeLR", "NoamLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]
+__all__ += ["MultiplicativeLR", "NoamLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
 _EARLY = "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped"
 _EPOCH = "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or load a state_dict"
@@ -210,8 +202,6 @@ def _attributes(function: Any) -> dict[str, Any] | None:
     plain = function is None or type(function).__name__ in ("function", "builtin_function_or_method", "method")
     return None if plain else dict(vars(function))
 
-
-_LRScheduler = LRScheduler  # its name in older programs
 
 # By a formula: in steps, along a curve down to a floor, by a function of the program's -------------------------
 
