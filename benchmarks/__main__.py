@@ -2,7 +2,7 @@
 
     python -m benchmarks [--only steps,layers] [--work small] [--quick]
 
-Parts: steps, peers, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
+Parts: steps, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from . import decoding, generation, layers, libraries, neighbour, overhead, pages, sentences, size, start, steps
+from . import decoding, generation, layers, neighbour, overhead, pages, sentences, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
@@ -22,7 +22,6 @@ from .workloads import WORK
 Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
     "steps": lambda asked: steps.table(asked.work, asked.rounds, asked.seconds),
-    "peers": lambda asked: libraries.table(asked.work, asked.rounds, asked.seconds),
     "neighbour": lambda asked: neighbour.table(asked.work, asked.rounds, asked.seconds),
     "layers": lambda asked: layers.table(asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
