@@ -2,32 +2,26 @@
 
     python -m benchmarks [--only steps,layers] [--work small] [--quick]
 
-Parts: steps, peers, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
+Parts: steps, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from collections.abc import Callable
 
-from . import decoding, generation, layers, libraries, neighbour, overhead, pages, sentences, size, start, steps
+from . import decoding, generation, layers, neighbour, overhead, pages, sentences, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
 from .table import Table
 from .workloads import WORK
 
-WITHOUT_TORCH = """\
-PyTorch is not installed: minigrad is measured alone, and what compares the two leaves PyTorch's column empty.
-For the comparison: pip install torch --index-url https://download.pytorch.org/whl/cpu
-"""
 Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
     "steps": lambda asked: steps.table(asked.work, asked.rounds, asked.seconds),
-    "peers": lambda asked: libraries.table(asked.work, asked.rounds, asked.seconds),
     "neighbour": lambda asked: neighbour.table(asked.work, asked.rounds, asked.seconds),
     "layers": lambda asked: layers.table(asked.rounds, asked.seconds / 4),
     "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
@@ -56,8 +50,6 @@ def parse(arguments: list[str]) -> Options:
 def main(arguments: list[str]) -> int:
     """Measure, and print each table as soon as it is there; 1 if any could not be made."""
     options = parse(arguments)
-    if importlib.util.find_spec("torch") is None:
-        print(WITHOUT_TORCH, file=sys.stderr)
     print(describe("torch") + "\n", flush=True)
     failed = 0
     for name in options.only:

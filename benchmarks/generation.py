@@ -63,9 +63,9 @@ def jobs(library: str, sizes: list[int], batch: int) -> Jobs:
     if library == "minigrad":
         return {way: partial(own.generate, rows.tolist(), size.tokens, **options) for way, options in WAYS.items()}
     torch, transformers = library_module("torch"), library_module("transformers")
-    sizes = {"n_embd": size.width, "n_head": size.heads, "n_layer": size.layers}
+    widths = {"n_embd": size.width, "n_head": size.heads, "n_layer": size.layers}
     ends = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": 0}
-    config = transformers.GPT2Config(vocab_size=size.vocabulary, n_positions=size.positions, **sizes, **ends)
+    config = transformers.GPT2Config(vocab_size=size.vocabulary, n_positions=size.positions, **widths, **ends)
     model, tokens = transformers.GPT2LMHeadModel(config).eval(), torch.from_numpy(rows)
     values = {name: torch.from_numpy(w.numpy()) for name, w in own.to_theirs(own.state_dict()).items()}
     model.load_state_dict({**values, "lm_head.weight": values["transformer.wte.weight"]})
@@ -86,8 +86,8 @@ def table(rounds: int, seconds: float, sizes: tuple[Size, ...] = tuple(map(Size,
     for size in sizes:
         for batch in BATCHES:
             random = [way for way, options in WAYS.items() if options]
-            work = {"sizes": list(size), "batch": batch}
-            answers = compared("generation", LIBRARIES, rounds, seconds, random=random, **work)
+            sized: Any = {"sizes": list(size), "batch": batch}
+            answers = compared("generation", LIBRARIES, rounds, seconds, random=random, **sized)
             for way in WAYS:
                 speeds = [speed(answers[name], way, batch * size.tokens) for name in LIBRARIES]
                 result.add(way, float(size.vocabulary), float(batch), *speeds, ratio(*speeds), GOAL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from importlib import metadata
@@ -12,30 +11,22 @@ from .process import ROOT, progress
 from .table import Table, ratio
 
 COMPILED = {".pyc", ".pyo"}  # Python makes them as it goes
+OWN, OWN_FILES = "minigrad", list((ROOT / "minigrad").rglob("*"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def installed(package: str) -> int | None:
-    """Bytes of a package's files; None if it is not installed.
-
-    A checkout, installed as editable or not at all, counts as what a wheel of it holds: the package's folder.
-    """
+    """Bytes of a package's files, of minigrad those of the checkout; None if it is not installed."""
     try:
-        paths = [Path(str(file.locate())) for file in metadata.files(package) or []]
+        paths = [Path(str(file.locate())) for file in metadata.files(package) or []] if package != OWN else OWN_FILES
     except metadata.PackageNotFoundError:
-        paths = []
-    if all(path.suffix != ".py" or path.name.startswith("__editable__") for path in paths):
-        spec = importlib.util.find_spec(package)
-        paths = list(Path(spec.origin).parent.rglob("*")) if spec and spec.origin else []
-    sizes = [path.stat().st_size for path in paths if path.is_file() and path.suffix not in COMPILED]
-    return sum(sizes) if paths else None
+        return None
+    return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix not in COMPILED)
 
 
 def needed(package: str) -> list[str]:
-    """Names of the packages that this one needs, without extras; of a checkout by its pyproject.toml."""
-    try:
-        lines = metadata.requires(package) or []
-    except metadata.PackageNotFoundError:
-        lines = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    """Names of the packages that this one needs, without extras."""
+    lines = PROJECT["dependencies"] if package == OWN else metadata.requires(package) or []
     names = [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line]
     return [name.lower().replace("_", "-") for name in names]
 
@@ -57,8 +48,8 @@ def table() -> Table:
     """The table, a row for each library."""
     columns = ("installed", "own MiB", "with all it needs MiB", "to minigrad's", "it needs")
     result = Table("Size on disk", columns, ("", ".2f", ".1f", ".1f", ""))
-    ours = sum(everything("minigrad").values()) / 2**20
-    for package in ("minigrad", "torch"):
+    ours = sum(everything(OWN).values()) / 2**20
+    for package in (OWN, "torch"):
         progress(f"size of {package}")
         sizes = everything(package)
         others = ", ".join(sorted(sizes.keys() - {package}))

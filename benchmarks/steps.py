@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .process import Answer, Differ, Missing, alternate, ask, library_module, middle, peak_mebibytes, progress
+from .process import Answer, Differ, alternate, ask, library_module, middle, peak_mebibytes, progress
 from .table import Table, ratio
 from .workloads import SIZES, Product, build, loss_function, optimizer, products
 
@@ -39,30 +39,20 @@ def train(library: str, work: str, seconds: float) -> Answer:
 
     Steps are repeated for ``seconds``, at least ``LEAST`` and at most ``MOST`` of them.
     """
-    compiled = library == "torch.compile"
-    torch = library_module("torch" if compiled else library)
-    step = stepper(torch, work, torch.compile if compiled else None)
-    try:
-        first = step()
-    except Exception as error:
-        if not compiled:
-            raise
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise Missing(f"cannot compile: {reason[0][:100]}") from error
-    return {"loss": first, "times": repeat(step, seconds), "memory": peak_mebibytes()}
+    step = stepper(library_module(library), work)
+    return {"loss": step(), "times": repeat(step, seconds), "memory": peak_mebibytes()}
 
 
-def stepper(torch: Any, work: str, wrapped: Callable[[Any], Any] | None = None) -> Callable[[], float]:
-    """A training step of a work, which returns the loss before it; ``wrapped`` makes of the model what is called."""
+def stepper(torch: Any, work: str) -> Callable[[], float]:
+    """A training step of a work, which returns the loss before it."""
     size = SIZES[work]
     torch.manual_seed(0)
     model = build(torch, size, size.dropout)
     loss_of, adam = loss_function(torch, size), optimizer(torch, size, model)
-    called = wrapped(model) if wrapped else model
 
     def step() -> float:
         adam.zero_grad()
-        loss = loss_of(called)
+        loss = loss_of(model)
         loss.backward()
         adam.step()
         return float(loss.item())
@@ -96,11 +86,7 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
 def compare(work: str) -> None:
     """Compare losses and gradients of minigrad and PyTorch, where that is installed. Raises Differ: they differ."""
     progress(f"step {work}: losses and gradients in float64")
-    all_same(work, {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH})
-
-
-def all_same(work: str, answers: dict[str, Answer]) -> None:
-    """See to it that the answers of ``check`` are equal. Raises Differ: they are not."""
+    answers = {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH}
     for what in ("loss", "norm"):
         same(f"{work}, {what}", {name: a[what] for name, a in answers.items() if "missing" not in a})
 

@@ -10,28 +10,17 @@ from .build import SITE, build
 from .server import serve
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options."""
+def main() -> int:
+    """Do what the command line says."""
     p = argparse.ArgumentParser(prog="python tasks.py site", description="Build the site, in a folder.")
     p.add_argument("--out", type=Path, default=SITE, metavar="FOLDER", help="where (default: site/)")
     p.add_argument("--serve", action="store_true", help="show it on this machine")
     port = "to show it at (default: 8000; 0: any that is free)"
-    p.add_argument("--port", type=_port, metavar="N", default=8000, help=port)
+    p.add_argument("--port", type=int, metavar="N", default=8000, help=port)
     p.add_argument("--no-build", action="store_true", help="show what is there")
-    return p
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port: these are numbers from 0 to 65535")
-    return int(text)
-
-
-def main() -> int:
-    """Do what the command line says."""
-    options = parser().parse_args()
+    options = p.parse_args()
     if options.no_build and not options.serve:
-        parser().error("--no-build leaves nothing to do without --serve")
+        p.error("--no-build leaves nothing to do without --serve")
     if not options.no_build:
         build(options.out)
     elif not (options.out / "index.html").exists():
@@ -40,8 +29,8 @@ def main() -> int:
     if options.serve:
         try:
             serve(options.out, options.port)
-        except OSError as error:
-            print(f"Port {options.port} cannot be used ({error.strerror}): give another with --port.", file=sys.stderr)
+        except (OSError, OverflowError) as error:
+            print(f"Port {options.port} cannot be used ({error}): give another with --port.", file=sys.stderr)
             return 1
     return 0
 

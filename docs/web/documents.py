@@ -46,14 +46,9 @@ def page_of(path: str) -> str:
 
 
 def relink(text: str, place: str, page: str, linked: set[str]) -> str:
-    """A document whose links lead to pages of the site. A link that leads nowhere stays, and MkDocs reports it.
-
-    Args:
-        text: Markdown.
-        place: where it stands in the repository, from which its links lead.
-        page: where it stands in the site.
-        linked: gets the files and folders that need a page below source/.
-    """
+    """A document, which stands at ``place`` in the repository and at ``page`` in the site, whose links lead to pages of
+    the site. ``linked`` gets the files and folders that need a page below source/. A link that leads nowhere stays, and
+    MkDocs reports it."""
 
     def led(match: re.Match[str]) -> str:
         target = PurePosixPath(os.path.normpath(PurePosixPath(place).parent / match[1])).as_posix()

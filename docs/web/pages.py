@@ -43,14 +43,8 @@ def build(output: Path) -> None:
 
 
 def run_mkdocs(folder: Path, output: Path, menu: list[Any] | None = None) -> None:
-    """Build the pages of a folder of Markdown.
-
-    Args:
-        menu: its pages, in place of those of mkdocs.yml and the reference.
-
-    Raises:
-        SystemExit: a link leads nowhere, or a page is in no menu.
-    """
+    """Build the pages of a folder of Markdown; ``menu`` has them in place of mkdocs.yml and the reference. Raises
+    SystemExit: a link leads nowhere, or a page is in no menu."""
     load: Any = import_module("mkdocs.config").load_config
     config = load(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(output))
     how = config.nav.pop()

@@ -17,18 +17,13 @@ from .documents import ROOT
 
 def names(module: str) -> dict[str, Any]:
     """The public names of a module, and their values; no modules."""
-    loaded = import_module(module)
-    listed = {*(getattr(loaded, "__all__", None) or _exported(module)), *_above(module)}
+    loaded, table = import_module(module), import_module("minigrad.compat.names").NAMES
+    spelled = table.get(module.removeprefix("minigrad").removeprefix("."), {})
+    defined = ("compat.functions:", "compat.nn.", "compat.optim.")  # there, and not only spelled otherwise
+    above = (name for name, source in spelled.items() if source.startswith(defined))
+    listed = {*(getattr(loaded, "__all__", None) or _exported(module)), *above}
     values = {name: getattr(loaded, name) for name in sorted(listed) if not name.startswith("_")}
     return {name: value for name, value in values.items() if not isinstance(value, ModuleType)}
-
-
-def _above(module: str) -> Iterator[str]:
-    """What ``minigrad.compat`` defines for a module, and not only spells otherwise."""
-    table: Any = import_module("minigrad.compat.names")
-    for name, source in table.NAMES.get(module.removeprefix("minigrad").removeprefix("."), {}).items():
-        if source.startswith(("compat.functions:", "compat.nn.", "compat.optim.")):
-            yield name
 
 
 def _exported(module: str) -> Iterator[str]:
@@ -70,11 +65,7 @@ def file_of(module: str) -> str:
 
 
 def place(name: str, value: Any, module: str) -> tuple[str, int]:
-    """The file and line where a name is defined: its value's own file, or else the module's.
-
-    Args:
-        name: as the page has it. value: what it means. module: where the name is public.
-    """
+    """The file and line where a name of a public module is defined: its value's own file, or else the module's."""
     function = inspect.unwrap(value) if callable(value) else value
     own = str(getattr(function, "__module__", None))
     for candidate in [own, module] if own.startswith("minigrad.") else [module]:

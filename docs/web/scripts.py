@@ -15,7 +15,6 @@ EXAMPLES = Path(__file__).parent / "examples"
 ENTRIES = ("cells.js", "first.js", "playground.js", "translator.js")
 OPTIONS = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
 INSIDE = ("frame", "worker")  # of the frame in which programs run, whose origin fetches nothing
-STYLES = ("site.css",)
 
 
 def examples() -> list[dict[str, str]]:
@@ -25,11 +24,7 @@ def examples() -> list[dict[str, str]]:
 
 
 def bundle(entries: Sequence[str], *options: str) -> None:
-    """Put scripts of src/ together with all that they import, for today's browsers.
-
-    Args:
-        options: where they go, and what else esbuild is to do.
-    """
+    """Put scripts of src/ together with all that they import, for today's browsers. ``options`` are esbuild's."""
     inside = {name: (SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in INSIDE}
     with tempfile.TemporaryDirectory() as folder:
         aliases = []
@@ -46,5 +41,4 @@ def build(site: Path) -> None:
     bundle(ENTRIES, "--splitting", f"--outdir={site / 'scripts'}")
     styles = site / "styles"
     styles.mkdir(parents=True, exist_ok=True)
-    for name in STYLES:
-        (styles / name).write_bytes((SOURCES / name).read_bytes())
+    (styles / "site.css").write_bytes((SOURCES / "site.css").read_bytes())

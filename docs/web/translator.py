@@ -43,11 +43,7 @@ def halved(model: Path, to: Path) -> None:
 
 
 def build(site: Path, policy: str) -> None:
-    """Write translator_page/ of the site: the page, its scripts and styles, and the model.
-
-    Args:
-        policy: the site's content security policy.
-    """
+    """Write translator_page/ of the site, under the site's policy: the page, its scripts and styles, and the model."""
     folder = site / "translator_page"
     folder.mkdir(parents=True, exist_ok=True)
     text = (PAGE / "page.html").read_text(encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -70,11 +69,19 @@ def _shown(options: program.Options) -> int:
     if unknown:
         print(f"error: there is no lesson {', '.join(unknown)}; there are {', '.join(LESSONS)}", file=sys.stderr)
         return 2
-    if program.bad_folder(options.save):
-        return 2
+    program.make_folder(options.save)
     asked = bool(options.names) or options.run is not None
-    names, run = options.names or list(LESSONS), options.run or DEFAULT_RUN
-    return max([program.show(partial(make, name, run), options.save, "" if asked else name) for name in names])
+    status = 0
+    for name in options.names or LESSONS:
+        try:
+            lesson = make(name, options.run or DEFAULT_RUN)
+        except FileNotFoundError as error:
+            if asked:
+                raise
+            print(f"skipped {name}: {error}", file=sys.stderr)
+        else:
+            status = max(status, program.show(lesson, options.save))
+    return status
 
 
 if __name__ == "__main__":

@@ -36,49 +36,25 @@ def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParse
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:
     """Run the command line of one lesson; returns the exit status: 1 as well where a claim of it does not hold."""
     options = p.parse_args(argv)
-    return run(lambda: 2 if bad_folder(options.save) else show(lambda: lesson(options), options.save))
+
+    def shown() -> int:
+        make_folder(options.save)
+        return show(lesson(options), options.save)
+
+    return run(shown)
 
 
-def bad_folder(path: Path | None) -> bool:
-    """Make the folder of pages, if one is asked for; tell why, if that cannot be."""
-    if path is None:
-        return False
-    try:
+def make_folder(path: Path | None) -> None:
+    """Make the folder of pages, if one is asked for, before a lesson takes its time. Raises OSError."""
+    if path is not None:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        print(f"error: --save: {path} is no folder, and none can be made: {error.strerror}", file=sys.stderr)
-        return True
-    return False
 
 
-def show(make: Callable[[], Lesson], folder: Path | None, skipped: str = "") -> int:
-    """Make a lesson, print it, and save its page. Returns the exit status.
-
-    Args:
-        skipped: a name, under which the lesson is left out, and no error, where a file is missing that it needs.
-    """
-    try:
-        lesson = make()
-    except (OSError, ImportError, ValueError, RuntimeError, MemoryError) as error:
-        left_out = skipped and isinstance(error, FileNotFoundError)
-        print(f"{f'skipped {skipped}' if left_out else 'error'}: {error}", file=sys.stderr)
-        return 0 if left_out else 1
+def show(lesson: Lesson, folder: Path | None) -> int:
+    """Print a lesson, and save its page and its picture. Returns the exit status. Raises OSError."""
     print(plain(lesson))
-    saved = folder is None or _saved(lesson, folder)
-    return 0 if saved and all(check.holds for check in lesson.checks()) else 1
-
-
-def _saved(lesson: Lesson, folder: Path) -> bool:
-    """Write the page and the picture; tell where they are, or why they are not."""
-    texts = {f"{lesson.name}.html": lesson.page().html()}
-    if lesson.picture is not None:
-        texts[f"{lesson.name}.svg"] = lesson.picture.svg()
-    for name, text in texts.items():
-        path = folder / name
-        try:
-            written(path, text)
-        except OSError as error:
-            print(f"error: {path} cannot be written: {error}", file=sys.stderr)
-            return False
-        print(f"wrote {path}", file=sys.stderr)
-    return True
+    if folder is not None:
+        print(f"wrote {lesson.save(folder / f'{lesson.name}.html')}", file=sys.stderr)
+        if lesson.picture is not None:
+            print(f"wrote {written(folder / f'{lesson.name}.svg', lesson.picture.svg())}", file=sys.stderr)
+    return 0 if all(check.holds for check in lesson.checks()) else 1

@@ -13,15 +13,11 @@ SMALLEST = 1e-3  # the least scale: a gradient of 1e-9, which is rounding, need 
 
 
 class Results(NamedTuple):
-    """What an example returned.
+    """What an example returned."""
 
-    Attributes:
-        arrays: numbers, by name. equal: what must be equal, by name. seconds: that it took.
-    """
-
-    arrays: dict[str, np.ndarray]
-    equal: dict[str, Any]
-    seconds: float = 0.0
+    arrays: dict[str, np.ndarray]  # numbers, by name
+    equal: dict[str, Any]  # what must be equal, by name
+    seconds: float = 0.0  # that it took
 
 
 def read(path: Path) -> Results:

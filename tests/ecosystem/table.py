@@ -11,20 +11,13 @@ FILE, EXAMPLES = HERE / "libraries.toml", HERE / "libraries"
 
 
 class Library(NamedTuple):
-    """A row.
+    """A row."""
 
-    Attributes:
-        name: on PyPI. version: the release that is tried.
-        further: requirements of the example beside the library.
-        sample: CI runs it.
-        differs: why it does not run, or not give PyTorch's numbers; "" for one that does.
-    """
-
-    name: str
-    version: str
-    further: tuple[str, ...] = ()
-    sample: bool = False
-    differs: str = ""
+    name: str  # on PyPI
+    version: str  # the release that is tried
+    further: tuple[str, ...] = ()  # requirements of the example beside the library
+    sample: bool = False  # CI runs it
+    differs: str = ""  # why it does not run, or not give PyTorch's numbers; "" for one that does
 
     @property
     def requirements(self) -> list[str]:

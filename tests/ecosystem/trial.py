@@ -72,11 +72,8 @@ def attempt(library: Library, theirs: Path, ours: Path, bytecode: Path | None = 
 
 
 def run(library: Library, python: Path, more: dict[str, str], *options: str) -> Results:
-    """The example's results on one side, from a process in an empty folder.
-
-    Raises:
-        Failed: it raised an error, or took too long.
-    """
+    """The example's results on one side, from a process in an empty folder. Raises Failed: it raised an error, or took
+    too long."""
     with tempfile.TemporaryDirectory(prefix="ecosystem-", ignore_cleanup_errors=True) as empty:
         results = Path(empty) / "results.safetensors"
         command = [str(python), "-P", str(HERE / "run.py"), str(library.program), str(results), *options]

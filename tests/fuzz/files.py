@@ -46,18 +46,13 @@ def spoiled(data: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.randint(1, 3)):
         begin, long = rng.randrange(len(data) + 1), 1 << rng.randrange(12)
         before, part, after = data[:begin], data[begin : begin + long], data[begin + long :]
-        changes = [before, part + after, before + after, before + part * 3 + after, flipped(data, rng)]
+        flipped = bytearray(data)  # some bits are others, often at the beginning, where formats say what they are
+        for _ in range(rng.choice((1, 1, 3, 20)) if data else 0):
+            flipped[rng.randrange(min(len(data), rng.choice((16, 400, 1 << 30))))] ^= 1 << rng.randrange(8)
+        changes = [before, part + after, before + after, before + part * 3 + after, bytes(flipped)]
         changes += [before + middle + after for middle in (bytes(long), rng.randbytes(long), rng.choice(ODD) + part)]
         data = rng.choice(changes)
     return data
-
-
-def flipped(data: bytes, rng: random.Random) -> bytes:
-    """Some bits are others, often at the beginning, where formats say what they are."""
-    changed = bytearray(data)
-    for _ in range(rng.choice((1, 1, 3, 20)) if data else 0):
-        changed[rng.randrange(min(len(data), rng.choice((16, 400, 1 << 30))))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
 
 
 def translate(path: Path) -> None:

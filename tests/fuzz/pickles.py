@@ -97,16 +97,6 @@ BOMBS: dict[str, bytes] = {
 # Valid pickles, and their places ------------------------------------------------------------------------------
 
 
-class Reduced:
-    """Is pickled as a call."""
-
-    def __init__(self, *reduction: Any) -> None:
-        self._reduction = reduction
-
-    def __reduce__(self) -> Any:
-        return self._reduction
-
-
 def _objects() -> list[Any]:
     """One of each kind that a file may hold."""
     ordered = OrderedDict(a=1)

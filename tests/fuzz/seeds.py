@@ -39,11 +39,12 @@ def files(folder: Path) -> dict[str, bytes]:
     run = trained(folder)
     state = mg.nn.Linear(3, 2).state_dict()
     mg.save(OrderedDict(state, row=state["weight"][1]), folder / "weights.safetensors")
+    mg.save({"z": mg.zeros(2, dtype=mg.complex128), "n": [1, 2.5, "x", {"a": (1,)}]}, folder / "objects.pt")
     contents = {
         "model.safetensors": (run / "model.safetensors").read_bytes(),
         "last.safetensors": (run / "last.safetensors").read_bytes(),
         "weights.safetensors": (folder / "weights.safetensors").read_bytes(),
-        "objects.pt": saved({"z": mg.zeros(2, dtype=mg.complex128), "n": [1, 2.5, "x", {"a": (1,)}]}),
+        "objects.pt": (folder / "objects.pt").read_bytes(),
         "settings.toml": (run / "settings.toml").read_bytes(),
         "log.jsonl": (run / "log.jsonl").read_bytes() + b'{"step": 3, "loss": 1.5, "evaluation": {"bleu": 2}}\n',
         "pairs.tsv": PAIRS.encode(),
@@ -70,10 +71,3 @@ def piece(folder: Path) -> bytes:
     data = write_midi(folder / "piece.mid", notes, names={0: "right", 1: "left"}).read_bytes()
     pedal = b"MTrk\0\0\0\x0c\0\xb0\x40\x7f\x87\x68\x40\0\0\xff\x2f\0"
     return data[:11] + bytes([data[11] + 1]) + data[12:] + pedal  # one track more
-
-
-def saved(obj: object) -> bytes:
-    """The file of an object."""
-    buffer = io.BytesIO()
-    mg.save(obj, buffer)
-    return buffer.getvalue()

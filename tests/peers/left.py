@@ -15,16 +15,11 @@ FILE = Path(__file__).with_suffix(".toml")
 
 
 class Row(NamedTuple):
-    """A row of a table.
+    """A row of a table."""
 
-    Attributes:
-        names: patterns of names, with a shell's wildcards. reason: theirs.
-        dtypes: of which it speaks; () for all.
-    """
-
-    names: tuple[str, ...]
-    reason: str
-    dtypes: tuple[str, ...] = ()
+    names: tuple[str, ...]  # patterns of names, with a shell's wildcards
+    reason: str  # theirs
+    dtypes: tuple[str, ...] = ()  # of which it speaks; () for all
 
     def matches(self, name: str, dtype: str = "") -> bool:
         """Whether it speaks of a name, and of a dtype."""

@@ -144,10 +144,7 @@ def translated_function(function: Any) -> Any:
 
 def counterpart(name: str, function: Any) -> Any:
     """The function of minigrad that PyTorch's is called, by its name or, of one of the databases' own, by its text.
-
-    Raises:
-        AttributeError, NotImplementedError: minigrad has no such function.
-    """
+    Raises AttributeError, NotImplementedError: minigrad has no such function."""
     if isinstance(function, types.FunctionType) and "testing" in function.__module__:
         return translated_function(function)
     found: Any = minigrad.Tensor if name.startswith("__") else minigrad

@@ -22,17 +22,12 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block.
-
-    Attributes:
-        line: of its first line of text, from 1.
-        follows: whether nothing but white space lies between it and the block before.
-    """
+    """A fenced block."""
 
     language: str
     text: str
-    line: int
-    follows: bool
+    line: int  # of its first line of text, from 1
+    follows: bool  # whether nothing but white space lies between it and the block before
 
 
 def blocks(page: str) -> list[Block]:

@@ -49,11 +49,7 @@ TOKENS = re.compile(r"(.*_)?(token|eos|bos|pad|sep|cls|mask|unk)_(ids?|index)|.*
 
 
 def shrink(kind: str, recipe: str) -> Any:
-    """The small configuration of a model type.
-
-    Raises:
-        Exception: whatever the configuration's class finds wrong.
-    """
+    """The small configuration of a model type. Raises Exception: whatever the configuration's class finds wrong."""
     from transformers import AutoConfig
 
     change = OVERRIDES.get(kind, {})

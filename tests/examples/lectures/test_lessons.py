@@ -150,7 +150,7 @@ def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in how.out
     assert how.err.count("wrote ") == 3
     chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)),))
-    assert show(lambda: replace(of(chart), picture=chart), tmp_path) == 0
+    assert show(replace(of(chart), picture=chart), tmp_path) == 0
     assert (tmp_path / "test.svg").read_text() == chart.svg() and (tmp_path / "test.html").exists()
 
 
@@ -158,12 +158,12 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
     file = tmp_path / "file"
     file.write_text("")
     for place in (file, file / "below"):
-        assert cli.main([QUICK[0], "--save", str(place)]) == 2
+        assert cli.main([QUICK[0], "--save", str(place)]) == 1
         how = capsys.readouterr()
-        assert f"--save: {place} is no folder, and none can be made" in how.err and not how.out
+        assert f"error: {place}: " in how.err and not how.out
     (tmp_path / "layer-norm.html").mkdir()
     assert cli.main(["layer-norm", "--save", str(tmp_path)]) == 1
-    assert "layer-norm.html cannot be written" in capsys.readouterr().err
+    assert re.search(r"error: .*layer-norm\.html", capsys.readouterr().err)
 
 
 def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
