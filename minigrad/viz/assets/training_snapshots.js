@@ -79,27 +79,15 @@ class SnapshotPanel {
   /** What the present step shows. */
   show() {
     if (this.track.table) this.showTable();
-    else this.showFrame(this.track.frames[this.index]);
+    else this.showPicture(this.track.frames[this.index]);
   }
 
-  // Pictures and arrays
+  // Pictures
 
-  showFrame(frame) {
-    const name = `${this.track.name}, ${this.told.textContent}`;
-    if (frame.svg) {
-      const image = this.frame.querySelector("img") ?? this.picture();
-      image.src = `data:image/svg+xml,${encodeURIComponent(frame.svg)}`;
-      image.alt = name;
-      return;
-    }
-    const legend = `darkest: ${viz.format(this.most())}`, told = viz.el("p", { class: "quiet told" }, legend);
-    const tell = (panel) => (row, column, number) => {
-      const where = `${panel.name ? `${panel.name}: ` : ""}row ${row}, column ${column}`;
-      told.textContent = row === null ? legend : `${where}: ${viz.format(number)}`;
-    };
-    const one = frame.heat.length === 1 ? " one" : "";
-    const panels = frame.heat.map((panel) => this.panel(panel, name, tell(panel)));
-    this.frame.replaceChildren(viz.el("div", { class: `panels${one}` }, panels), told);
+  showPicture(svg) {
+    const image = this.frame.querySelector("img") ?? this.picture();
+    image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+    image.alt = `${this.track.name}, ${this.told.textContent}`;
   }
 
   /** Where pictures are shown: as wide as there is room, and when clicked, in their own size. */
@@ -113,30 +101,7 @@ class SnapshotPanel {
     return image;
   }
 
-  /** One heat map of a frame. */
-  panel(panel, name, tell) {
-    const [rows, columns] = panel.cells, label = `${name}, ${panel.name || "array"}`;
-    const value = (i) => panel.numbers[i];
-    const canvas = viz.heat({ rows, columns, value, most: this.most(), label, tell });
-    canvas.style.aspectRatio = Math.min(4, Math.max(0.25, panel.shape[1] / panel.shape[0]));
-    const caption = panel.name ? viz.el("figcaption", { class: "quiet" }, panel.name) : [];
-    return viz.el("figure", {}, canvas, caption);
-  }
-
-  /** The largest number of all steps, which is shown darkest: so that they can be compared. */
-  most() {
-    const { track } = this;
-    if (track.most === undefined) {
-      track.most = 0;
-      for (const panel of track.frames.flatMap((frame) => frame.heat ?? [])) {
-        panel.numbers = viz.bytes(panel.values, Float32Array);
-        for (const v of panel.numbers) if (Number.isFinite(v)) track.most = Math.max(track.most, Math.abs(v));
-      }
-    }
-    return track.most;
-  }
-
-  // Weights and other numbers
+  // Weights
 
   buildTable() {
     const table = this.track.table, kinds = [...new Set(table.flatMap((row) => Object.keys(row.statistics)))];
@@ -147,8 +112,7 @@ class SnapshotPanel {
     this.rows = table.map((row, i) => this.entry(row, i));
     this.list.append(...this.rows.map(({ node }) => node));
     this.list.addEventListener("keydown", (event) => this.walk(event));
-    this.row = this.rows.findIndex(({ row }) => row.heat && row.cells[0] > 1);
-    if (this.row < 0) this.row = 0;
+    this.row = Math.max(0, this.rows.findIndex(({ row }) => row.cells[0] > 1));
     this.lines();
   }
 
@@ -245,15 +209,15 @@ class SnapshotPanel {
 
   showDetail(row) {
     if (!row) { this.detail.replaceChildren(); return; }
-    const shape = row.shape ? ` ${row.shape.join(" × ") || "scalar"}` : "";
-    const parts = [viz.el("h2", { title: row.name }, row.name, viz.el("span", { class: "quiet" }, shape))];
-    if (row.heat) parts.push(viz.el("div", { class: "pictures" }, this.heat(row), this.histogram(row)));
+    const shape = viz.el("span", { class: "quiet" }, ` ${row.shape.join(" × ") || "scalar"}`);
+    const name = viz.el("h2", { title: row.name }, row.name, shape);
+    const pictures = viz.el("div", { class: "pictures" }, this.heat(row), this.histogram(row));
     const lines = Object.entries(row.statistics).map(([kind, all]) => {
       const x = viz.number(all[this.index]), number = viz.el("td", {}, Number.isNaN(x) ? "–" : viz.format(x));
       return viz.el("tr", {}, viz.el("th", { scope: "row" }, kind), number);
     });
-    parts.push(viz.el("table", { class: "numbers" }, viz.el("tbody", {}, lines)));
-    this.detail.replaceChildren(...parts);
+    const numbers = viz.el("table", { class: "numbers" }, viz.el("tbody", {}, lines));
+    this.detail.replaceChildren(name, pictures, numbers);
   }
 
   heat(row) {

@@ -100,21 +100,19 @@ class Segment(NamedTuple):
 class Segments:
     """A text (N,) of ints, cut into ``rows`` of equal length that are read side by side, ``length`` tokens at a time.
     From epoch to epoch the cuts move by less than a segment, by the seed and the epoch, so that its ends are not always
-    the same; without a seed, each epoch begins with the first token. What does not fill a row's last segment is left
-    out. Raises ValueError: ``rows`` or ``length`` is below 1, or the text has no segment of that size in an epoch."""
+    the same. What does not fill a row's last segment is left out. Raises ValueError: ``rows`` or ``length`` is below 1,
+    or the text has no segment of that size in an epoch."""
 
-    def __init__(self, tokens: IntArray, rows: int, length: int, seed: int | None = 0) -> None:
+    def __init__(self, tokens: IntArray, rows: int, length: int, seed: int = 0) -> None:
         if rows < 1 or length < 1:
             raise ValueError(f"{rows} rows of {length} tokens are no batch")
-        if len(tokens) <= (rows * length + length if seed is not None else rows * length):
+        if len(tokens) <= rows * length + length:
             raise ValueError(f"a text of {len(tokens):,} tokens is too short for {rows} rows of {length} tokens")
         self.tokens, self.rows, self.length, self.seed = tokens, rows, length, seed
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Segment]:
         """The segments of an epoch, from number ``start`` on. The same arguments give the same segments."""
-        first = 0
-        if self.seed is not None:
-            first = int(np.random.default_rng([self.seed % 2**64, number]).integers(self.length))
+        first = int(np.random.default_rng([self.seed % 2**64, number]).integers(self.length))
         count = (len(self.tokens) - 1 - first) // (self.rows * self.length)  # the last token is only a target
         begins = first + count * self.length * np.arange(self.rows)[:, None]
         for i in range(start, count):

@@ -13,9 +13,8 @@ from minigrad_models.text.batching import Segment
 TEXT = np.arange(100, 205, dtype=np.uint16)  # each token tells its place
 
 
-@pytest.mark.parametrize("seed", [0, None])
-def test_each_row_goes_on_where_it_ended(seed: int | None) -> None:
-    batches = Segments(TEXT, 3, 4, seed)
+def test_each_row_goes_on_where_it_ended() -> None:
+    batches = Segments(TEXT, 3, 4)
     firsts = set()
     for epoch in range(8):
         segments = list(batches.epoch(epoch))
@@ -27,7 +26,7 @@ def test_each_row_goes_on_where_it_ended(seed: int | None) -> None:
         assert (rows[1:, 0] == rows[:-1, -1] + 1).all()
         assert all(s.tokens.shape == (3, 4) and s.tokens.dtype is s.targets.dtype is mg.int64 for s in segments)
         firsts.add(int(rows[0, 0]))
-    assert firsts == {100} if seed is None else len(firsts) > 1 and max(firsts) < 104
+    assert len(firsts) > 1 and max(firsts) < 104
 
 
 def test_an_epoch_can_be_entered_anywhere() -> None:
@@ -39,15 +38,14 @@ def test_an_epoch_can_be_entered_anywhere() -> None:
 
 
 def test_a_text_of_one_segment_and_the_token_after_it() -> None:
-    assert len(list(Segments(TEXT[:13], 3, 4, None).epoch(0))) == 1
     assert all(len(list(Segments(TEXT[:17], 3, 4).epoch(n))) == 1 for n in range(20))
     for rows, length, size, message in (
-        (3, 4, 12, "a text of 12 tokens is too short for 3 rows of 4 tokens"),
+        (3, 4, 16, "a text of 16 tokens is too short for 3 rows of 4 tokens"),
         (0, 4, 50, "0 rows of 4 tokens are no batch"),
         (3, 0, 50, "3 rows of 0 tokens are no batch"),
     ):
         with pytest.raises(ValueError, match=message):
-            Segments(TEXT[:size], rows, length, None)
+            Segments(TEXT[:size], rows, length)
 
 
 class Echo(nn.Module):

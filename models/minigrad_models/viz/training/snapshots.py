@@ -1,4 +1,4 @@
-"""What is shown beside the curves and follows the step: weights from checkpoints, pictures, arrays, numbers."""
+"""What is shown beside the curves and follows the step: weights from checkpoints, and pictures."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minigrad.autograd.tape import Variable
-from minigrad.backend.host import host
 from minigrad.viz.numbers import Array, Floats, cell_means, coded, equal_parts, statistics
 
 from ...training.checkpoints import RunFolder, read_checkpoint
-from .runs import Run, number
+from .runs import Run
 
 MOST_SNAPSHOTS = 40
 BINS = 40  # of a histogram
 _MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # a side of a heat map; in all heat maps together
-_ROW_CELLS = 64  # of a vector's heat map; and a side of one of an array that is shown
-_MOST_PANELS = 64  # heat maps of one step
+_ROW_CELLS = 64  # of a vector's heat map
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
@@ -117,22 +114,22 @@ def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
     return parameter
 
 
-def heat_map(array: Array, most: int, row: int = _ROW_CELLS) -> Floats:
-    """Means over cells: (n,) -> (1, ≤ row); (m, …) -> (≤ most, ≤ most), a row of the first axis each."""
+def heat_map(array: Array, most: int) -> Floats:
+    """Means over cells: (n,) -> (1, ≤ 64); (m, …) -> (≤ most, ≤ most), a row of the first axis each."""
     if not array.size:
         return np.zeros((1, 1))
     flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
     tall, wide = flat.shape
-    return cell_means(flat, equal_parts(tall, most), equal_parts(wide, row if tall == 1 else most))
+    return cell_means(flat, equal_parts(tall, most), equal_parts(wide, _ROW_CELLS if tall == 1 else most))
 
 
 @dataclass(frozen=True)
 class Track:
-    """Pictures by step, or a table of quantities with a number a step."""
+    """Pictures by step, or a table of a run's parameters."""
 
     name: str
     steps: list[int]  # ascending
-    frames: list[dict[str, Any]] | None = None  # one a step, as the page reads them
+    frames: list[str] | None = None  # an SVG a step
     table: list[dict[str, Any]] | None = None
     run: int = 0  # the number of the run whose steps these are
 
@@ -177,62 +174,23 @@ def _track(name: str, snapshots: Any, runs: tuple[Run, ...]) -> Track:
 def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
     """Pictures of steps, which may come in any order. Each is drawn before the next is asked for: a graph
     holds all arrays of its step."""
-    frames: dict[int, dict[str, Any]] = {}
-    numbers: dict[int, Mapping[str, Any]] = {}
+    frames: dict[int, str] = {}
     for step, picture in pictures:
         if not isinstance(step, int | np.integer) or isinstance(step, bool):
             raise TypeError(f"{name}: a step is an integer, not {step!r}")
-        if isinstance(picture, Mapping):
-            numbers[int(step)] = picture
-        else:
-            frames[int(step)] = _frame(picture, f"{name}, step {step}")
-    if frames and numbers:
-        raise TypeError(f"{name}: step {min(frames)} has a picture, and step {min(numbers)} numbers")
-    steps = sorted(frames or numbers)
-    if numbers:
-        return Track(name, steps, table=_table([numbers[step] for step in steps]), run=run)
+        frames[int(step)] = _frame(picture, f"{name}, step {step}")
+    steps = sorted(frames)
     return Track(name, steps, frames=[frames[step] for step in steps], run=run)
 
 
-def _table(frames: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Numbers by name, or statistics by name of quantities by name, as a table over the steps."""
-    rows = []
-    for name in dict.fromkeys(str(name) for one in frames for name in one):
-        values = [one.get(name) for one in frames]
-        nested = [value if isinstance(value, Mapping) else {} for value in values]
-        kinds = dict.fromkeys(str(kind) for value in nested for kind in value)
-        columns = {kind: [number(value.get(kind)) for value in nested] for kind in kinds}
-        columns = columns or {"value": [number(value) for value in values]}
-        rows.append({"name": name, "shape": None, "statistics": columns})
-    return rows
-
-
-def _frame(value: Any, place: str) -> dict[str, Any]:
-    """One picture for the page: {"svg": text} or {"heat": panels}; of an array with further axes before rows and
-    columns, a panel for each of their elements."""
-    if isinstance(value, Variable) or (hasattr(value, "shape") and hasattr(value, "dtype")):
-        return {"heat": _panels(host(value), place)}
+def _frame(value: Any, place: str) -> str:
+    """One picture for the page: the text of an SVG."""
     draw = getattr(value, "svg", None) or getattr(value, "_repr_svg_", None)
     if not isinstance(value, str) and not callable(draw):
-        raise TypeError(
-            f"{place}: a picture is the text of an SVG, an object with svg(), an array or a mapping of numbers, "
-            f"not {type(value).__name__}"
-        )
+        kind = type(value).__name__
+        raise TypeError(f"{place}: a picture is the text of an SVG, or an object with svg(), not {kind}")
     text = draw() if callable(draw) else value
     text = text.decode() if isinstance(text, bytes) else str(text)
     if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
         raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
-    return {"svg": text.encode(errors="replace").decode()}  # without halves of pairs
-
-
-def _panels(array: Array, place: str) -> list[dict[str, Any]]:
-    if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
-        raise ValueError(f"{place}: an array has two axes or more, and numbers; not {array.shape} {array.dtype}")
-    panels: list[dict[str, Any]] = []
-    if (count := math.prod(array.shape[:-2])) > _MOST_PANELS:
-        raise ValueError(f"{place}: {count} heat maps of {array.shape} are too many: select some")
-    for index in np.ndindex(array.shape[:-2]):
-        cells = heat_map(array[index], _ROW_CELLS, _ROW_CELLS)
-        name, shape = " · ".join(map(str, index)), array.shape[-2:]
-        panels.append({"name": name, "shape": shape, "cells": cells.shape, "values": coded(cells, "<f4")})
-    return panels
+    return text.encode(errors="replace").decode()  # without halves of pairs

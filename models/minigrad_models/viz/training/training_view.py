@@ -72,8 +72,7 @@ def training(
             several such by name; or in the place of one a function (step, model's state) -> picture, which is
             called for each checkpoint of the first run with a folder: those that the Trainer's settings
             ``keep_snapshots`` and ``snapshot_every`` ask for, the best and the last. A picture is the text of
-            an SVG, an object that makes one (``svg()``: other views), an array (heat maps of the last two
-            axes), or a mapping of numbers, or of numbers by name, which becomes a table.
+            an SVG, or an object that makes one (``svg()``: other views).
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
         title: of the page.
 
