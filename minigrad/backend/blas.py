@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 Calls = tuple[Callable[[], int], Callable[[int], object]]
-_number: ctypes.c_int | None = None  # OpenBLAS's own variable for it, where it can be seen: quicker than calls
 _gate: dict[str, object] = {}  # whoever changes these numbers puts itself in here first, and takes itself out
 _inside: set[one_thread] = set()  # those that have been entered, in all threads of the program
 _outside = 1  # OpenBLAS's number of threads when there are none
@@ -28,16 +27,12 @@ _outside = 1  # OpenBLAS's number of threads when there are none
 @cache
 def calls() -> Calls | tuple[()]:
     """The functions that get and set OpenBLAS's number of threads; nothing where there is no OpenBLAS."""
-    global _number
     ends = [(start, end) for start in ("scipy_", "") for end in ("64_", "")]
     names = [[f"{start}openblas_{what}_num_threads{end}" for what in ("get", "set")] for start, end in ends]
     if (known := _functions(names)) is None:
         return ()
-    library, (get, put) = known
+    get, put = known
     put.argtypes = [ctypes.c_int]
-    with suppress(AttributeError, TypeError, ValueError):  # there is no such variable
-        number = ctypes.c_int.in_dll(library, "blas_cpu_number")
-        _number = number if number.value == get() else None
     return get, put
 
 
@@ -45,17 +40,17 @@ def calls() -> Calls | tuple[()]:
 def sgemm() -> int:
     """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 where there is none."""
     known = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
-    return (ctypes.cast(known[1][0], ctypes.c_void_p).value or 0) if known else 0
+    return (ctypes.cast(known[0], ctypes.c_void_p).value or 0) if known else 0
 
 
-def _functions(names: list[list[str]]) -> tuple[ctypes.CDLL, list[Any]] | None:
-    """The library that has all functions of a row of names, and these."""
+def _functions(names: list[list[str]]) -> list[Any] | None:
+    """The functions of a row of names, from the library that has all of them."""
     for path in _libraries():
         with suppress(AttributeError, OSError):
             library = ctypes.CDLL(path)
             for row in names:
                 if None not in (functions := [getattr(library, name, None) for name in row]):
-                    return library, functions
+                    return functions
     return None
 
 
@@ -129,16 +124,12 @@ def _lock(owner: object) -> None:
 
 def _now() -> int:
     """OpenBLAS's number of threads; 1 where there is no OpenBLAS."""
-    if _number is not None:
-        return _number.value
     return known[0]() if (known := calls()) else 1
 
 
 def _put(n: int) -> None:
     """Set OpenBLAS's number of threads to one that it has started already."""
-    if _number is not None:
-        _number.value = n
-    elif known := calls():
+    if known := calls():
         known[1](n)
 
 

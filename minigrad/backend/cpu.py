@@ -51,4 +51,4 @@ class NumpyBackend:
         return tuple(modules)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
-        return random.cpu_keep_mask(shape, p)
+        return random.default_generator.keep_mask(shape, p)

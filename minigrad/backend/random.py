@@ -275,11 +275,6 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
-def cpu_keep_mask(shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Dropout's mask on the CPU, from the default generator."""
-    return default_generator.keep_mask(shape, p)
-
-
 # Which stream dropout draws from ----------------------------------------------------------------------------
 
 _STREAMS = ("auto", "fast", "pytorch")

@@ -77,7 +77,7 @@ def draws(shape: tuple[int, ...], p: float) -> list[Any]:
     state = random.default_generator.get_state()
     drawn = random.default_generator.draw(shape, p, namespace())
     random.default_generator.set_state(state)
-    return [random.cpu_keep_mask(shape, p), drawn]
+    return [random.default_generator.keep_mask(shape, p), drawn]
 
 
 @cases("dtype", DTYPES)

@@ -53,15 +53,11 @@ def losses(
         depth = most - x[i, t]
         depth = F(0.0) if depth <= F(0.0) else depth  # as the compiler may add in any order: not ``most`` to ``above``
         loss = log1p(others / own) if others < own else above + depth
-        loss *= weight[t] if weight.size else F(1.0)
+        loss *= weight[t]
         if smoothing:
             spread = F(0.0)
-            if weight.size:
-                for j in range(classes):
-                    spread += weight[j] * (x[i, j] - most)
-            else:
-                for j in range(classes):
-                    spread += x[i, j] - most
+            for j in range(classes):
+                spread += weight[j] * (x[i, j] - most)
             spread = above * F(total_weight) - spread
             loss = loss * F(1.0 - smoothing) + spread * F(smoothing / classes)
         out[i] = loss
@@ -69,10 +65,11 @@ def losses(
 
 def _given(
     logits: Array, target: Array, weight: Array | None, ignored: int, smoothing: float
-) -> tuple[Array, Array, Array | None, float, int, float]:
+) -> tuple[Array, Array, Array, float, int, float]:
     """The arguments that both loops begin with, the sum of the weights among them."""
-    total = float(logits.shape[1] if weight is None else weight.sum(dtype=np.float64))
-    return laid(logits), np.ascontiguousarray(target, _INT64), laid(weight), total, ignored, smoothing
+    weight = np.ones(logits.shape[1], FLOAT32) if weight is None else laid(weight)
+    total = float(weight.sum(dtype=np.float64))
+    return laid(logits), np.ascontiguousarray(target, _INT64), weight, total, ignored, smoothing
 
 
 def forward(
@@ -112,21 +109,16 @@ def slope(
             for j in range(classes):
                 dx[i, j] = nothing
             continue
-        own = weight[t] if weight.size else F(1.0)
-        hit = g[i] * F(1.0 - smoothing) * own
+        hit = g[i] * F(1.0 - smoothing) * weight[t]
         each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also of an infinite g
         spread, middle = each * F(total_weight), level[i]
         both = (hit + spread) / sums[i]
-        if each == F(0.0):
+        for j in range(classes):
+            dx[i, j] = exp(x[i, j] - middle) * both
+        if each != F(0.0):
             for j in range(classes):
-                dx[i, j] = exp(x[i, j] - middle) * both
-        elif weight.size:
-            for j in range(classes):
-                dx[i, j] = exp(x[i, j] - middle) * both - each * weight[j]
-        else:
-            for j in range(classes):
-                dx[i, j] = exp(x[i, j] - middle) * both - each
-        dx[i, t] = spread * (F(1.0) - miss[i]) - hit * miss[i] - each * own
+                dx[i, j] -= each * weight[j]
+        dx[i, t] = spread * (F(1.0) - miss[i]) - hit * miss[i] - each * weight[t]
 
 
 def backward(needs: Needs, saved: list[Array], g: Array, *args: Any) -> Gradients:

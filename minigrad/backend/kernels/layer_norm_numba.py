@@ -47,28 +47,26 @@ def normalise(
                 long += np.float64(x[i, j] - middle) * np.float64(x[i, j] - middle)
             factor = F(1.0 / np.sqrt(long / width + eps))
         mean[i], scale[i] = middle, factor
-        if weight.size == 0:
-            for j in range(width):
-                out[i, j] = (x[i, j] - middle) * factor
-        elif bias.size == 0:
-            for j in range(width):
-                out[i, j] = (x[i, j] - middle) * factor * weight[j]
-        else:
-            for j in range(width):
-                out[i, j] = (x[i, j] - middle) * factor * weight[j] + bias[j]
+        for j in range(width):
+            out[i, j] = (x[i, j] - middle) * factor * weight[j] + bias[j]
 
 
 def forward(
     needs: Needs, x: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool = True
 ) -> tuple[Array, Any]:
     """Without ``centred`` the mean is not subtracted: RMS norm."""
-    if not fits(x, weight, bias) or (weight is None and bias is not None) or x.shape[-1] > _LONG:
+    if not fits(x, weight, bias) or x.shape[-1] > _LONG:
         return NotImplemented
     x, out = laid(x), np.empty(x.shape, FLOAT32)
+    shift = np.zeros(x.shape[-1], FLOAT32) if bias is None else laid(bias)
     mean, scale = np.empty((2, x.size // x.shape[-1]), FLOAT32)
     count, block = len(mean), grain(len(mean), 8 * x.shape[-1])
-    normalise(count, block, x, laid(weight), laid(bias), eps, centred, out, mean, scale)
+    normalise(count, block, x, _weight(weight, x), shift, eps, centred, out, mean, scale)
     return out, (mean, scale, centred)
+
+
+def _weight(weight: Array | None, x: Array) -> Array:
+    return np.ones(x.shape[-1], FLOAT32) if weight is None else laid(weight)
 
 
 @loop
@@ -101,22 +99,13 @@ def slope(
         if out.size == 0:
             continue
         level, tilt = F(0.0), F(0.0)
-        if weight.size == 0:
-            for j in range(width):
-                level += g[i, j]
-                tilt += g[i, j] * (x[i, j] - middle)
-        else:
-            for j in range(width):
-                level += g[i, j] * weight[j]
-                tilt += g[i, j] * weight[j] * (x[i, j] - middle)
+        for j in range(width):
+            level += g[i, j] * weight[j]
+            tilt += g[i, j] * weight[j] * (x[i, j] - middle)
         level = level * share if centred else F(0.0)
         tilt = F(np.float64(tilt) * share * factor * factor)  # as factor² may underflow
-        if weight.size == 0:
-            for j in range(width):
-                out[i, j] = factor * (g[i, j] - level - (x[i, j] - middle) * tilt)
-        else:
-            for j in range(width):
-                out[i, j] = factor * (g[i, j] * weight[j] - level - (x[i, j] - middle) * tilt)
+        for j in range(width):
+            out[i, j] = factor * (g[i, j] * weight[j] - level - (x[i, j] - middle) * tilt)
 
 
 def backward(
@@ -127,6 +116,6 @@ def backward(
     step = grain(count, 12 * width, _SUMMED)
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((-(-count // step), 2, width), FLOAT32) if needs[1] or needs[2] else None
-    slope(count, step, laid(g), laid(x), laid(weight), mean, scale, centred, out, sums, step)
+    slope(count, step, laid(g), laid(x), _weight(weight, x), mean, scale, centred, out, sums, step)
     dweight, dbias = (None, None) if sums is None else sums.sum(axis=0)
     return wanted(needs, out, dweight, dbias)

@@ -47,6 +47,7 @@ def drawn() -> Iterator[Case]:
         x, weight, bias = normal(*shape), normal(shape[-1], seed=2), normal(shape[-1], seed=3)
         yield "layer_norm", [2 + x, weight, bias, 1e-5], (0, 1, 2)
         yield "layer_norm", [2 + x, weight, None, 1e-3], (0, 1)
+        yield "layer_norm", [2 + x, None, bias, 1e-3], (0, 2)
         yield "layer_norm", [2 + x, None, None, 1e-3], (0,)
         yield "rms_norm", [x, weight, 1e-6], (0, 1)
         yield "rms_norm", [x, None, 1e-3], (0,)
@@ -126,7 +127,6 @@ def refused() -> Iterator[tuple[str, list[Any]]]:
     yield "dropout", [np.ones((2, 3), "f"), np.ones(3, bool), 2.0]
     yield "dropout", [np.ones(3, "f"), np.ones(3, np.uint8), 2.0]
     yield "layer_norm", [np.ones((3, 4), "f"), np.ones(4), None, 1e-5]
-    yield "layer_norm", [np.ones((3, 4), "f"), None, np.ones(4, "f"), 1e-5]
 
 
 @cases("name, args", refused())
