@@ -313,18 +313,18 @@ class Trace(Observer):
 
     def _composed(self, result: Variable, x: Variable) -> None:
         weights, scores = _floats(result), _floats(x)
-        product = self._scaled_product(x)
-        factors = None if product is None else self._factors(*product, scores)
-        if factors is None:
+        call, scale = self._scaled_product(x) or (None, 1.0)
+        sides = None if call is None else self._factors(call, scores)
+        if sides is None:
             layer = self._layer(np.inf, (weights, scores, None, None), 1.0)
         else:
-            q, k, scale = factors
+            q, k = sides
             noise = 1e-4 * (1 + np.abs(scores[weights > 0]).max(initial=0))
             layer = self._layer(noise, (weights, scores - scale * (q @ np.swapaxes(k, -1, -2)), q, k), scale)
-        self.report(layer, *((None, None) if product is None else product[0].args[:2]))
+        self.report(layer, *((None, None) if call is None else call.args[:2]))
 
-    def _factors(self, call: Call, scale: float, scores: Array) -> tuple[Array, Array, float] | None:
-        """Queries (..., T, Dh), keys (..., S, Dh), their product's scale; None where they do not fit the scores."""
+    def _factors(self, call: Call, scores: Array) -> tuple[Array, Array] | None:
+        """Queries (..., T, Dh) and keys (..., S, Dh); None where they do not fit the scores."""
         lead = scores.shape[:-2]
         try:
             sides = _floats(call.args[0]), _floats(call.args[1])
@@ -338,7 +338,7 @@ class Trace(Observer):
         except ValueError:
             return None
         fits = (q.shape[-2], k.shape[-2]) == scores.shape[-2:] and q.shape[-1] == k.shape[-1]
-        return (q, k, scale) if fits else None
+        return (q, k) if fits else None
 
     def _scaled_product(self, x: Any, depth: int = 0) -> tuple[Call, float] | None:
         """The product behind scores, and what it was multiplied by."""
