@@ -93,7 +93,7 @@ class Total:
     kept: int
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A row of the table: the module's own name, or "0 … 11" of several that are alike, and its row's numbers."""
 
     name: str
@@ -101,8 +101,8 @@ class Line(NamedTuple):
     row: Row
 
 
-def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[Line]:
-    yield Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
+def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[_Line]:
+    yield _Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
     if depth is not None and row.depth >= depth:
         return
     for _, group in groupby(enumerate(row.children), lambda numbered: _alike(*numbered)):
@@ -146,7 +146,7 @@ def _count(number: int) -> str:
     return f"{number:,}" if 0 < number < _EXACT else f"{number / 1e9:,.3f} G" if number else "--"
 
 
-_COLUMNS: dict[str, Callable[[Line], str]] = {
+_COLUMNS: dict[str, Callable[[_Line], str]] = {
     "class": lambda line: f"{line.times} × {line.row.kind}" if line.times > 1 else line.row.kind,
     "input": lambda line: _shapes(line.row.inputs),
     "output": lambda line: _shapes(line.row.outputs),
@@ -259,7 +259,7 @@ class Summary:
             f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table></div>"
         )
 
-    def _table(self) -> tuple[list[Line], dict[str, list[str]]]:
+    def _table(self) -> tuple[list[_Line], dict[str, list[str]]]:
         """The lines, at most ``depth`` levels deep, neighbours that are alike as one; and their texts by column."""
         lines = list(_lines(self.root, 1, self.depth))
         names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]

@@ -59,10 +59,8 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
         return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
-    if isinstance(tensor, str):
-        raise TypeError(f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))")
     if not isinstance(tensor, Variable):
-        raise TypeError(f"explain takes a tensor, or a name in a graph, not {type(tensor).__name__}")
+        raise TypeError(f"explain takes a tensor, or a name in a graph (of=viz.graph(model, x)), not {tensor!r:.60}")
     if not isinstance(of, Variable | None):
         raise TypeError(f"explain: a gradient is that of a tensor or of a graph (of=…), not {type(of).__name__}")
     if not tensor._wanted():

@@ -92,7 +92,8 @@ class Run(Mapping[str, Any]):
             )
         if not recorder.ops:
             raise RuntimeError(f"no op ran on tensors in {title}: there is nothing to trace")
-        self._values, self._others = recorder.values, recorder.other_names
+        self._values = recorder.values
+        self._names = {name: name for name in recorder.values} | recorder.other_names
         missed = [name for name in changes if name not in recorder.changed]
         if missed:
             raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was not computed any more")
@@ -103,13 +104,13 @@ class Run(Mapping[str, Any]):
         return value() if inspect.isfunction(value) else mapped(value, name, lambda kept, _: kept.get(name), Kept)
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._values, *self._others])
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._values) + len(self._others)
+        return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._values or name in self._others
+        return name in self._names
 
     def names(self, pattern: str = "*") -> list[str]:
         """The names that fit a pattern: "*.weights", "layers.0.*"."""
@@ -178,11 +179,9 @@ class Run(Mapping[str, Any]):
 
     def _known(self, name: str) -> str:
         """What a value is called in every run."""
-        if name in self._others:
-            return self._others[name]
-        if name not in self._values:
+        if name not in self._names:
             raise KeyError(f"no value is called {name!r}{similar(name, self)}. run.names('*') has all {len(self)}")
-        return name
+        return self._names[name]
 
     def _matching(self, pattern: str) -> list[str]:
         """The values of a name or a pattern, each once."""
@@ -316,7 +315,7 @@ class Recorder(Within):
             with observed(self), around_calls(self._before, self._after):
                 if isinstance(function, Module):
                     return function(*inputs, **named)
-                inputs, named = self._inputs(_signature(function), inputs, dict(named), self._scopes[0])
+                inputs, named = self._inputs(function, inputs, dict(named), self._scopes[0])
                 return self._passed("output", function(*inputs, **named))
         except Exception:
             if self.error is not None:
@@ -343,7 +342,7 @@ class Recorder(Within):
     def _before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._quiet:
             return None
-        arguments = self._inputs(_signature(module.forward), args, kwargs, self._scopes[-1])
+        arguments = self._inputs(module.forward, args, kwargs, self._scopes[-1])
         return None if arguments[0] is args else arguments
 
     def _after(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -351,11 +350,13 @@ class Recorder(Within):
             return None
         return self._passed(self._scopes[-1].name or "output", result)
 
-    def _inputs(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: _Scope) -> Any:
+    def _inputs(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], scope: _Scope
+    ) -> Any:
         """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
         try:
-            bound = signature.bind(*args, **kwargs)
-        except (TypeError, AttributeError):  # the call will fail and say why
+            bound = inspect.signature(function).bind(*args, **kwargs)
+        except (TypeError, ValueError):  # it is built in, or the call will fail and say why
             return args, kwargs
         tensors: list[str] = []  # the names of the parts that are tensors
 
@@ -510,13 +511,6 @@ class Recorder(Within):
             free = f"{name} {count}" if count > 1 else name
             if free not in self.values and free not in self.other_names:
                 return free
-
-
-def _signature(function: Callable[..., Any]) -> Any:
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):
-        return None
 
 
 def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:

@@ -75,9 +75,7 @@ class View(ABC):
         """How a file's name ends, if ``save`` can write it. Raises as ``save``."""
         name, ending = Path(path).name, Path(path).suffix.lower()
         if ending not in cls.endings:
-            rule = "a name ends in" if len(cls.endings) < 3 else "the ending must be one of"
-            known = (" or " if len(cls.endings) < 3 else ", ").join(cls.endings)
-            raise ValueError(f"cannot save {name}: {rule} {known}")
+            raise ValueError(f"cannot save {name}: the ending must be one of {', '.join(cls.endings)}")
         if ending in (".png", ".pdf"):
             converter()
         return ending

@@ -26,10 +26,10 @@ def read() -> tuple[Any, Any]:
 
 DRAWINGS: dict[str, Draw] = {
     "graph of a call": lambda model: viz.graph(model.loss, *sentences()).html(),
-    "graph before backward": lambda model: viz.graph(model.loss(*sentences()), backward=False).dot(),
+    "graph of a tensor": lambda model: viz.graph(model.loss(*sentences())).dot(),
     "playback of a tensor": lambda model: viz.playback(model.loss(*sentences())).html(),
     "linked": lambda model: viz.linked(model, *read()).html(),  # with attention in it
-    "trace": lambda model: viz.trace(model, *read()).cut("decoder.0").graph(),
+    "trace": lambda model: viz.trace(model, *read()).edited({"decoder.0": 0.0}).graph(),
     "explain": lambda model: str(viz.explain(model.embedding.weight, of=model.loss(*sentences()), run=True)),
 }
 

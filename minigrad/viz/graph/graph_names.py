@@ -111,8 +111,7 @@ def _is_of_program(kind: type) -> bool:
 
 def expression(code: CodeType, offset: int) -> str:
     """The text of the expression of an instruction, in one line; "" if it cannot be read or is the library's own."""
-    inner = Path(code.co_filename).parts[len(_PACKAGE.parts) :]
-    if Path(code.co_filename).is_relative_to(_PACKAGE) and inner[0] != "models":
+    if Path(code.co_filename).is_relative_to(_PACKAGE):
         return ""
     line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
     lines = linecache.getlines(code.co_filename)[(line or 1) - 1 : end]

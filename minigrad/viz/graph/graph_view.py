@@ -37,7 +37,6 @@ def graph(
     depth: int | None = None,
     fold: bool | int = True,
     colour: Colour = "none",
-    backward: bool = True,
     modules: Mapping[str, Module] | None = None,
     **named: Any,
 ) -> GraphView:
@@ -53,7 +52,6 @@ def graph(
         fold: whether repeated modules are one box, closed at first; a number: how many boxes are visible
             at first.
         colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
-        backward: whether to go back from a tensor to learn the gradients; ``.grad`` is not touched.
         modules: of a tensor: modules by what they are called.
 
     Raises:
@@ -65,7 +63,7 @@ def graph(
         drawn, replay = what, None
     else:
         nodes = built("graph", what, inputs, named, modules)
-        drawn = with_gradients(nodes, backward or not isinstance(what, Variable))
+        drawn = with_gradients(nodes, run=True)
         replay = nodes.replay(drawn)
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):

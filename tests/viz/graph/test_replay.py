@@ -73,8 +73,6 @@ def test_the_programs_tensors_stay_as_they_are() -> None:
 def test_a_graph_that_backward_has_freed_runs_again() -> None:
     w = minigrad.tensor([1.0, 2.0], requires_grad=True)
     loss = (w * w).sum()
-    unwalked = viz.graph(loss, backward=False).change("w", 3.0, 0)
-    assert all(node.gradient is None for node in unwalked.graph.nodes)
     loss.backward()
     view = viz.graph(loss)
     assert [node.gradient is not None for node in view.graph.nodes] == [True, False, False]
