@@ -218,7 +218,7 @@ torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss 
     soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss
 torch.nn.modules.module | compat.internal: | _EXTRA_STATE_KEY_SUFFIX
 torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_present
-torch.nn.parallel | compat.one_device: | gather replicate scatter scatter_kwargs
+torch.nn.parallel | compat.one_device: | gather replicate scatter
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
 torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters
