@@ -22,7 +22,6 @@ _TABLE = """
 NumPy has no such numbers; use complex64 | chalf complex32
 call cuda.synchronize() and time.perf_counter() | cuda.Event
 give scaled_dot_product_attention a mask, or is_causal=True | nn.attention.bias
-give the width of the input: nn.Linear(in_features, ...), nn.Conv2d(in_channels, ...) | nn.Lazy* nn.modules.lazy
 it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load
 no size is a symbol: shapes hold ints | SymBool SymFloat SymInt sym_ite sym_sum
 nothing is quantised; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic

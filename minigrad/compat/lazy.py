@@ -1,14 +1,27 @@
-"""Parameters and buffers whose shape is not known yet, under the names of ``torch.nn.parameter``."""
+"""Layers whose input width is that of the first input they get.
+
+Until then, or until a state dict is loaded, their parameters have no shape and no values. With the first call a layer
+draws its parameters, as it would have from the beginning, and becomes one of the class without "Lazy". A program's own
+layer does this by ``LazyModuleMixin``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Any, ClassVar
 
 from ..functions.creation import empty
-from ..nn.parameter import Buffer, Parameter
+from ..nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from ..nn.layer import Layer
+from ..nn.linear import Linear
+from ..nn.module import Module
+from ..nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+from ..nn.parameter import Buffer, Parameter, is_lazy
 from ..tensor import Size, Tensor
 
-__all__ = ["UninitializedBuffer", "UninitializedParameter"]
+__all__ = ["LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"]
+__all__ += ["LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d"]
+__all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "UninitializedBuffer", "UninitializedParameter"]
 
 
 class UninitializedTensorMixin(Tensor):
@@ -68,3 +81,150 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     ) -> UninitializedBuffer:
         buffer: Any = Buffer.__new__(cls, empty(0, device=device, dtype=dtype), persistent=persistent)
         return buffer
+
+
+class LazyModuleMixin(Module):
+    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call.
+
+        class Scale(LazyModuleMixin, nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.factor = UninitializedParameter()
+
+            def initialize_parameters(self, x):  # called with the arguments of the first call
+                self.factor.materialize(x.shape[-1:])
+                nn.init.ones_(self.factor)
+
+            def forward(self, x):
+                return x * self.factor
+
+    Attributes:
+        cls_to_become: a class that the module gets with its parameters, or None.
+    """
+
+    cls_to_become: Any = None
+    _waits: bool = True
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether there are parameters or buffers without values."""
+        return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their shapes and values, from the arguments of the first call."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def _infer_parameters(self, module: Module, args: Any, kwargs: Any = None) -> None:
+        self.initialize_parameters(*args, **(kwargs or {}))
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        self._waits = False
+        if self.cls_to_become is not None:
+            del self._waits
+            self.__class__ = self.cls_to_become
+
+    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._waits:
+            return super()._hooked_call(*args, **kwargs)
+        self._infer_parameters(self, args, kwargs)
+        return self._hooked_call(*args, **kwargs)  # of the class that it has become
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """Convert waiting buffers in place."""
+        waiting: dict[str, Any] = {name: buffer for name, buffer in self._buffers.items() if is_lazy(buffer)}
+        super()._apply(fn, recurse)
+        for name, buffer in waiting.items():
+            converted: Any = self._buffers[name]
+            buffer.array, self._buffers[name] = converted.array, buffer
+        return self
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
+        """Take the shapes of the loaded tensors."""
+        for name, tensor in (*self._parameters.items(), *self._buffers.items()):
+            loaded = state_dict.get(prefix + name)
+            if isinstance(tensor, UninitializedTensorMixin) and loaded is not None and not is_lazy(loaded):
+                tensor.materialize(loaded.shape)
+        super()._load_from_state_dict(state_dict, prefix, *others, **named)
+
+
+class _Lazy(LazyModuleMixin, Layer):
+    """The base of the lazy layers, whose arguments are the layer's without the first."""
+
+    _becomes: ClassVar[Any]  # the layer
+    _width: ClassVar[str]  # its first argument
+    _defaults: ClassVar[dict[str, Any]] = {}  # arguments' defaults, where the layer has others
+
+    def __init_subclass__(cls, **constants: Any) -> None:
+        super().__init_subclass__(**constants)
+        cls.cls_to_become = cls._becomes
+        _, *arguments = inspect.signature(cls._becomes).parameters.values()
+        arguments = [x.replace(default=cls._defaults.get(x.name, x.default)) for x in arguments]
+        cls.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        named = self._defaults | inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        super().__init__(0, **named)
+        self._arguments = {name: value for name, value in named.items() if name not in ("device", "dtype")}
+        for name, buffer in self._buffers.items():
+            if buffer is not None and buffer.array.shape == (0,):
+                self._buffers[name] = UninitializedBuffer(device=buffer.device, dtype=buffer.dtype)
+
+    def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
+        for name, shape in shapes.items():
+            self.register_parameter(name, None if shape is None else UninitializedParameter(True, device, dtype))
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Draw the parameters that an input needs."""
+        width = self._width_of(input)
+        if self.has_uninitialized_params():
+            tensors = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
+            layer = self._becomes(width, **self._arguments, device=tensors[0].device, dtype=tensors[0].dtype)
+            for own, drawn in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
+                for name, value in drawn.items():
+                    tensor: Any = own[name]
+                    if is_lazy(tensor):
+                        tensor.materialize(value.shape)
+                    if value is not None:
+                        tensor.array = value.array
+        setattr(self, self._width, width)
+        del self._arguments
+
+    def _width_of(self, input: Tensor) -> int:
+        return int(input.shape[1])
+
+
+class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features"):
+    """``Linear(in_features, ...)`` with the width of its first input's last axis."""
+
+    def _width_of(self, input: Tensor) -> int:
+        return int(input.shape[-1])
+
+
+class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
+    kernel_size: tuple[int, ...]
+
+    def _width_of(self, input: Tensor) -> int:
+        n = len(self.kernel_size)
+        if input.ndim not in (n + 1, n + 2):
+            expected = f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}"
+            raise RuntimeError(f"{expected}, but got input of size: {list(input.shape)}")
+        return int(input.shape[-n - 1])
+
+
+def _lazy(base: Any, layer: Any, **constants: Any) -> Any:
+    """The lazy class of a layer."""
+    first = next(iter(inspect.signature(layer).parameters))
+    words = {"__doc__": f"``{layer.__name__}({first}, ...)`` with as many channels as its first input."}
+    return type(f"Lazy{layer.__name__}", (base, layer), {**words, "__module__": __name__}, becomes=layer, **constants)
+
+
+LazyConv1d, LazyConv2d, LazyConv3d = (_lazy(_LazyConv, layer) for layer in (Conv1d, Conv2d, Conv3d))
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = (
+    _lazy(_LazyConv, layer) for layer in (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
+)
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
+    _lazy(_Lazy, layer, width="num_features") for layer in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
+)
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
+    _lazy(_Lazy, layer, width="num_features", defaults={"affine": True, "track_running_stats": True})
+    for layer in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+)

@@ -81,7 +81,7 @@ torch.nn | (nn) | modules
 torch.nn | (compat.one_device) | _functions
 torch.nn.attention | compat. | flex_attention
 torch.nn torch.nn.modules | compat.nn. | padding
-torch.nn.modules | compat. | adaptive
+torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
 torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
     dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
@@ -194,7 +194,9 @@ torch.multiprocessing | distributed.spawn: | ProcessContext ProcessExitedExcepti
 torch.multiprocessing torch.multiprocessing.spawn | distributed.spawn: | SpawnContext=ProcessContext
     start_processes=spawn
 torch.nn | compat.adaptive: | AdaptiveLogSoftmaxWithLoss
-torch.nn | compat.lazy: | UninitializedBuffer UninitializedParameter
+torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
+    LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
+    LazyLinear UninitializedBuffer UninitializedParameter
 torch.nn torch.nn.containers | compat.nn.containers: | ParameterDict ParameterList
 torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
     ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
