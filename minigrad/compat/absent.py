@@ -78,6 +78,8 @@ there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by aut
 use func.functional_call | functorch.Functional* functorch.make_functional*
 use func.jvp | autograd.forward_ad.*
 use linalg.eigh | lobpcg
+use profile and record_function | profiler.itt
+use profile().export_chrome_trace | profiler.ExecutionTraceObserver
 use profiler.profile | autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
 use profiler.profile; on a GPU cupyx.profiler.time_range | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
     autograd.profiler.load_nvprof

@@ -261,14 +261,5 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: M
     _check_with(error_type, bool(cond.all().item()), message)
 
 
-def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -> None:
-    """A size is not negative, and at most ``max``."""
-    _check(i >= 0 and (max is None or i <= max), message)
-
-
 _check = partial(_check_with, RuntimeError)
-_check_index = partial(_check_with, IndexError)
-_check_not_implemented = partial(_check_with, NotImplementedError)
 _check_tensor_all = partial(_check_tensor_all_with, RuntimeError)
-_check_type = partial(_check_with, TypeError)
-_check_value = partial(_check_with, ValueError)

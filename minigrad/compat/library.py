@@ -46,8 +46,9 @@ class CustomOpDef:
             raise NotImplementedError(f"minigrad has no {name}: nothing that computes it has been registered")
         if self._autograd is None:
             return self._function(*args, **kwargs)
-        backward, setup_context = self._autograd
-        methods = {"forward": self._function, "backward": backward, "setup_context": setup_context or _nothing}
+        compute, (backward, setup_context) = self._function, self._autograd
+        methods = {"forward": lambda *flat: compute(*flat), "backward": backward}
+        methods["setup_context"] = setup_context or _nothing
         function: Any = type(self.__name__, (Function,), {name: staticmethod(m) for name, m in methods.items()})
         return function.apply(*args, *kwargs.values())
 

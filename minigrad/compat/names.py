@@ -124,9 +124,8 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
     logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian
     nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted sinc slogdet std_mean
     stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
-torch | compat.internal: | ScriptModule _assert _check _check_index _check_is_size _check_not_implemented
-    _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor from_dlpack
-    get_device_module
+torch | compat.internal: | ScriptModule _assert _check _check_tensor_all _check_tensor_all_with _check_with
+    _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
 torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
@@ -221,7 +220,7 @@ torch.nn.functional | compat.nn.functional: | affine_grid cosine_embedding_loss 
     soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss
 torch.nn.modules.module | compat.internal: | _EXTRA_STATE_KEY_SUFFIX
 torch.nn.modules.utils | compat.internal: | consume_prefix_in_state_dict_if_present
-torch.nn.parallel | compat.one_device: | gather replicate scatter scatter_kwargs
+torch.nn.parallel | compat.one_device: | gather replicate scatter
 torch.nn.parameter | compat.lazy: | UninitializedBuffer UninitializedParameter UninitializedTensorMixin
 torch.nn.utils | compat.fusion: | fuse_conv_bn_eval fuse_conv_bn_weights
 torch.nn.utils | compat.nn.utils.convert_parameters: | parameters_to_vector vector_to_parameters

@@ -89,12 +89,6 @@ def scatter(inputs: Any, target_gpus: Devices, dim: int = 0) -> list[Any]:
     return [inputs] if inputs or not isinstance(inputs, (tuple, list, dict)) else []
 
 
-def scatter_kwargs(inputs: Any, kwargs: Any, target_gpus: Devices, dim: int = 0) -> tuple[Any, ...]:
-    """``scatter`` of positional and keyword arguments."""
-    _check_one(target_gpus, "scatter_kwargs")
-    return (tuple(inputs),), (kwargs or {},)
-
-
 def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
     """The one device's output."""
     _check_one(outputs, "gather")
