@@ -49,21 +49,23 @@ def library_module(name: str) -> Any:
         raise Missing("not installed") from None
 
 
-def ask(function: str, library: str, environment: Mapping[str, str] | None = None, **arguments: Any) -> Answer:
-    """The answer of ``package.module:function`` for a library, in a new process.
+def ask(
+    function: str, library: str, root: Path = ROOT, environment: Mapping[str, str] | None = None, **arguments: Any
+) -> Answer:
+    """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
 
     It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process. Raises
     Failed: the process ended in any other error."""
-    return answers_of([sys.executable], function, library, environment, **arguments)[-1]
+    return answers_of([sys.executable], function, library, root, environment, **arguments)[-1]
 
 
 def answers_of(
-    start: list[str], function: str, library: str, environment: Mapping[str, str] | None, **arguments: Any
+    start: list[str], function: str, library: str, root: Path, environment: Mapping[str, str] | None, **arguments: Any
 ) -> list[Answer]:
     """The answers of all processes that a command starts, as ``ask``."""
     command = [*start, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
     known = {**os.environ, **(environment or {})}
-    done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=root, env=known, capture_output=True, text=True, check=False)
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not answers:
         what = f"{function} of {library} with {arguments}"

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .machine import describe
-from .process import Answer, Differ, Failed, Missing, alternate, answers_of, library_module, middle
+from .process import ROOT, Answer, Differ, Failed, Missing, alternate, answers_of, library_module, middle
 from .program import parser, show
 from .steps import LEAST, MOST, WARM_UP, repeat
 from .table import Table, ratio
@@ -117,7 +117,7 @@ def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
     """The answers of all ranks, each of one thread, to a function of this module that also says its "rank". Raises
     Failed: a rank ended in an error. Missing: a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
-    answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ONE_THREAD, **arguments)
+    answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
     for answer in answers:
         if "missing" in answer:
             raise Missing(answer["missing"])
