@@ -66,6 +66,8 @@ class View(ABC):
                 stays as it is. ImportError: PNG or PDF, and what the extra ``viz`` brings is missing.
         """
         file, ending = Path(path), self.checked_ending(path)
+        if ending == ".html" and (args or look):
+            raise ValueError(f"cannot save {file.name}: a page takes no arguments")
         factor = look.pop("scale", None) if ending == ".svg" else None
         content = getattr(self, ending[1:])(*args, **look)
         return written(file, content if factor is None else scaled(content, factor))
