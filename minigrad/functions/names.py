@@ -19,7 +19,6 @@ from . import (  # noqa: F401 (all these are gathered below)
     indexing,
     inplace,
     linalg,
-    memory,
     operators,
     pointwise,
     printing,
