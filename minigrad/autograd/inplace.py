@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from ..ops.indexing import assign_view
+from ..ops.indexing import assign_view, put
 from ..ops.op import Op, watch
 from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
@@ -200,13 +200,31 @@ def rebase(target: Viewing, result: Any) -> None:
     if base is None or not (result._needs or base._wanted()):
         return
     view, args, slot, _ = target._view  # type: ignore[misc]
+    index: Any = None
+    if view.name != "as_strided" and repeats(base.array):
+        base, index = _places(target)
     is_strided = view.name == "as_strided" or (base._view is not None and base._view[0].name == "as_strided")
-    if is_strided or repeats(base.array) or repeats(target.array):
+    if is_strided or repeats(target.array):
         raise RuntimeError(
             f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
         )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
-    rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
+    change, rest = (assign_view, (view, args, slot)) if index is None else (put, (index,))
+    rebase(base, record_observed(change, (base, result, *rest), mask, base.array))
     target._seen = -1  # from now on its history is the base's, as that of other views
     if target._node is not None and target._node.hooks:
         target._source()  # which moves what retain_grad keeps
+
+
+def _places(target: Viewing) -> tuple[Viewing, Any]:
+    """For a view of an expanded tensor: the tensor before ``expand``, and the index of the view's elements in it."""
+    steps, base = [target._view], target._viewed()
+    while base is not None and base._view is not None and repeats(base.array):
+        steps.append(base._view)
+        base = base._viewed()
+    assert base is not None
+    numbers = np.arange(base.array.size).reshape(base.array.shape)
+    for op, args, slot, _ in reversed(steps):
+        numbers = op.forward(numbers, *args)
+        numbers = numbers[slot] if isinstance(numbers, tuple) else numbers
+    return base, np.unravel_index(numbers, base.array.shape)
