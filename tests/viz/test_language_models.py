@@ -91,7 +91,7 @@ def test_weights_and_their_parts_of_a_transformer_xl() -> None:
         x, memory = model.embed(tokens), named["memory"][0]
         q = block.split(block.query(x))[0]  # (H, T, D/H)
         k = block.split(block.key(mg.cat((memory, x), 1)))[0]
-        (u, v), r = model.biases(0), block.distances(model.sinusoids(8))
+        u, v, r = model.u[0], model.v[0], block.distances(model.sinusoids(8))
         by_content = ((q + u) @ k.mT).numpy() / 2  # √(D/H) is 2
         by_distance = relative_shift(((q + v) @ r.mT)[None])[0].numpy() / 2
     earlier = np.tri(5, 8, 3, dtype=bool)
