@@ -29,8 +29,7 @@ AT_NIGHT = [("mlp", True), ("transformer", False), ("transformer", True)]
 
 
 @pytest.mark.parametrize(
-    ("kind", "compiled"),
-    [("mlp", False), *(pytest.param(*row, marks=pytest.mark.nightly) for row in AT_NIGHT)],
+    ("kind", "compiled"), [("mlp", False), *(pytest.param(*row, marks=pytest.mark.nightly) for row in AT_NIGHT)]
 )
 def test_a_step_of_training(kind: str, compiled: bool) -> None:
     """In a process of its own, with threads, which ends afterwards."""
