@@ -1,13 +1,7 @@
-"""Work in blocks of rows on all cores: NumPy releases the GIL inside large ufuncs and products.
+"""Work on all cores: compiled loops by a crew of threads, NumPy's calls, which release the GIL, by a thread pool.
 
-A kernel that is bound by memory gains twice: a block stays in cache from its first pass to its last,
-and the cores work on different blocks. Each block is computed by one thread alone, and ``row_blocks`` does
-not ask for the number of threads, so results are equal to the bit whatever it is.
-
-Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
-wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread of compiled
-loops must have a core of its own: a thread that wakes may be put on the core of the one that woke it, and then both
-take turns; so these threads are bound to cores where the system can do that.
+Each thread of compiled loops must have a core of its own: a thread that wakes may be put on the core of the one that
+woke it, and then both take turns; so these threads are bound to cores where the system can do that.
 """
 
 from __future__ import annotations
@@ -27,9 +21,6 @@ from .compiled import store
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
-SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
-TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
 PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
 LOOKS = 16  # calls of a crew from one look at the caller's CPU to the next
 MANY = 4  # pieces of work for each core, so that none waits long for the last of the others
@@ -192,29 +183,6 @@ def _forget_threads() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
-
-
-def row_blocks(rows: int, row_bytes: int) -> Blocks:
-    """Cut ``rows`` rows into (start, stop) blocks of at most about BLOCK_BYTES: one, or an even number."""
-    if rows * row_bytes <= SERIAL_BYTES:
-        return [(0, rows)] if rows else []
-    count = -(-rows * row_bytes // BLOCK_BYTES)
-    count += count % 2
-    step = max(1, -(-rows // count))
-    return [(start, min(rows, start + step)) for start in range(0, rows, step)]
-
-
-def over_rows(work: Work, rows: int, row_bytes: int) -> None:
-    """Call ``work(start, stop)`` for blocks that together cover ``rows`` rows, on all cores.
-
-    Args:
-        work: a function that writes the result of its block into arrays.
-        row_bytes: bytes that one row touches; it decides the size of a block.
-    """
-    if 0 < rows * row_bytes <= TINY_BYTES:
-        work(0, rows)
-    elif rows > 0:
-        each(work, row_blocks(rows, row_bytes))
 
 
 def each(work: Work, blocks: Blocks) -> None:

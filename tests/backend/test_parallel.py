@@ -8,7 +8,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tests.support.compiled_checks import needs_numba
 
 ROOT = Path(__file__).parents[2]
 TWO = [(0,), (1,)]  # blocks
+HUNDREDS = [(i, i + 100) for i in range(0, 1000, 100)]
 
 
 @pytest.fixture(autouse=True)
@@ -54,20 +54,10 @@ def in_two_threads(work: Callable[[int], object]) -> None:
     parallel.each(wait_and_work, TWO)
 
 
-def test_small_work_stays_in_the_calling_thread() -> None:
-    names: list[str] = []
-    parallel.over_rows(lambda a, b: names.append(threading.current_thread().name), 10, 8)
-    assert names == [threading.current_thread().name]
-
-
 def test_work_within_work_does_not_wait_for_itself() -> None:
     done: list[int] = []
-
-    def outer(start: int, stop: int) -> None:
-        parallel.over_rows(lambda a, b: done.append(b - a), 100, 1 << 14)
-
-    parallel.over_rows(outer, 100, 1 << 16)
-    assert sum(done) == 100 * len(parallel.row_blocks(100, 1 << 16))
+    parallel.each(lambda _: parallel.each(lambda a, b: done.append(b - a), HUNDREDS), [(i,) for i in range(10)])
+    assert sum(done) == 10_000
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
@@ -113,17 +103,6 @@ def test_environment(value: str, general: str, expected: str | None, monkeypatch
         assert parallel.get_num_threads() == int(expected or len(os.sched_getaffinity(0)))
 
 
-@cases("rows", [1, 2, 3, 5, 100, 1001])
-@cases("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
-def test_blocks_cover_the_rows(rows: int, row_bytes: int) -> None:
-    blocks = parallel.row_blocks(rows, row_bytes)
-    assert blocks[0][0] == 0
-    assert blocks[-1][1] == rows
-    assert all(a[1] == b[0] and a[0] < a[1] for a, b in pairwise(blocks))
-    several = {j - i for i, j in blocks[:-1]}
-    assert len(several) <= 1, "rows.column_sums finds a block's number by dividing by the first one's length"
-
-
 def test_a_thread_that_comes_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The system may be busy: the thread that calls then does all the work, and the late one does nothing."""
     may_end, done = threading.Event(), []
@@ -141,7 +120,7 @@ def test_numpys_error_state_is_the_callers() -> None:
             in_two_threads(lambda i: seen.update({i: np.geterr()["divide"]}))
         assert seen == {0: asked, 1: asked}
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
-        parallel.over_rows(lambda a, b: np.ones(b - a) / np.zeros(b - a), 1000, 1 << 14)
+        parallel.each(lambda a, b: np.ones(b - a) / np.zeros(b - a), HUNDREDS)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
@@ -249,7 +228,7 @@ def _works() -> None:
     """New threads do all blocks."""
     minigrad.set_num_threads(4)
     total = np.zeros(1000)
-    parallel.over_rows(lambda a, b: np.add(total[a:b], 1, out=total[a:b]), 1000, 1 << 14)
+    parallel.each(lambda a, b: np.add(total[a:b], 1, out=total[a:b]), HUNDREDS)
     assert (total == 1).all()
 
 
@@ -341,7 +320,7 @@ def test_a_fork_while_another_thread_is_at_work() -> None:
         "inside.wait(20)\n"
         "def total():\n"
         "    done = []\n"
-        "    parallel.over_rows(lambda a, b: done.append(b - a), 1000, 1 << 14)\n"
+        "    parallel.each(lambda a, b: done.append(b - a), [(i, i + 100) for i in range(0, 1000, 100)])\n"
         "    return sum(done)\n"
         "child = os.fork()\n"
         "if child == 0:\n"
@@ -364,7 +343,7 @@ def test_a_program_ends_while_threads_wait_or_work() -> None:
         "minigrad.set_num_threads(3)\n"
         "def total():\n"
         "    done = []\n"
-        "    parallel.over_rows(lambda a, b: done.append(b - a), 1000, 1 << 14)\n"
+        "    parallel.each(lambda a, b: done.append(b - a), [(i, i + 100) for i in range(0, 1000, 100)])\n"
         "    return sum(done)\n"
         "atexit.register(lambda: print(total()))\n"
         "def forever():\n"
@@ -426,6 +405,6 @@ def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(loops, "launch", note_loop)
     training.train(3, steps=1)
     training.train(3, minigrad.float64, steps=1)
-    assert shared >= {"cross_entropy", "products"}
+    assert shared >= {"products"}
     if store.library() is not None:
         assert shared >= {"products_numba"}

@@ -31,7 +31,7 @@ class Model(nn.Module):
 
 
 # Of numbers that decide what is shared among threads, wherever a module has one.
-SMALL = {"BLOCK_BYTES": 1 << 12, "SERIAL_BYTES": 1 << 9, "TINY_BYTES": 1 << 8, "SMALL": 1 << 9, "LARGE": 1 << 10}
+SMALL = {"SMALL": 1 << 9, "LARGE": 1 << 10}
 SMALL |= {"PART": 1 << 8, "LEAST": 4, "LEAST_ROWS": 16, "CHUNK_BYTES": 1 << 12}
 MODULES = [parallel, products, elementwise, importlib.import_module("minigrad.nn.functional.linear")]
 MODULES += [importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(kernels.NUMPY_NAMES)]

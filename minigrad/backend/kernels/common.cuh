@@ -51,7 +51,7 @@ __device__ inline Part part_of(real* const* table, const i64* parts, i64 columns
     return {table + columns * p[0], p[1], p[2], before + p[3], before + p[4], before + blockIdx.x};
 }
 
-// Dropout's draw, the words of splitmix.py: whether place i is kept, by a mask that was drawn before, or else by 16 bits
+// Dropout's draw, the words of random.py: whether place i is kept, by a mask that was drawn before, or else by 16 bits
 // of a hash, which reach ``bound``.
 __device__ inline bool is_kept(const bool* mask, i64 seed, i64 bound, i64 i) {
     if (mask || !bound) return !mask || mask[i];

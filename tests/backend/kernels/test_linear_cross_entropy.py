@@ -16,9 +16,6 @@ from tests.support.cases import cases, each
 from tests.support.compiled_checks import needs_numba
 from tests.support.plain_checks import RTOL, check, normal, plain, run
 
-pytestmark = pytest.mark.usefixtures("small_blocks")
-
-
 NAME = "linear_cross_entropy"
 NEEDS = (True,) * 3 + (False,) * 4
 SIZES = [(1, 1, 2), (5, 3, 7), (130, 16, 33), (0, 3, 4), (40, 9, 300)]  # rows, width, classes

@@ -3,12 +3,9 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from tests.support.cases import cases
 from tests.support.plain_checks import check, normal
-
-pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 @cases("shape", [(1, 2), (4, 5), (300, 33), (7, 257), (5, 1), (0, 4)])

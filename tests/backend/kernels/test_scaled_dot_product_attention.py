@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.support import compiled_checks
 from tests.support.cases import cases
 from tests.support.compiled_checks import kernel, needs_numba, same_bits
 from tests.support.plain_checks import normal, plain
 
-pytestmark = [needs_numba, pytest.mark.usefixtures("small_blocks")]
+pytestmark = needs_numba
 NAME = "scaled_dot_product_attention"
 Shape = tuple[tuple[int, ...], int, int]  # (B, H, T, D), S, Dv: around compiled tiles of 4 × 16, parts of 32
 SHAPES: list[Shape] = [

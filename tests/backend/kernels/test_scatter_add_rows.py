@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.support.cases import cases
 from tests.support.compiled_checks import kernel, needs_numba
 from tests.support.plain_checks import normal, on_threads, strided, transposed
 
-pytestmark = [needs_numba, pytest.mark.usefixtures("small_blocks")]
+pytestmark = needs_numba
 COUNTS = [(1, 1, 1), (5, 3, 2), (300, 7, 33), (40, 500, 64), (2000, 900, 17), (300, 7, 100)]
 
 
