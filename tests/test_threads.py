@@ -247,7 +247,7 @@ MODES: list[tuple[Mode, Callable[[], object]]] = [
     (partial(mg.set_grad_enabled, False), mg.is_grad_enabled),
     (mg.autograd.detect_anomaly, is_anomaly_enabled),
     (partial(mg.autograd.set_detect_anomaly, True), is_anomaly_enabled),
-    (parametrize.cached, lambda: parametrize._state.cache is not None),
+    (parametrize.cached, lambda: parametrize._cache.get() is not None),
     (partial(mg.device, "cuda"), lambda: str(mg.get_default_device())),
 ]
 

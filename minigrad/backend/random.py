@@ -28,7 +28,6 @@ _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
 _53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
-GOLDEN, MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of SplitMix64
 
 
 def _state_tensor(state: Any) -> Any:
@@ -243,27 +242,14 @@ class Draw:
 
     def array(self) -> Any:
         """The mask as bools."""
+        from .splitmix import drawn  # here, as kernels need no array
+
         with self.on:
             if self.bound > 65535:
                 return self.xp.zeros(self.shape, bool)
             count = math.prod(self.shape)
             bits = drawn(self.seed, (count + 3) // 4, self.xp).view(np.uint16)[:count]
             return (bits >= np.uint16(self.bound)).reshape(self.shape)
-
-
-def drawn(seed: int, count: int, xp: Any = np) -> Any:
-    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64, as an array of ``xp``: each is a hash of the
-    seed and its place, so that any thread can draw any part. ``kernels/keep_mask_numba.py`` and ``is_kept`` of
-    ``kernels/common.cuh`` draw the same words."""
-    z = xp.arange(1, count + 1, dtype=np.uint64)
-    z *= np.uint64(GOLDEN)
-    z += np.uint64(seed)
-    z ^= z >> np.uint64(30)
-    z *= np.uint64(MIX[0])
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(MIX[1])
-    z ^= z >> np.uint64(31)
-    return z
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

@@ -70,11 +70,12 @@ torch.distributed.elastic.multiprocessing | () | errors
 torch.distributed.nn | distributed. | functional
 torch.distributed.optim | optim.zero_redundancy | zero_redundancy_optimizer
 torch.distributed.tensor | () | placement_types
+torch.distributions | compat.distributions.choices | relaxed_bernoulli
 torch.distributions | (compat.distributions) | bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli
     dirichlet exp_family exponential fishersnedecor geometric gumbel half_cauchy half_normal independent
     inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal
     mixture_same_family multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
-    relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform von_mises weibull wishart
+    relaxed_categorical studentT transformed_distribution uniform von_mises weibull wishart
 torch.multiprocessing | (distributed.spawn) | spawn
 torch.nn | compat.types | common_types
 torch.nn | (nn) | modules

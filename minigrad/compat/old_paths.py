@@ -16,8 +16,8 @@ _MODULES = """
 models | translation.transformer translation.seq2seq translation.conv_seq2seq r_drop=translation.encoder_decoder
     translation.decoding generation.cache generation.causal generation.continuation generation=generation.generate
     architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
-    architectures.relative architectures.skip_gram translation=translation.encoder_decoder music.music_transformer
-    gpt.gpt2 gpt.transformer_xl bert.bert
+    relative=architectures.layers architectures.skip_gram translation=translation.encoder_decoder
+    music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
 text | generate=generation.beam_search risk=generation.minimum_bayes_risk segments=text.batching
     subword_dropout=text.subwords
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings

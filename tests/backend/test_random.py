@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 import minigrad
-from minigrad.backend.random import Generator, default_generator, drawn, manual_seed
+from minigrad.backend.random import Generator, default_generator, manual_seed
+from minigrad.backend.splitmix import drawn
 from tests.support.cases import cases
 
 

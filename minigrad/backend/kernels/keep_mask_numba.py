@@ -1,4 +1,4 @@
-"""Dropout's draw: the bits of ``random.drawn``. Not an op's kernel, but what ``Generator.keep_mask`` calls."""
+"""Dropout's draw: the bits of ``splitmix.drawn``. Not an op's kernel, but what ``Generator.keep_mask`` calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compiled.loops import Words, grain, inline, loop
 from ..dtype import Array
-from ..random import GOLDEN, MIX
+from ..splitmix import GOLDEN, MIX
 
 W = np.uint64
 _GOLDEN, _FIRST, _SECOND = W(GOLDEN), W(MIX[0]), W(MIX[1])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend import random
+from minigrad.backend import random, splitmix
 from tests.support.cases import cases, each
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
 from tests.support.plain_checks import normal, on_threads, plain
@@ -256,7 +256,7 @@ def test_bits_of_masks_are_those_of_the_plain_form(count: int) -> None:
         keep = keep_mask_numba.draw(count, bound, seed)
         assert (keep.dtype, keep.shape) == (np.bool_, (count,))
         assert set(np.unique(keep.view(np.uint8))) <= {0, 1}
-        plain_form = random.drawn(seed, count // 4 + 1).view(np.uint16)[:count] >= bound
+        plain_form = splitmix.drawn(seed, count // 4 + 1).view(np.uint16)[:count] >= bound
         np.testing.assert_array_equal(keep, plain_form)
 
 
