@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
 from tests.support.cases import raises
 from tests.support.ranks import begun, finished, until
-from tests.support.translator import Reversing, served
+from tests.support.translator import Drawn, Reversing, served
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "models" / "minigrad_models" / "translation" / "serve" / "page"
@@ -296,6 +297,27 @@ def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFix
         until(lambda: not server._server.server_state.connections, "the end of the request")
     assert post(server, "/translate", text="one").status == 200
     assert capsys.readouterr().err == ""
+
+
+def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is for the whole: each byte comes long before it is over. So is that of a body."""
+    monkeypatch.setattr(server_module, "PATIENCE", 0.3)
+    for head in (b"", REQUEST.partition(b"{")[0]):
+        deadline = time.monotonic() + 30
+        with connected(server) as connection, pytest.raises(OSError):
+            connection.sendall(head)
+            while time.monotonic() < deadline:
+                connection.sendall(b" ")
+                time.sleep(0.02)
+
+
+def test_who_does_not_read_the_answer_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "PATIENCE", 0.3)
+    server.translator.linked = lambda translation: Drawn("x" * (1 << 26))
+    with connected(server) as connection:
+        connection.sendall(b"GET /linked?text=one HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.recv(1)
+        until(lambda: not server._server.server_state.connections, "the end of the connection")
 
 
 def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""The server of the page: uvicorn, and the addresses that it answers.
+"""The server of the page: uvicorn, with a limit of time for each request, and the addresses that it answers.
 
 A foreign page in the same browser may send requests to localhost. Three things keep it out: the Host header
 must name this machine (which a foreign name that points to 127.0.0.1 does not: DNS rebinding), the Origin of a
@@ -29,6 +29,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from minigrad.viz.page import asset
 
@@ -38,6 +39,7 @@ from .api import Refused
 if TYPE_CHECKING:
     from ..translator import Translator
 
+PATIENCE = 20.0  # seconds for a request to come as a whole, and again for its answer to be read
 LONGEST_WAIT = 120.0  # seconds that a request waits for those before it
 LONGEST_BODY = 64 * 1024  # bytes
 MOST_WAITING = 100  # requests for the model
@@ -64,6 +66,30 @@ Answer = TypeVar("Answer")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
+class Protocol(H11Protocol):
+    """HTTP on one connection, which ends if the client is too slow: it has one request, see ``HEADERS``."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock."""
+        super().connection_made(transport)
+        self.loop.call_later(PATIENCE, self._check_request)
+
+    def _check_request(self) -> None:
+        if getattr(self.cycle, "more_body", True):  # no cycle yet, or one without its body
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        """The client does not read. Start the clock."""
+        super().pause_writing()
+        self._slow = self.loop.call_later(PATIENCE, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads."""
+        super().resume_writing()
+        if hasattr(self, "_slow"):
+            self._slow.cancel()
+
+
 class Server:
     """Listens from the start; ``serve_forever`` answers. Port 0 takes a free one; the host is a name or address of this
     machine, of which others cannot reach 127.0.0.1. Every answer but the page's files is JSON; an error is ``{"error":
@@ -83,7 +109,7 @@ class Server:
         self._known = {"localhost", host.lower(), socket.gethostname().lower()}
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
         options |= {"access_log": False, "server_header": False, "timeout_graceful_shutdown": 1}
-        self._server = uvicorn.Server(uvicorn.Config(self._app(), http="h11", **options))
+        self._server = uvicorn.Server(uvicorn.Config(self._app(), http=Protocol, **options))
 
     def _app(self) -> Starlette:
         paths = ["/", *(f"/{name}" for name in FILES[1:])]
