@@ -113,7 +113,9 @@ class _Crew:
     def place(self) -> None:
         """Bind the threads anew if one has the caller's CPU. This looks now and then: callers seldom move."""
         self._calls += 1
-        if self._calls % LOOKS or self._current_cpu is None or len(cpus := _cpus()) <= len(self.threads):
+        if self._calls % LOOKS or self._current_cpu is None or not hasattr(os, "sched_setaffinity"):
+            return
+        if len(cpus := _cpus()) <= len(self.threads):
             return
         here = self._current_cpu()
         if self._bound and here not in self._bound:

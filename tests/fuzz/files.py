@@ -78,13 +78,10 @@ def play(path: Path) -> None:
 
 
 def draw(path: Path) -> None:
-    """The curves of a log, as a page and as a picture."""
+    """The curves of a log, as a page."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        view = training(path)
-        view.page()
-        view.svg()
-        view.svg(log=True, smoothing=2)
+        training(path).page()
 
 
 def _ended(status: int) -> None:
