@@ -37,9 +37,8 @@ def grad(
         allow_unused: an input that is not in the graph has None as its gradient.
         materialize_grads: it has zeros. See ``backward`` for the other arguments.
 
-    Raises:
-        RuntimeError: an input is not in the graph, and neither is said.
-        ValueError: ``materialize_grads`` with an ``allow_unused`` of False.
+    Raises RuntimeError: an input is not in the graph, and neither is said; ValueError: ``materialize_grads`` with an
+    ``allow_unused`` of False.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")

@@ -43,9 +43,8 @@ def backward(
         create_graph: record the computation of the gradients, so that they can be differentiated.
         inputs: add to these alone.
 
-    Raises:
-        RuntimeError: nothing to differentiate, no gradient for several elements, a graph walked twice, or a kept value
-            that was changed in place. No ``.grad`` is touched then.
+    Raises RuntimeError: nothing to differentiate, no gradient for several elements, a graph walked twice, or a kept
+    value that was changed in place. No ``.grad`` is touched then.
     """
     roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():

@@ -20,8 +20,7 @@ class Device:
             PyTorch's other types ("mps", "xla") can be named and compared, but no tensor can be made there.
         index: the GPU's number, where ``type`` does not already hold it.
 
-    Raises:
-        RuntimeError: the text is not a device.
+    Raises RuntimeError: the text is not a device.
 
     >>> mg.device("cpu"), mg.device("cuda", 1).index
     (device(type='cpu'), 1)

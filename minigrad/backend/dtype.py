@@ -83,11 +83,7 @@ class ExtraDType(DType):
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]
-        """The NumPy dtype.
-
-        Raises:
-            TypeError: the package is not installed.
-        """
+        """The NumPy dtype. Raises TypeError: the package is not installed."""
         try:
             import ml_dtypes
         except ImportError:
@@ -178,11 +174,7 @@ def of(array: Array) -> DType:
 
 
 def of_numpy(dtype: Any) -> DType:
-    """The dtype of a NumPy dtype.
-
-    Raises:
-        TypeError: tensors have no such dtype (strings, objects).
-    """
+    """The dtype of a NumPy dtype. Raises TypeError: tensors have no such dtype (strings, objects)."""
     try:
         return _OF_NUMPY[dtype]
     except KeyError:
@@ -329,10 +321,7 @@ class memory_format(layout):
 
     def order(self, ndim: int) -> tuple[int, ...] | None:
         """The axes from the outermost in memory to the innermost; None where a tensor keeps the order that it has.
-
-        Raises:
-            RuntimeError: the format is of tensors with another number of axes.
-        """
+        Raises RuntimeError: the format is of tensors with another number of axes."""
         if self is preserve_format:
             return None
         if self is contiguous_format:

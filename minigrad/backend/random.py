@@ -81,12 +81,8 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream again from ``seed`` (64 bits with or without a sign, of which 32 count, as in
-        PyTorch).
-
-        Raises:
-            ValueError: the seed has more bits.
-        """
+        """Start the stream again from ``seed`` (64 bits with or without a sign, of which 32 count, as in PyTorch).
+        Raises ValueError: the seed has more bits."""
         if not -(1 << 63) <= int(seed) < 1 << 64:
             raise ValueError(f"a seed has 64 bits, and {seed} has more")
         self._streams = _Streams(int(seed) % (1 << 64))
@@ -111,11 +107,8 @@ class Generator:
         return _state_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go to a position that ``get_state`` returned, of this library or of PyTorch.
-
-        Raises:
-            RuntimeError: it is no such state.
-        """
+        """Go to a position that ``get_state`` returned, of this library or of PyTorch. Raises RuntimeError: it is no
+        such state."""
         data = np.asarray(getattr(new_state, "array", new_state), np.uint8).tobytes()
         if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
             raise RuntimeError(f"a generator's state has {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
@@ -289,8 +282,7 @@ def set_dropout_stream(name: str) -> None:
     PyTorch's stream on the CPU in a program that runs as PyTorch's (``minigrad compat``, ``as_torch``), else the fast
     one. The environment variable MINIGRAD_DROPOUT_STREAM sets the first.
 
-    Raises:
-        ValueError: there is no such stream.
+    Raises ValueError: there is no such stream.
     """
     global _dropout_stream
     if name not in _STREAMS:

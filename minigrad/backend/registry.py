@@ -89,11 +89,7 @@ def of(array: Any) -> Backend:
 
 
 def for_device(device: Device) -> Backend:
-    """The backend of a device.
-
-    Raises:
-        RuntimeError: there is no such device here; the message says what to install.
-    """
+    """The backend of a device. Raises RuntimeError: there is no such device here; the message says what to install."""
     backend = _by_device.get(device.type)
     if backend is None:
         if device.type not in loaders:

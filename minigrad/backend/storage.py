@@ -37,11 +37,8 @@ class UntypedStorage:
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The first bytes of a file, mapped and not read. Changes go to the file if ``shared``, which is made that
-        long; else they stay in memory.
-
-        Raises:
-            RuntimeError: the file is shorter, or a pipe or a device. OSError: it cannot be opened.
-        """
+        long; else they stay in memory. Raises RuntimeError: the file is shorter, or a pipe or a device. OSError: it
+        cannot be opened."""
         import mmap  # here, as few programs map files themselves
 
         name = os.fspath(filename)
@@ -157,8 +154,7 @@ class UntypedStorage:
             size: the shape; None for all that follows.
             stride: steps in elements; None for dense ones.
 
-        Raises:
-            RuntimeError: it would reach beyond the end.
+        Raises RuntimeError: it would reach beyond the end.
         """
         count = self.nbytes() // dtype.itemsize
         shape = (count - offset,) if size is None else tuple(size)

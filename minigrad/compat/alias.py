@@ -139,8 +139,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     Args:
         replace: put an imported PyTorch aside (modules that hold it continue to use it).
 
-    Raises:
-        RuntimeError: PyTorch is already imported, and ``replace`` is False.
+    Raises RuntimeError: PyTorch is already imported, and ``replace`` is False.
     """
     _give_torch_to(keeper=False)
     before = _now()

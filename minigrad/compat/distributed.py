@@ -40,8 +40,7 @@ def new_subgroups(
     Args:
         group_size: None for the ranks of a machine. group: None for all ranks.
 
-    Raises:
-        ValueError: the ranks cannot be cut into such groups.
+    Raises ValueError: the ranks cannot be cut into such groups.
     """
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size

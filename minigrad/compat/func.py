@@ -309,10 +309,9 @@ def functional_call(
         tie_weights: use the tensor for one name of a tied parameter for all its names.
         strict: refuse names that are no parameter's and no buffer's, and missing ones.
 
-    Raises:
-        RuntimeError: with ``strict``, a name is unexpected or missing.
-        ValueError: two dicts have the same name, or the names of a tied parameter have different tensors.
-        TypeError: a value, or the attribute that it would replace, is no tensor. AttributeError: no such submodule.
+    Raises RuntimeError: with ``strict``, a name is unexpected or missing; ValueError: two dicts have the same name, or
+    the names of a tied parameter have different tensors; TypeError: a value, or the attribute that it would replace, is
+    no tensor. AttributeError: no such submodule.
 
     >>> layer = nn.Linear(2, 1)
     >>> mg.func.functional_call(layer, {"weight": mg.ones(1, 2), "bias": None}, mg.tensor([3.0, 4.0]))

@@ -33,11 +33,8 @@ class FunctionCtx:
     _node: weakref.ref[Node] | None = None
 
     def save_for_backward(self, *tensors: Variable | None) -> None:
-        """Keep inputs, results or other tensors for ``backward``, which finds them in ``saved_tensors``.
-
-        Raises:
-            TypeError: something else than a tensor or None. Keep it as an attribute: ``ctx.axis = axis``.
-        """
+        """Keep inputs, results or other tensors for ``backward``, which finds them in ``saved_tensors``. Raises
+        TypeError: something else than a tensor or None. Keep it as an attribute: ``ctx.axis = axis``."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Variable):
                 raise TypeError(
@@ -63,11 +60,8 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors of ``save_for_backward``.
-
-        Raises:
-            RuntimeError: a first backward() has freed them, or one of them was changed in place since.
-        """
+        """The tensors of ``save_for_backward``. Raises RuntimeError: a first backward() has freed them, or one of them
+        was changed in place since."""
         if self._node is None:
             return self._to_save
         node = self._node()

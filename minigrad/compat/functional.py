@@ -50,8 +50,7 @@ def vjp(
     Returns:
         The outputs, and the product, of the inputs' form.
 
-    Raises:
-        TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
+    Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -106,9 +105,8 @@ def jacobian(
         A Tensor of the output's shape and then the input's; for a tuple of inputs a tuple of them; for a
         tuple of outputs a tuple of these.
 
-    Raises:
-        TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with
-            ``vectorize``. NotImplementedError: "forward-mode" without ``vectorize``.
+    Raises TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with ``vectorize``.
+    NotImplementedError: "forward-mode" without ``vectorize``.
     """
     _check_strategy(strategy, vectorize)
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize)

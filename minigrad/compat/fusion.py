@@ -40,10 +40,8 @@ def fuse_conv_bn_weights(
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that also does what the batch norm after it does, both in evaluation mode.
-
-    Raises:
-        AssertionError: one of them is in training mode.
+    """A copy of a convolution that also does what the batch norm after it does, both in evaluation mode. Raises
+    AssertionError: one of them is in training mode.
 
     >>> conv, bn = nn.Conv2d(2, 3, 3).eval(), nn.BatchNorm2d(3).eval()
     >>> x = mg.rand(1, 2, 5, 5)

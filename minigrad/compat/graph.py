@@ -46,10 +46,8 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Variable) -> GradientEdge:
-    """The edge of a tensor, an AccumulateGrad for a leaf (``torch.autograd.graph.get_gradient_edge``).
-
-    Raises:
-        RuntimeError: the tensor requires no gradient.
+    """The edge of a tensor, an AccumulateGrad for a leaf (``torch.autograd.graph.get_gradient_edge``). Raises
+    RuntimeError: the tensor requires no gradient.
 
     >>> x = mg.ones(2, requires_grad=True)
     >>> mg.autograd.graph.get_gradient_edge(x * 2).node.name()
@@ -96,8 +94,7 @@ def register_multi_grad_hook(
     Returns:
         A handle: ``remove()``, or the end of a ``with`` block, takes the hook away.
 
-    Raises:
-        ValueError: another mode. RuntimeError: a tensor requires no gradient.
+    Raises ValueError: another mode. RuntimeError: a tensor requires no gradient.
 
     >>> a, b = (mg.ones(1, requires_grad=True) for _ in range(2))
     >>> with mg.autograd.graph.register_multi_grad_hook([a, b], lambda grads: print(len(grads))):
@@ -376,10 +373,8 @@ def _results_kept(node: Node) -> int:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
-    """Within it, tensors that a graph keeps may be changed in place: the graph then keeps a copy.
-
-    Raises:
-        RuntimeError: one within another.
+    """Within it, tensors that a graph keeps may be changed in place: the graph then keeps a copy. Raises RuntimeError:
+    one within another.
 
     >>> x = mg.ones(2, requires_grad=True).clone()
     >>> with mg.autograd.graph.allow_mutation_on_saved_tensors():

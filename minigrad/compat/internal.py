@@ -206,9 +206,7 @@ class Variable(metaclass=_AnyTensor):
         requires_grad: whether the leaf requires a gradient, whatever ``data`` does.
         volatile: from before ``no_grad``; without effect, as in PyTorch.
 
-    Raises:
-        TypeError: ``data`` is not a tensor.
-        ValueError: ``volatile`` with ``requires_grad``.
+    Raises TypeError: ``data`` is not a tensor; ValueError: ``volatile`` with ``requires_grad``.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:

@@ -144,8 +144,7 @@ def custom_op(
         name: "namespace::name".
         mutates_args, device_types, schema, tags: not used: Python calls the function as it is.
 
-    Raises:
-        ValueError: the name has no namespace.
+    Raises ValueError: the name has no namespace.
     """
     op = _op(name)
 

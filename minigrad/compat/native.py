@@ -90,8 +90,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
     Args:
         offs: where each group ends, int32.
 
-    Raises:
-        RuntimeError: there are no offsets for a matrix, or some for none.
+    Raises RuntimeError: there are no offsets for a matrix, or some for none.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):

@@ -124,12 +124,9 @@ _RESULTS = ("result", "output", "result0", "result1", "result2")
 
 
 def of_node(node: Any, name: str) -> Any:
-    """An attribute of a node, or of a leaf's AccumulateGrad, other than its name and its edges.
-
-    Raises:
-        AttributeError: neither the node nor the context of its Function has it.
-        RuntimeError: it was kept, and a backward pass has freed it.
-    """
+    """An attribute of a node, or of a leaf's AccumulateGrad, other than its name and its edges. Raises AttributeError:
+    neither the node nor the context of its Function has it; RuntimeError: it was kept, and a backward pass has freed
+    it."""
     if name in _METHODS:
         return partial(_METHODS[name], node)
     if name == "metadata":

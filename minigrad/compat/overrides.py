@@ -112,8 +112,7 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
         relevant_args: the arguments whose classes are asked.
         args, kwargs: all its arguments.
 
-    Raises:
-        TypeError: all return NotImplemented.
+    Raises TypeError: all return NotImplemented.
     """
     asked = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, asked))

@@ -48,9 +48,8 @@ def assert_close(
         check_device, check_dtype, check_stride: these must be equal, too.
         msg: another text, or a function from the text to another.
 
-    Raises:
-        AssertionError: they differ; the text names how many elements, and the largest difference.
-        ValueError: one tolerance without the other.
+    Raises AssertionError: they differ; the text names how many elements, and the largest difference; ValueError: one
+    tolerance without the other.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")

@@ -224,8 +224,7 @@ class EventList(list[Any]):
             top_level_events_only: only events that lie within no other.
             time_unit: "s", "ms" or "us"; None chooses by the size.
 
-        Raises:
-            ValueError: an unknown ``sort_by`` or ``time_unit``.
+        Raises ValueError: an unknown ``sort_by`` or ``time_unit``.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
         columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)

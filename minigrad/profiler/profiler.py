@@ -63,8 +63,7 @@ def schedule(
         wait, warmup, active: the numbers of steps. repeat: how often; 0 for as long as the program runs.
         skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` of the first round.
 
-    Raises:
-        ValueError: a negative number, or no active step.
+    Raises ValueError: a negative number, or no active step.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise ValueError(

@@ -186,8 +186,7 @@ def summary(
     Returns:
         What shows itself as a table in a terminal and in a notebook, and has the numbers in ``rows`` and ``total``.
 
-    Raises:
-        TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
+    Raises TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")

@@ -57,10 +57,9 @@ def save(
         pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, which PyTorch reads, 5 for
             other objects.
 
-    Raises:
-        pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda.
-        TypeError: a tensor of complex128, or of floats of 4 bits, for a safetensors file, which has no such dtypes.
-        AttributeError: ``f`` is neither a path nor a file object. OSError: the file cannot be written.
+    Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
+    tensor of complex128, or of floats of 4 bits, for a safetensors file, which has no such dtypes; AttributeError:
+    ``f`` is neither a path nor a file object. OSError: the file cannot be written.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -130,9 +129,8 @@ def load(
         The object; of a safetensors file of another program, a dict of its tensors. Where the package
         ml_dtypes is missing, bfloat16 becomes float32, which holds all its numbers.
 
-    Raises:
-        FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of
-            another kind. pickle.UnpicklingError: it holds more than data.
+    Raises FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of another
+    kind. pickle.UnpicklingError: it holds more than data.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")

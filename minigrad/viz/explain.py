@@ -50,9 +50,8 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         run: go back from there now, for the numbers. That touches no ``.grad``, and is done anyhow where a
             backward has run and kept the graph (``retain_graph=True``).
 
-    Raises:
-        RuntimeError: the tensor requires no gradient, or is no part of that graph.
-        TypeError: a name without a graph, a graph without a name, no tensor, or a depth that is no number.
+    Raises RuntimeError: the tensor requires no gradient, or is no part of that graph; TypeError: a name without a
+    graph, a graph without a name, no tensor, or a depth that is no number.
     """
     if isinstance(depth, Variable):
         raise TypeError("explain: depth is a number of rules; the tensor that a gradient is of goes in of=…")

@@ -56,9 +56,7 @@ def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", 
         model: a module with attention. inputs, named: its arguments.
         tokens: as for ``viz.attention``. title: of the page; by default the model's class.
 
-    Raises:
-        TypeError: no module; tokens that are not texts.
-        ValueError: there is no attention, or tokens do not fit.
+    Raises TypeError: no module; tokens that are not texts; ValueError: there is no attention, or tokens do not fit.
     """
     if not isinstance(model, Module):
         raise TypeError(

@@ -44,8 +44,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
         loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
             ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
 
-    Raises:
-        RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
+    Raises RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
     """
     nodes = built("playback", loss_or_module, inputs, named)
     if nodes.is_released():
@@ -147,8 +146,7 @@ class Playback(Picture):
         Args:
             step: 1 is the first; 0 is before it; by default the last. dark: in the colours of dark paper.
 
-        Raises:
-            ValueError: there is no such step. ImportError: as ``viz.graph``'s.
+        Raises ValueError: there is no such step. ImportError: as ``viz.graph``'s.
         """
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()

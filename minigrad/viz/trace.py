@@ -63,9 +63,8 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
         model: a module, a method of one, or a function; it is called once, and again for each change.
         inputs, named: what it is called with.
 
-    Raises:
-        TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran
-        on tensors.
+    Raises TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran;
+    on tensors.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
@@ -128,8 +127,7 @@ class Run(Mapping[str, Any]):
             replace: by name (or pattern, "layers.*.mlp") a tensor or a number, or a function from the value to the one
                 that goes on. Gradients go into it.
 
-        Raises:
-            KeyError: a name that there is not. RuntimeError: a value of another shape.
+        Raises KeyError: a name that there is not. RuntimeError: a value of another shape.
         """
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
@@ -159,12 +157,8 @@ class Run(Mapping[str, Any]):
         return self.edited({n: patching(value[n] if isinstance(value, Run) else value) for n in names})
 
     def graph(self, **look: Any) -> GraphView:
-        """The graph of the call, in which each change is a node "replaced" with the name of its place. The
-        model runs once more. ``look`` is what ``viz.graph`` takes.
-
-        Raises:
-            RuntimeError: nothing in the result wants a gradient.
-        """
+        """The graph of the call, in which each change is a node "replaced" with the name of its place. The model runs
+        once more. ``look`` is what ``viz.graph`` takes. Raises RuntimeError: nothing in the result wants a gradient."""
         model, inputs, named, random = self._call
 
         def again(*inputs: Any, **named: Any) -> Any:

@@ -58,13 +58,10 @@ class View(ABC):
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
         """Write a file, whole or not at all. Its ending decides what: .html is the page; a picture's other endings
-        (.svg, .png, .pdf) take the arguments of ``svg``, and ``scale``: how large. Of a PNG that is the pixels for
-        each CSS pixel, 2 by default; of SVG and PDF a factor, 1 by default.
-
-        Raises:
-            ValueError: another ending, or what ``svg`` refuses. OSError: the file cannot be written; an older one
-                stays as it is. ImportError: PNG or PDF, and what the extra ``viz`` brings is missing.
-        """
+        (.svg, .png, .pdf) take the arguments of ``svg``, and ``scale``: how large. Of a PNG that is the pixels for each
+        CSS pixel, 2 by default; of SVG and PDF a factor, 1 by default. Raises ValueError: another ending, or what
+        ``svg`` refuses. OSError: the file cannot be written; an older one stays as it is. ImportError: PNG or PDF, and
+        what the extra ``viz`` brings is missing."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: a page takes no arguments")
@@ -104,12 +101,8 @@ class Picture(View):
         """The picture, as the text of an SVG file."""
 
     def png(self, *args: Any, scale: float = 2.0, **look: Any) -> bytes:
-        """What ``svg`` draws from the same arguments, in ``scale`` pixels for each CSS pixel.
-
-        Raises:
-            ImportError: what the extra ``viz`` brings is missing. ValueError: ``svg`` refuses, or there would be
-                too many pixels.
-        """
+        """What ``svg`` draws from the same arguments, in ``scale`` pixels for each CSS pixel. Raises ImportError: what
+        the extra ``viz`` brings is missing. ValueError: ``svg`` refuses, or there would be too many pixels."""
         return png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
@@ -133,8 +126,7 @@ def png(svg: str, scale: float = 2.0) -> bytes:
         svg: the text of the file; its size is in pixels or points.
         scale: pixels for each CSS pixel; 1 CSS pixel is 3/4 of a point.
 
-    Raises:
-        ImportError: vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels.
+    Raises ImportError: vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels.
     """
     library = converter()
     wide, high = size(svg)

@@ -93,11 +93,8 @@ class Loop:
         return f"<compiled loop {self.name}>"
 
     def __call__(self, count: int, grain: int, *args: Any) -> None:
-        """Run it over [0, ``count``), in blocks of ``grain``, on all threads.
-
-        Raises:
-            TypeError: an array is not of the dtype that its annotation names, or not contiguous.
-        """
+        """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array is not of the
+        dtype that its annotation names, or not contiguous."""
         if not self.address:
             self.address = _address(self.name)
         if len(args) != len(self.kinds):
@@ -124,10 +121,7 @@ def _has_another_name(value: Any) -> bool:
 
 
 def _address(name: str) -> int:
-    """Where the machine code of a loop is.
-
-    Raises:
-        RuntimeError: there is no Numba, so that nothing has been compiled.
+    """Where the machine code of a loop is. Raises RuntimeError: there is no Numba, so that nothing has been compiled.
     """
     library = store.library(name.partition(".")[0])
     if library is None:

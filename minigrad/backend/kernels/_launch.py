@@ -47,8 +47,7 @@ def launch(
         shared_bytes: dynamic shared memory of a block.
         defines: macros (name, number): another set of them is another compiled kernel.
 
-    Raises:
-        TypeError: ``like`` does not hold floating point numbers.
+    Raises TypeError: ``like`` does not hold floating point numbers.
     """
     if kind_of(like) not in "fb":  # a kernel that has only masks has no ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")

@@ -48,9 +48,8 @@ def attention(
         title: of the page.
         named: the module's inputs by name.
 
-    Raises:
-        TypeError: neither a module nor weights; tokens that are not texts.
-        ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
+    Raises TypeError: neither a module nor weights; tokens that are not texts; ValueError: no attention, tokens that do
+    not fit, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
@@ -121,8 +120,7 @@ class AttentionView(Picture):
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
             dark: light on dark, for slides.
 
-        Raises:
-            ValueError: there is no such view, kind, layer or head.
+        Raises ValueError: there is no such view, kind, layer or head.
         """
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":

@@ -54,10 +54,9 @@ def graph(
         colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
         modules: of a tensor: modules by what they are called.
 
-    Raises:
-        RuntimeError: no op was recorded, as no tensor of the result wants a gradient.
-        TypeError: a tensor and inputs, or something that cannot be called.
-        ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
+    Raises RuntimeError: no op was recorded, as no tensor of the result wants a gradient; TypeError: a tensor and
+    inputs, or something that cannot be called; ValueError: a direction or colour that is not known, or a depth or
+    number of boxes below 0.
     """
     if isinstance(what, Graph):
         drawn, replay = what, None
@@ -100,12 +99,9 @@ class GraphView(Picture):
                 computed from stays.
             at: the element's place in flat order; by default all have the value.
 
-        Raises:
-            KeyError: no node has this name, or several have.
-            IndexError: there is no such node or element.
-            ValueError: the dtype has no such number.
-            RuntimeError: it cannot be computed again: an op of it is a Function of the program's own, what it read is
-                gone, its ops read more than a million numbers, or it was plain data.
+        Raises KeyError: no node has this name, or several have; IndexError: there is no such node or element;
+        ValueError: the dtype has no such number; RuntimeError: it cannot be computed again: an op of it is a Function
+        of the program's own, what it read is gone, its ops read more than a million numbers, or it was plain data.
         """
         if self.replay is None:
             raise RuntimeError(

@@ -25,8 +25,7 @@ def make_dot(
         show_attrs: boxes show the arguments of ops that are not tensors. show_saved: boxes show what is kept for
             the backward pass.
 
-    Raises:
-        TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
+    Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
     """
     graphviz = library()
     if not isinstance(var, Variable):

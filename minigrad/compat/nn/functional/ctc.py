@@ -43,9 +43,8 @@ def ctc_loss(
         zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their
             gradients are NaN in the frames that are used.
 
-    Raises:
-        RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1.
-        IndexError: a target is outside 0 .. C - 1 (checked on the CPU).
+    Raises RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1; IndexError: a target is
+    outside 0 .. C - 1 (checked on the CPU).
 
     The gradient is that with respect to logits of which ``log_probs`` is the log-softmax, as in PyTorch: larger than
     that of the formula by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
