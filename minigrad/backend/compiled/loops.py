@@ -121,7 +121,7 @@ def _has_another_name(value: Any) -> bool:
 
 
 def _address(name: str) -> int:
-    """Where the machine code of a loop is. Raises RuntimeError: there is no Numba, so that nothing has been compiled."""
+    """The address of a loop's machine code. Raises RuntimeError: Numba is missing, so that nothing has been compiled."""
     library = store.library(name.partition(".")[0])
     if library is None:
         raise RuntimeError(
