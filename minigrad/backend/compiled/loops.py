@@ -121,7 +121,7 @@ def _has_another_name(value: Any) -> bool:
 
 
 def _address(name: str) -> int:
-    """The address of a loop's machine code. Raises RuntimeError: Numba is missing, so that nothing has been compiled."""
+    """The address of a loop's machine code. Raises RuntimeError: nothing has been compiled, as Numba is missing."""
     library = store.library(name.partition(".")[0])
     if library is None:
         raise RuntimeError(
