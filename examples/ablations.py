@@ -105,7 +105,7 @@ def chosen(
 
 def row(name: str, where: Path) -> tuple[list[str], str]:
     """The cells of a variant, from its folder, and the signature of its BLEU. The loss is that of the last validation,
-    in nats per token: more precise than BLEU, but comparable between equal vocabularies alone."""
+    in nats per token: more precise than BLEU, but comparable only between equal vocabularies."""
     log = read_log(where) if (where / "log.jsonl").exists() else []
     bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:

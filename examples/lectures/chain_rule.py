@@ -42,7 +42,7 @@ class Chain(NamedTuple):
 
     values: Array  # h (n + 1)
     gradients: Array  # ∂hₙ/∂hₜ (n + 1), of one walk back; the last is 1
-    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each of a walk over its step alone
+    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each of a walk over only its step
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:

@@ -272,7 +272,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures side by side, of which plain text has the title alone."""
+    """Small pictures side by side, of which plain text has only the title."""
 
     title: str
     pictures: Sequence[Picture]
