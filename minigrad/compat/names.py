@@ -136,9 +136,9 @@ torch | cuda: | Event OutOfMemoryError Stream
 torch | distributed.future: | Future
 torch | functions.reduction: | trapz=trapezoid
 torch | nn.functional: | adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d
-    conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink max_pool1d max_pool2d
-    max_pool3d native_channel_shuffle=channel_shuffle pairwise_distance pixel_shuffle pixel_unshuffle prelu relu_
-    rms_norm rrelu rrelu_ selu selu_ threshold threshold_
+    conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink layer_norm
+    max_pool1d max_pool2d max_pool3d native_channel_shuffle=channel_shuffle pairwise_distance pixel_shuffle
+    pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_
 torch | tensor:Tensor. | _cast_Long=long abs_ acos_ acosh_ addmv_ adjoint arccos_ arccosh_ arcsin_ arcsinh_ arctan_
     arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_
     exp_ exp2_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_

@@ -61,7 +61,7 @@ def both(library: Library, place: Path, wheel: Path) -> tuple[Path, Path]:
     no_torch.write_text(NO_TORCH, encoding="utf-8")
     ours = f"minigrad-nn[compat] @ {wheel.as_uri()}"
     options = ["--override", str(no_torch), "--constraint", str(versions), "--reinstall-package", "minigrad-nn"]
-    return theirs, _make(place / "minigrad", [*library.requirements, ours], *options)
+    return theirs, _make(place / "minigrad", [*library.requirements, *HARNESS, ours], *options)
 
 
 def _make(folder: Path, requirements: list[str], *options: str) -> Path:

@@ -52,7 +52,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "training": lambda: training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
 PAGES = sorted(set(MADE) - {"explain", "make_dot", "trace"})
-PICTURES = sorted(set(PAGES) - {"piano_roll", "training"})  # that are vector pictures as well
+PICTURES = sorted(set(PAGES) - {"piano_roll"})  # that are vector pictures as well
 OF_GRAPHS = {"graph", "linked", "playback"}
 
 

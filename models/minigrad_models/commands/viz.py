@@ -20,7 +20,7 @@ examples:
   minigrad viz runs/first runs/second            of two, compared
   minigrad viz runs/first "A sentence."          what a translator looks at: of a run, or of model.safetensors
   minigrad viz song.mid                          a piano roll that plays
-  minigrad viz runs/first --output curves.html   written to a file; otherwise the browser opens
+  minigrad viz runs/first --output loss.svg      written to a file; otherwise the browser opens
 """
 
 
@@ -29,7 +29,7 @@ def add(p: argparse.ArgumentParser) -> None:
     p.epilog, p.formatter_class = EXAMPLES, RAW
     what = "folders of runs, their log.jsonl, a MIDI file, or a model and a sentence"
     p.add_argument("what", nargs="+", metavar="WHAT", help=what)
-    output = "where to write it: a page (.html), or of attention a picture (.svg, .png, .pdf)"
+    output = "where to write it: a page (.html), or a picture (.svg, .png, .pdf) of a loss or of attention"
     p.add_argument("--output", type=Path, metavar="FILE", help=output)
     p.add_argument("--scale", type=float, metavar="FACTOR", help="of a picture: a PNG's pixels for each pixel")
     add_device(p)

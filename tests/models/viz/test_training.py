@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from minigrad_models.viz.training.training_view import thin
 from tests.support.browser import texts
 from tests.support.cases import raises
 
+SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
 
 
@@ -395,3 +397,16 @@ def test_it_is_saved_as_a_picture_and_fits_the_window(opened: Callable[..., Any]
         page.click("#save")
     text = Path(download.value.path()).read_text()
     assert "<svg" in text and "tokens per second" in text and "<script" not in text
+
+
+def test_a_quantity_is_a_vector_picture(tmp_path: Path) -> None:
+    view = training(LOG, [entry(1), entry(2)], names=["first", EVIL])
+    picture = ET.fromstring(view.svg())
+    texts = {text.text for text in picture.iter(f"{SVG}text")}
+    assert {"step", "loss", "first", "first, evaluation"} <= texts
+    assert len(list(picture.iter(f"{SVG}polyline"))) + len(list(picture.iter(f"{SVG}path"))) >= 3
+    assert "bleu" in view.svg("bleu", log=True)
+    raises(ValueError, "there is no chart 'los': there are loss, ", lambda: view.svg("los"))
+    empty = training([])
+    raises(ValueError, "there is no chart '': there are none", empty.svg)
+    assert "image/svg+xml" not in empty._repr_mimebundle_()

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from minigrad.viz.numbers import Floats
 from minigrad.viz.page import Page
-from minigrad.viz.view import View
+from minigrad.viz.view import Picture
 
+from ..lines import Curve, draw
 from .runs import Run, Series, read_runs
 from .snapshots import Track, tracks_of, weights_of
 
@@ -19,7 +20,7 @@ MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
 
 
-class TrainingView(View):
+class TrainingView(Picture):
     """Curves of one or more runs, and what the page shows beside them. In a notebook it shows itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
@@ -42,10 +43,33 @@ class TrainingView(View):
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
         return Page.of("training", self.title, data, scripts)
 
+    def svg(self, chart: str = "", *, log: bool = False, width: float = 640.0) -> str:
+        """One quantity of all runs over their steps, as a vector picture on white; evaluations are dashed.
+
+        Args:
+            chart: one of ``charts``; by default the first, which is the loss where there is one.
+            log: its axis is logarithmic. width: in pixels.
+
+        Raises ValueError: there is no such chart, or the width has no space for curves beside their names.
+        """
+        chart = chart or next(iter(self.charts), "")
+        curves = [
+            Curve(run.name + ", evaluation" * s.evaluated, s.places["step"], s.values, i, dashed=s.evaluated)
+            for i, run in enumerate(self.runs)
+            for s in run.series
+            if s.name == chart
+        ]
+        if not curves:
+            raise ValueError(f"there is no chart {chart!r}: there are {', '.join(self.charts) or 'none'}")
+        return draw(self.title, "step", chart, curves, (False, log), width)
+
+    def _drawn(self) -> str:
+        return self.svg() if self.charts else ""
+
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)
         drawn = ", ".join(self.charts) or "nothing logged yet"
-        return f"<training of {names}: {drawn}; .save('x.html')>"
+        return f"<training of {names}: {drawn}; .save('x.html') or .svg()>"
 
 
 def training(
@@ -54,7 +78,7 @@ def training(
     """Loss, learning rate, gradient norm, evaluations and speed of trainings, over steps, time or tokens.
 
         training("runs/toy").save("toy.html")
-        training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.html")
+        training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.svg")
 
         def picture(step, state):
             model.load_state_dict(state)
