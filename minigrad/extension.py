@@ -187,7 +187,8 @@ class _Finder(FileFinder):
             return super().find_spec(fullname)  # the folder is on Python's path, too
         name = f"{PACKAGE}.{rest}"
         package, _, last = name.rpartition(".")
-        real = package if package == PACKAGE else sys.modules[package].__name__  # a package may have two names
+        parent = sys.modules.get(package) or sys.modules[fullname.rpartition(".")[0]]
+        real = package if package == PACKAGE else parent.__name__  # a package may have two names
         spec = super().find_spec(f"{real}.{last}")
         if spec is not None:
             name = f"{real}.{last}"
@@ -197,10 +198,9 @@ class _Finder(FileFinder):
             alias: Any = Alias(name)
             return ModuleSpec(fullname, alias)
         if _is_import():
-            parent, _, last = name.rpartition(".")
             # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
             other = "torch" if top == PACKAGE else PACKAGE
-            raise ModuleNotFoundError(layer().missing(parent, last), name=f"{other}.{rest}")
+            raise ModuleNotFoundError(layer().missing(package, last), name=f"{other}.{rest}")
         return None
 
 

@@ -14,6 +14,11 @@ from urllib.request import Request, urlopen
 from .. import serialization
 from ..serialization.source import replaced
 
+try:
+    from tqdm import tqdm  # torchvision imports it from here
+except ImportError:
+    tqdm = None  # type: ignore[assignment, misc]
+
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth

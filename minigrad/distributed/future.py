@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent import futures
 from typing import Any, TypeVar
 
@@ -39,3 +39,19 @@ class Future(futures.Future[T]):
 
         self.add_done_callback(call)
         return following
+
+
+def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
+    """A future of these futures, which is complete when each of them has a value or an error."""
+    together: Future[list[Future[Any]]] = Future()
+    left = iter(range(len(futures))[::-1])  # whose steps no two threads share
+
+    def count(_: object) -> None:
+        if next(left) == 0:
+            together.set_result(list(futures))
+
+    for each in futures:
+        each.add_done_callback(count)
+    if not futures:
+        together.set_result([])
+    return together

@@ -241,10 +241,10 @@ _LEAF = LeafSpec()
 
 def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
     """The spec of a tree; appends its leaves to a list."""
-    kind = _get_node_type(tree)
-    if (is_leaf and is_leaf(tree)) or kind not in SUPPORTED_NODES:
+    if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
         return _LEAF
+    kind = _get_node_type(tree)
     children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_walk(child, is_leaf, leaves) for child in children])
 
@@ -270,6 +270,11 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
     """The leaves, one after another."""
     return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether a value is a leaf."""
+    return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:

@@ -196,6 +196,12 @@ def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
     assert future.then(lambda done: done.value() + 1).wait() == 4
     raises(Exception, "FINISHED", lambda: future.set_result(4))
     assert mg.Future is mg.futures.Future
+    parts: list[Any] = [mg.futures.Future(), mg.futures.Future()]
+    every = mg.futures.collect_all(parts)
+    parts[1].set_exception(ValueError("no"))
+    assert not every.done()
+    parts[0].set_result(1)
+    assert every.wait() == parts and mg.futures.collect_all([]).wait() == []
 
 
 def test_a_future_hands_errors_on() -> None:

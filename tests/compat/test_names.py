@@ -17,6 +17,7 @@ import minigrad as mg
 from minigrad import compat
 from minigrad.compat import absent, names
 from minigrad.extension import MissingName
+from tests.ecosystem import names as libraries
 from tests.support.cases import cases, raises
 
 ROOT = Path(__file__).parents[2]
@@ -231,3 +232,18 @@ def test_a_missing_module() -> None:
     raises(ModuleNotFoundError, text, lambda: importlib.import_module("minigrad.nn.modules_"))
     assert importlib.util.find_spec("minigrad.nn.modules_") is None
     assert importlib.util.find_spec("minigrad.nn.modules") is not None
+    text = r"^there is no minigrad\.distributions\.transforms\.nonesuch$"  # its file is in another folder
+    raises(ModuleNotFoundError, text, lambda: importlib.import_module("minigrad.distributions.transforms.nonesuch"))
+
+
+def test_the_names_that_a_program_uses() -> None:
+    program = "import torch.nn as nn, torch\nfrom torch import optim as o\nnn.Linear(1, 1)\no.Adam\ntorch.func.vmap(f)"
+    uses = {"torch.nn", "torch", "torch.optim", "torch.nn.Linear", "torch.optim.Adam", "torch.func.vmap", "torch.func"}
+    assert set(libraries.used(program)) == uses
+
+
+def test_every_name_that_a_library_of_the_table_uses_is_there() -> None:
+    listed = libraries.FILE.read_text(encoding="utf-8").split()
+    assert len(listed) > 1_500
+    assert not libraries.is_there("torch.no_such_name")
+    assert not [name for name in listed if not libraries.is_there(name)]

@@ -49,6 +49,7 @@ def test_trees() -> None:
         again = ours.tree_unflatten(leaves, spec)
         assert again == tree and type(again) is type(tree), name
         assert spec == ours.tree_structure(tree) and hash(spec) == hash(ours.tree_structure(tree)), name
+        assert ours.tree_is_leaf(tree) == (leaves == [tree]), name
         assert list(ours.tree_iter(tree)) == ours.tree_leaves(tree) == leaves, name
         assert ours.tree_map(str, tree) == theirs.tree_map(str, tree), name
 
