@@ -17,7 +17,7 @@ from ..serialization.source import replaced
 try:
     from tqdm import tqdm  # torchvision imports it from here
 except ImportError:
-    tqdm = None  # type: ignore[assignment, misc]
+    tqdm = None
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 

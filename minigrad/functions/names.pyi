@@ -778,6 +778,7 @@ __all__ = [
     "grid_sampler",
     "grid_sampler_2d",
     "grid_sampler_3d",
+    "group_norm",
     "hardshrink",
     "hub",
     "i0_",
@@ -790,6 +791,7 @@ __all__ = [
     "is_deterministic_algorithms_warn_only_enabled",
     "jagged",
     "jit",
+    "layer_norm",
     "lcm_",
     "ldexp_",
     "legacy_contiguous_format",
@@ -1735,6 +1737,7 @@ get_num_interop_threads: Any
 grid_sampler: Any
 grid_sampler_2d: Any
 grid_sampler_3d: Any
+group_norm: Any
 hardshrink: Any
 hub: Any
 i0_: Any
@@ -1747,6 +1750,7 @@ is_autocast_enabled: Any
 is_deterministic_algorithms_warn_only_enabled: Any
 jagged: Any
 jit: Any
+layer_norm: Any
 lcm_: Any
 ldexp_: Any
 legacy_contiguous_format: Any

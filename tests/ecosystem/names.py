@@ -2,8 +2,8 @@
 
     python -m tests.ecosystem.names FOLDER ...
 
-reads the packages in folders such as an environment's ``site-packages``, and writes the file anew. A test of the default
-tier looks every name up, so that one on which a library's import rests cannot get lost.
+reads the packages in folders such as an environment's ``site-packages``, and writes the file anew. A test of the
+default tier looks every name up, so that one on which a library's import rests cannot get lost.
 """
 
 import ast
