@@ -14,7 +14,7 @@ from .absent import rows
 MODELS = "minigrad_models"
 _MODULES = """
 models | translation.transformer translation.seq2seq translation.conv_seq2seq r_drop=translation.encoder_decoder
-    translation.decoding generation.cache generation.causal generation.continuation generation=generation.generate
+    decoding=translation.transformer generation.cache causal=generation.continuation generation.continuation generation=generation.generate
     architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
     relative=architectures.layers architectures.skip_gram translation=translation.encoder_decoder
     music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert

@@ -94,8 +94,7 @@ def sample(
 ) -> list[Hypothesis]:
     """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone: the k likeliest (``top_k``),
     or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k`` (nucleus
-    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). With a temperature close to 0 the result is close to
-    that of ``greedy``; above 1 it varies more. All sentences share one random number generator
+    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
     (``minigrad.manual_seed``): a result depends on the other sentences of the batch. Scores are the model's
     log-probabilities, without temperature, top_k and top_p. Other arguments are those of ``greedy``."""
     if not temperature > 0:
@@ -106,30 +105,21 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
 
     def choose(logits: Tensor) -> Tensor:
-        p, ids = _likeliest(logits, temperature, top_k, top_p)
+        logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
+        if top_k is not None and top_k < logits.shape[-1]:
+            logits, ids = logits.topk(top_k)  # a draw from a part of the vocabulary costs little
+        p = logits.softmax(-1)
+        if top_p is not None:
+            if ids is None:
+                p, ids = p.sort(-1, descending=True)
+            before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
+            before[:, 0] = 0.0  # the likeliest is always kept
+            p = p.masked_fill(before >= top_p, 0.0)
+            p = p / p.sum(-1, keepdim=True)
         place = multinomial(p, 1)
         return (place if ids is None else ids.gather(1, place))[:, 0]
 
     return _generate(decoder, max_length, choose, eos, on_token)
-
-
-def _likeliest(
-    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
-) -> tuple[Tensor, Tensor | None]:
-    """The distribution over a part of the vocabulary, so that a draw costs little: probabilities (N, K) that sum to 1,
-    and the tokens that they are of (N, K); None if K is V, and they stand in the vocabulary's order."""
-    logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
-    if top_k is not None and top_k < logits.shape[-1]:
-        logits, ids = logits.topk(top_k)
-    p = logits.softmax(-1)
-    if top_p is not None:
-        if ids is None:
-            p, ids = p.sort(-1, descending=True)
-        before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
-        before[:, 0] = 0.0  # the likeliest is always kept
-        p = p.masked_fill(before >= top_p, 0.0)
-        p = p / p.sum(-1, keepdim=True)
-    return p, ids
 
 
 @no_grad()

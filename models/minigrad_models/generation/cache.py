@@ -1,8 +1,7 @@
 """Layers that keep the keys and values of the tokens so far, so that a new token costs one position and no more.
 
-A layer of a decoder treats each position alone, except in self-attention, where a token sees the keys and values of
-earlier tokens. These do not change when a token is added. Decoding needs no gradients: the steps call minigrad's ops on
-bare arrays, and nothing is recorded.
+These do not change when a token is added. Decoding needs no gradients: the steps call minigrad's ops on bare arrays, and
+nothing is recorded.
 
 Shapes: N rows (sentences, or beams of sentences), T new tokens, D model width, H heads. A mask is True where attention
 is allowed.
@@ -44,8 +43,7 @@ class CachedLinear:
         """(N, T, D) -> (N, T, the layers' widths)"""
         if not isinstance(x, np.ndarray):
             return linear(x, self.weight, self.bias)
-        rows = x.reshape(-1, x.shape[-1])
-        out = matmul(rows, self.weight.T, self.bias)
+        out = matmul(x.reshape(-1, x.shape[-1]), self.weight.T, self.bias)
         return out.reshape(*x.shape[:-1], len(self.weight))
 
 

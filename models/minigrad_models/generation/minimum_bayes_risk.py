@@ -1,9 +1,8 @@
 """Minimum Bayes risk: of several translations, choose the one that resembles the others most.
 
-The likeliest translation need not be the best: several similar ones may together be likelier. So each is
-compared with all, as if these were references that are right with the model's probability, and the one with
-the highest expected BLEU is chosen (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine
-Translation", section 3, on a list of hypotheses).
+Each is compared with all, as if these were references that are right with the model's probability, and the one with the
+highest expected BLEU is chosen (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation",
+section 3, on a list of hypotheses).
 """
 
 from __future__ import annotations
@@ -27,7 +26,10 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
-    counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]
+    counts: list[Counts] = []  # of all groups of n tokens, for n = 1 to ORDERS
+    for h in hypotheses:
+        tokens = [t for t in h.tokens if t != eos]
+        counts.append([Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)])
     best = max((h.score for h in hypotheses), default=0.0)
     weights = [math.exp(sharpness * (h.score - best)) for h in hypotheses]
     expected = [
@@ -35,11 +37,6 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     ]
     order = sorted(range(len(hypotheses)), key=lambda i: -expected[i])
     return [hypotheses[i] for i in order]
-
-
-def _counts(tokens: Sequence[Hashable]) -> Counts:
-    """The counts of all groups of n tokens, for n = 1 to ORDERS."""
-    return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
 
 
 def _bleu(hypothesis: Counts, reference: Counts) -> float:

@@ -14,7 +14,7 @@ from minigrad.utils.bar import say
 from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
 from .folder import BEST, Program, write_model, write_settings
-from .updates import Updates, loop_settings
+from .updates import Updates
 
 METRIC = "loss"
 
@@ -34,7 +34,7 @@ def trainer_of(
     """The loop of a training. Arguments are those of ``Trainer``; ``best`` are the settings ``metric``, which is
     ``METRIC`` by default, and ``mode``. Raises ValueError: settings of the rates or of the loop that cannot be."""
     optimizer = s.make_optimizer(model)
-    settings = loop_settings(s, evaluate is not None, unit=unit, **{"metric": METRIC, **best})
+    settings = s.loop_settings(evaluate is not None, unit=unit, **{"metric": METRIC, **best})
     schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
     return Trainer(model, optimizer, batches, loss, folder=folder, settings=settings, schedule=schedule, **more)
 

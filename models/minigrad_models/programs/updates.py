@@ -47,13 +47,50 @@ class Updates:
     seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
-    def rate(self) -> Callable[[int], float]:
-        """The learning rate at an update, as a fraction of the highest. Raises as ``schedule_of``."""
-        return schedule_of(self)
+    def rate(self, final: float = 0.0) -> Callable[[int], float]:
+        """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``."""
+        if self.schedule == "inverse_sqrt":
+            return schedules.inverse_sqrt(self.warm_up)
+        if self.warm_up >= self.steps:
+            raise ValueError(f"--warm-up is {self.warm_up:,}: it must be less than --steps, which is {self.steps:,}")
+        if self.schedule == "inverse_sqrt_with_decay":
+            return schedules.inverse_sqrt_with_decay(self.warm_up, self.steps, self.decay_fraction)
+        if self.schedule == "cosine":
+            return schedules.cosine(self.warm_up, self.steps, final)
+        return schedules.linear(self.warm_up, self.steps)
 
-    def make_optimizer(self, model: nn.Module) -> optim.AdamW:
-        """See ``optimizer_of``; with the numbers of Vaswani et al. 2017, section 5.3."""
-        return optimizer_of(model, self, betas=(0.9, 0.98), eps=1e-9)
+    def make_optimizer(
+        self,
+        model: nn.Module,
+        betas: tuple[float, float] = (0.9, 0.98),  # and eps: Vaswani et al. 2017, section 5.3
+        eps: float = 1e-9,
+        decay_vectors: bool = True,
+    ) -> optim.AdamW:
+        """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors. Without
+        ``decay_vectors``, biases and the weights of norms have no weight decay."""
+        options: dict[str, Any] = {"lr": self.learning_rate, "betas": betas, "eps": eps}
+        options["weight_decay"] = self.weight_decay
+        tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+        muon, rest = list[Any](), list[Any]()
+        for p in model.parameters():
+            (muon if self.optimizer == "muon" and p.ndim == 2 and id(p) not in tables else rest).append(p)
+        groups: list[dict[str, Any]] = [{"params": rest}]
+        if not decay_vectors:
+            vectors = {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0}
+            groups = [{"params": [p for p in rest if p.ndim >= 2]}, vectors]
+        if self.optimizer == "adamw":
+            return optim.AdamW(groups, **options)
+        return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
+
+    def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
+        """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that are not here."""
+        same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
+        values = {name: getattr(self, name) for name in same}
+        values |= {name: getattr(self, name) or None for name in ("minutes", "clip", "save_seconds")}
+        patience = (self.patience or None) if evaluated else None
+        return LoopSettings(
+            **values, patience=patience, keep_snapshots=self.average, ema_decay=self.ema or None, **more
+        )
 
 
 @dataclass(frozen=True)
@@ -82,52 +119,10 @@ class LanguageUpdates(Updates):
         if self.final_rate > self.learning_rate:
             raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
 
-    def rate(self) -> Callable[[int], float]:
+    def rate(self, final: float | None = None) -> Callable[[int], float]:
         """As in ``Updates``; a cosine ends at ``final_rate``."""
-        return schedule_of(self, self.final_rate / self.learning_rate if self.learning_rate else 0.0)
+        return super().rate(self.final_rate / self.learning_rate if self.learning_rate else 0.0)
 
-    def make_optimizer(self, model: nn.Module) -> optim.AdamW:
-        """See ``optimizer_of``; vectors do not decay."""
-        return optimizer_of(model, self, (0.9, self.beta2), 1e-8, decay_vectors=False)
-
-
-def optimizer_of(
-    model: nn.Module, s: Updates, betas: tuple[float, float], eps: float, decay_vectors: bool = True
-) -> optim.AdamW:
-    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors. Without ``decay_vectors``,
-    biases and the weights of norms have no weight decay."""
-    options: dict[str, Any] = {"lr": s.learning_rate, "betas": betas, "eps": eps, "weight_decay": s.weight_decay}
-    tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
-    parameters = list(model.parameters())
-    muon = [p for p in parameters if s.optimizer == "muon" and p.ndim == 2 and id(p) not in tables]
-    taken = {id(p) for p in muon}
-    rest = [p for p in parameters if id(p) not in taken]
-    groups: list[dict[str, Any]] = [{"params": rest}]
-    if not decay_vectors:
-        vectors = {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0}
-        groups = [{"params": [p for p in rest if p.ndim >= 2]}, vectors]
-    if s.optimizer == "adamw":
-        return optim.AdamW(groups, **options)
-    return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
-
-
-def schedule_of(s: Updates, final: float = 0.0) -> Callable[[int], float]:
-    """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``."""
-    if s.schedule == "inverse_sqrt":
-        return schedules.inverse_sqrt(s.warm_up)
-    if s.warm_up >= s.steps:
-        raise ValueError(f"--warm-up is {s.warm_up:,}: it must be less than --steps, which is {s.steps:,}")
-    if s.schedule == "inverse_sqrt_with_decay":
-        return schedules.inverse_sqrt_with_decay(s.warm_up, s.steps, s.decay_fraction)
-    if s.schedule == "cosine":
-        return schedules.cosine(s.warm_up, s.steps, final)
-    return schedules.linear(s.warm_up, s.steps)
-
-
-def loop_settings(s: Updates, evaluated: bool, **more: Any) -> LoopSettings:
-    """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that ``Updates`` lacks."""
-    same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
-    values = {name: getattr(s, name) for name in same}
-    values |= {name: getattr(s, name) or None for name in ("minutes", "clip", "save_seconds")}
-    patience = (s.patience or None) if evaluated else None
-    return LoopSettings(**values, patience=patience, keep_snapshots=s.average, ema_decay=s.ema or None, **more)
+    def make_optimizer(self, model: nn.Module, *options: Any, **more: Any) -> optim.AdamW:
+        """As in ``Updates``; vectors do not decay."""
+        return super().make_optimizer(model, (0.9, self.beta2), 1e-8, decay_vectors=False)

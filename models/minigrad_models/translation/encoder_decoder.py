@@ -116,10 +116,6 @@ class TranslationModel(nn.Module):
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
-    def cross_attention(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
-        """``attention`` after ``encode``: (layers, H, B, T, S)."""
-        raise NotImplementedError
-
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Tokens (B, S) and (B, T) -> logits (B, T, V) of the token after each target token."""
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
@@ -148,12 +144,6 @@ class TranslationModel(nn.Module):
             ignore_index=PAD,
             label_smoothing=label_smoothing,
         )
-
-    @mg.no_grad()
-    def attention(self, source: Tensor, target: Tensor) -> Tensor:
-        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S): the weights of
-        cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
-        return self.cross_attention(target, *self.encode(source))
 
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is

@@ -8,21 +8,14 @@ from pathlib import Path
 from minigrad.backend.extras import how_to_install
 
 from ..programs import command_line as common
-from ..programs.command_line import Command
+from ..programs.command_line import Command, later
 from ..programs.models import check_device
 from ..programs.options import add_limits, whole
 from .translation_settings import BLEU_TOKENIZERS, Settings, languages, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
-
-
-def _train(p: argparse.ArgumentParser) -> None:
-    common.add_training(p, Settings, "preset's or the data's", DEFAULT)
-
-
-def _config(p: argparse.ArgumentParser) -> None:
-    common.add_settings(p, Settings, DEFAULT)
+PROGRAMS = "translation.translate_and_evaluate"  # imported when a command runs
 
 
 def _search(p: argparse.ArgumentParser) -> None:
@@ -101,18 +94,6 @@ def _do_train(options: argparse.Namespace) -> int:
     return train_as_ranks(options.words, settings.training, lambda: train(settings, folder, options.fresh))
 
 
-def _do_translate(options: argparse.Namespace) -> int:
-    from .translate_and_evaluate import translate
-
-    return translate(options)
-
-
-def _do_evaluate(options: argparse.Namespace) -> int:
-    from .translate_and_evaluate import evaluate
-
-    return evaluate(options)
-
-
 def _do_serve(options: argparse.Namespace) -> int:
     from .translator import Translator
 
@@ -134,9 +115,26 @@ def _do_config(options: argparse.Namespace) -> int:
 
 
 COMMANDS = (
-    Command("train", "train a model, or resume a training", _train, _do_train),
-    Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, _do_translate),
-    Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, _do_evaluate),
+    Command(
+        "train",
+        "train a model, or resume a training",
+        lambda p: common.add_training(p, Settings, "preset's or the data's", DEFAULT),
+        _do_train,
+    ),
+    Command(
+        "translate", "translate sentences: arguments, a file, or a pipe", _translate, later(f"{PROGRAMS}.translate")
+    ),
+    Command(
+        "evaluate",
+        "BLEU and chrF of held-out sentences, BLEU by length, and the worst",
+        _evaluate,
+        later(f"{PROGRAMS}.evaluate"),
+    ),
     Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
-    Command("config", "print all settings of a training as a configuration file", _config, _do_config),
+    Command(
+        "config",
+        "print all settings of a training as a configuration file",
+        lambda p: common.add_settings(p, Settings, DEFAULT),
+        _do_config,
+    ),
 )

@@ -233,14 +233,15 @@ class Translator:
         beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.early_stopping)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
-    @mg.no_grad()
     def attention(self, source: str, target: str) -> Attention:
-        """The attention of each token of a translation to the tokens of the source."""
+        """The attention of each token of a translation to the tokens of the source. Raises ValueError: the model has
+        none."""
+        from minigrad.viz.attention import attention
+
+        self.model.check_attention()
         inputs = self._inputs(source, target)
-        with at_end(self.model.train, self.model.training) as end, end:
-            self.model.eval()
-            weights = self.model.attention(inputs.source, inputs.target)
-        return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
+        view = attention(self.model, inputs.source, inputs.target)
+        return Attention(inputs.read, inputs.written, np.stack(view.weights("cross")))
 
     def look(self, translation: Translation) -> AttentionView:
         """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam. A notebook shows it,

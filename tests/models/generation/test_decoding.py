@@ -9,7 +9,7 @@ import minigrad as mg
 from minigrad_models.generation import beam_search as generate
 from minigrad_models.generation import cache
 from minigrad_models.text.tokenizer import BOS, EOS
-from minigrad_models.translation.decoding import Plain
+from minigrad_models.translation.encoder_decoder import Plain
 from minigrad_models.translation.transformer import Config, Transformer, pad
 
 V = 13
