@@ -105,21 +105,30 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
 
     def choose(logits: Tensor) -> Tensor:
-        logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
-        if top_k is not None and top_k < logits.shape[-1]:
-            logits, ids = logits.topk(top_k)  # a draw from a part of the vocabulary costs little
-        p = logits.softmax(-1)
-        if top_p is not None:
-            if ids is None:
-                p, ids = p.sort(-1, descending=True)
-            before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
-            before[:, 0] = 0.0  # the likeliest is always kept
-            p = p.masked_fill(before >= top_p, 0.0)
-            p = p / p.sum(-1, keepdim=True)
+        p, ids = _likeliest(logits, temperature, top_k, top_p)
         place = multinomial(p, 1)
         return (place if ids is None else ids.gather(1, place))[:, 0]
 
     return _generate(decoder, max_length, choose, eos, on_token)
+
+
+def _likeliest(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
+) -> tuple[Tensor, Tensor | None]:
+    """The distribution over a part of the vocabulary, so that a draw costs little: probabilities (N, K) that sum to 1,
+    and the tokens that they are of (N, K); None if K is V, and they stand in the vocabulary's order."""
+    logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
+    if top_k is not None and top_k < logits.shape[-1]:
+        logits, ids = logits.topk(top_k)
+    p = logits.softmax(-1)
+    if top_p is not None:
+        if ids is None:
+            p, ids = p.sort(-1, descending=True)
+        before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
+        before[:, 0] = 0.0  # the likeliest is always kept
+        p = p.masked_fill(before >= top_p, 0.0)
+        p = p / p.sum(-1, keepdim=True)
+    return p, ids
 
 
 @no_grad()

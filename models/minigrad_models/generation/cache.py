@@ -1,7 +1,7 @@
 """Layers that keep the keys and values of the tokens so far, so that a new token costs one position and no more.
 
-These do not change when a token is added. Decoding needs no gradients: the steps call minigrad's ops on bare arrays, and
-nothing is recorded.
+Keys and values do not change when a token is added. Decoding needs no gradients: the steps call minigrad's ops on bare
+arrays, and nothing is recorded.
 
 Shapes: N rows (sentences, or beams of sentences), T new tokens, D model width, H heads. A mask is True where attention
 is allowed.

@@ -1,7 +1,4 @@
-"""Texts that a language model writes: prompts in, what follows them out, by any of the searches.
-
-Shapes: B prompts, T tokens.
-"""
+"""Texts that a language model writes: prompts in, what follows them out, by any of the searches."""
 
 from __future__ import annotations
 
@@ -32,8 +29,8 @@ class Search:
 
 
 class Model(Protocol):
-    """The parts of a language model that ``write`` uses: ``context``, the tokens that it sees at most (None if it has no
-    window, but a memory), and ``begin``, a decoder for prompts, and with a context for a ``stride``."""
+    """The parts of a language model that ``write`` uses: ``context``, the tokens that it sees at most (None: it has no
+    window, but a memory), and ``begin``, which returns a decoder for prompts, and with a context for a ``stride``."""
 
     @property
     def context(self) -> int | None: ...

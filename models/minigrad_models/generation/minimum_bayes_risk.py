@@ -26,10 +26,7 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
-    counts: list[Counts] = []  # of all groups of n tokens, for n = 1 to ORDERS
-    for h in hypotheses:
-        tokens = [t for t in h.tokens if t != eos]
-        counts.append([Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)])
+    counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]
     best = max((h.score for h in hypotheses), default=0.0)
     weights = [math.exp(sharpness * (h.score - best)) for h in hypotheses]
     expected = [
@@ -37,6 +34,11 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     ]
     order = sorted(range(len(hypotheses)), key=lambda i: -expected[i])
     return [hypotheses[i] for i in order]
+
+
+def _counts(tokens: Sequence[Hashable]) -> Counts:
+    """The counts of all groups of n tokens, for n = 1 to ORDERS."""
+    return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
 
 
 def _bleu(hypothesis: Counts, reference: Counts) -> float:

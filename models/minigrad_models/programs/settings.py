@@ -1,7 +1,6 @@
-"""The settings of a program in sections, with presets and configuration files in TOML.
-
-A program's settings are a frozen dataclass, a ``Sections``, of frozen dataclasses, whose fields are made by ``setting``
-and its like. Command line, files and checkpoints are made from these fields.
+"""The settings of a program in sections, with presets and configuration files in TOML: a frozen dataclass, a
+``Sections``, of frozen dataclasses, whose fields are made by ``setting`` and its like. Command line, files and
+checkpoints are made from these fields.
 """
 
 from __future__ import annotations
@@ -93,10 +92,10 @@ class Sections:
 
     def changed(self, values: dict[str, Any]) -> Self:
         """These settings with other values, by name, in any section."""
-        parts = {}
-        for part in self.sections():
-            changes = {name: value for name, value in values.items() if self.fields()[name][0] == part}
-            parts[part] = dataclasses.replace(getattr(self, part), **changes)
+        parts = {part: getattr(self, part) for part in self.sections()}
+        for name, value in values.items():
+            section = self.fields()[name][0]
+            parts[section] = dataclasses.replace(parts[section], **{name: value})
         return type(self)(**parts)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:

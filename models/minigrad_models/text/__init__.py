@@ -2,9 +2,8 @@
 
 from .batching import Recurrence, Segments, TokenBatches
 from .corpus import Pairs, read_pairs
-from .encoded import EncodedPairs
 from .lines import Lines
-from .pair import TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
+from .pair import EncodedPairs, TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
 from .subwords import SubwordSampler, SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 

@@ -1,7 +1,7 @@
 """The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k.
 
-A score means little without its method: the BLEU of the same translations differs by several points between
-tokenizers (Post 2018, arXiv 1804.08771). So each score has its signature.
+The BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). So each
+score has its signature.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import importlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -36,15 +35,12 @@ class Score:
 def bleu(
     texts: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
 ) -> Score:
-    """BLEU (Papineni et al. 2002) of a text, with one reference per sentence, by sacrebleu (Post 2018).
+    """BLEU (Papineni et al. 2002) of a text, detokenised and with capitals, with one reference per sentence, by
+    sacrebleu (Post 2018).
 
     Args:
-        texts: the translations, detokenised and with capitals.
-        references: one for each.
         tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"; "none" for tokenised text.
-        lowercase: make both sides lower-case.
-        bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000. They take about 40 bytes
-            per sample and sentence.
+        bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000: 40 bytes for each of a sentence.
 
     Raises ValueError: no sentences, sides of different length, or an unknown tokenizer; ImportError: sacrebleu is
     missing, or a package that its tokenizer needs.
@@ -78,10 +74,8 @@ _TOKENIZERS = {language: tokenizer for tokenizer, names in _LANGUAGES.items() fo
 
 
 def tokenizer_for(language: str) -> str:
-    """sacrebleu's tokenizer for a language, whose words may have no spaces between them.
-
-    Args:
-        language: the end of a file's name: "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
+    """sacrebleu's tokenizer for a language, whose words may have no spaces between them: the end of a file's name,
+    "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
 
     >>> from minigrad_models.text.scores import tokenizer_for
     >>> tokenizer_for("zh_TW"), tokenizer_for("de"), tokenizer_for("tok.de")
@@ -123,20 +117,14 @@ def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
     files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError: ``language`` is no
     language code; ImportError: sacremoses is missing."""
-    normalizer, tokenizer = _moses(language)
+    if not (language.isalpha() and language.isascii() and language.islower()):
+        raise ValueError(f"a language is given by its code ('de', 'fr'), not by {language!r}")
+    library = _library("sacremoses")
+    normalizer, tokenizer = library.MosesPunctNormalizer(language, perl_parity=True), library.MosesTokenizer(language)
     # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last
     # full stop moves before it).
     plain = (normalizer.normalize(sentence + "\n").lower() for sentence in sentences)
     return [str(tokenizer.tokenize(sentence, return_str=True, escape=True)) for sentence in plain]
-
-
-@cache
-def _moses(language: str) -> tuple[Any, Any]:
-    """Moses' normaliser and tokenizer for a language."""
-    if not (language.isalpha() and language.isascii() and language.islower()):
-        raise ValueError(f"a language is given by its code ('de', 'fr'), not by {language!r}")
-    library = _library("sacremoses")
-    return library.MosesPunctNormalizer(language, perl_parity=True), library.MosesTokenizer(language)
 
 
 def _score(metric: Any, translations: Sequence[str], references: Sequence[str], bootstrap: int = 0) -> Score:

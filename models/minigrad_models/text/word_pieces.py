@@ -20,10 +20,9 @@ def word_pieces(
     split_chinese: bool = True,
 ) -> Any:
     """The ``tokenizers.Tokenizer`` of a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
-    [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``lowercase``
-    makes texts lower-case; ``strip_accents`` leaves out accents (None: if texts become lower-case); by
-    ``split_chinese`` each Chinese character is a word. Raises ValueError: the vocabulary lacks [CLS] or [SEP];
-    ImportError: no tokenizers library."""
+    [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``strip_accents``
+    None: if texts become lower-case; by ``split_chinese`` each Chinese character is a word. Raises ValueError: the
+    vocabulary lacks [CLS] or [SEP]; ImportError: no tokenizers library."""
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     tokenizer.normalizer = library.normalizers.BertNormalizer(

@@ -10,14 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from minigrad.serialization.source import replaced
 
 from ..text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf, tokenizer_for
-
-if TYPE_CHECKING:
-    from .translator import Translation
 
 LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
 SPANS = [f"up to {LENGTHS[0]}", *(f"{a + 1} to {b}" for a, b in pairwise(LENGTHS)), f"{LENGTHS[-1] + 1} and more"]
@@ -76,8 +72,6 @@ class Report:
         parts += [f"note: {note}" for note in self.notes]
         return "\n\n".join(parts)
 
-    __str__ = text
-
 
 def _compared(source: str, translation: str, reference: str) -> str:
     """Three lines, or two if the translation equals the reference; long ones are cut off."""
@@ -87,39 +81,29 @@ def _compared(source: str, translation: str, reference: str) -> str:
 
 
 def report(
-    translations: Sequence[Translation | str],
+    texts: Sequence[str],
     references: Sequence[str],
-    sources: Sequence[str] | None = None,
+    sources: Sequence[str],
     language: str | None = None,
     worst: int = 5,
-    bootstrap: int = 1000,
     tokenizer: str = "auto",
 ) -> Report:
     """Measure translations against references.
 
     Args:
-        translations: of ``Translator.translate``, or plain text, which needs ``sources``, too.
-        references: one for each.
-        sources: the sentences before translation.
+        texts, references, sources: each translation, how it should be, and the sentence.
         language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands for
             tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of their own.
         worst: the number of sentences with the lowest chrF to show.
-        bootstrap: samples for BLEU's confidence interval; 0: none.
         tokenizer: sacrebleu's, for BLEU; "auto": by the language.
 
     Raises ValueError: no sentences, or sides of different length; ImportError: sacrebleu, or its tokenizer's
     dictionary, is missing.
     """
-    texts = [t if isinstance(t, str) else t.text for t in translations]
-    if sources is None:
-        if any(isinstance(t, str) for t in translations):
-            raise ValueError("translations in plain text need their sources, too")
-        sources = [t.source for t in translations if not isinstance(t, str)]
-    references = list(references)
     if len(sources) != len(references):
         raise ValueError(f"there are {len(sources):,} sources and {len(references):,} references")
-    samples, notes = bootstrap, []
-    if bootstrap and len(texts) > MOST_RESAMPLED:
+    samples, notes = 1000, []  # for BLEU's confidence interval
+    if len(texts) > MOST_RESAMPLED:
         samples = 0
         notes.append(f"no confidence interval for more than {MOST_RESAMPLED:,} sentences")
     tokenize = tokenizer_for(language or "") if tokenizer == "auto" else tokenizer
@@ -144,9 +128,9 @@ def report(
     )
 
 
-def write(path: Path, results: Report, translations: Sequence[Translation]) -> None:
+def write(path: Path, results: Report, texts: Sequence[str]) -> None:
     """Write a report as JSON, with all translations, in one step. Raises OSError: it cannot be written."""
-    everything = {**dataclasses.asdict(results), "translations": [t.text for t in translations]}
+    everything = {**dataclasses.asdict(results), "translations": texts}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)
 

@@ -73,11 +73,8 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
             yield f"note: only pairs that are held out have {', '.join(unknown)[:80]}, which the model cannot know"
     if not whole:
-        how = (
-            "put together from pieces that it knows"
-            if isinstance(tokenizers.source, SubwordTokenizer)
-            else "unknown to the model"
-        )
+        in_pieces = isinstance(tokenizers.source, SubwordTokenizer)
+        how = "put together from pieces that it knows" if in_pieces else "unknown to the model"
         yield f"words that only the pairs held out have: {' and '.join(shares)}; they are {how}"
 
 

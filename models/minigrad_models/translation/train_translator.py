@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from .encoder_decoder import TranslationModel, pad
 from .evaluation import likely, report, samples, write
 from .overview import examples_of, overview
 from .translation_data import Batch, PairBatches
-from .translation_settings import Settings, TrainingSettings
+from .translation_settings import Settings
 from .translator import PROGRAM, Translator, configuration, extra
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
@@ -53,13 +52,10 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
     about = [*(overview(pairs, tokenizers) if settings.data.data else ())]
     count = sum(p.numel() for p in model.parameters())
-    entries = f"{len(tokenizers.target):,}"
-    if not tokenizers.joint:
-        entries = f"{len(tokenizers.source):,} and {entries}"
-    about.append(
-        f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters, "
-        f"on {settings.training.device}, in {folder}"
-    )
+    sides = [tokenizers.target] if tokenizers.joint else [tokenizers.source, tokenizers.target]
+    entries = " and ".join(f"{len(side):,}" for side in sides)
+    sizes = f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters"
+    about.append(f"{sizes}, on {settings.training.device}, in {folder}")
 
     def report_translations() -> None:
         for split in ("validation", "test"):
@@ -86,57 +82,44 @@ def make_trainer(
     """The training loop with its parts."""
     s, evaluate = settings.training, None
     if "validation" in pairs:
-        evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
+        evaluate = Evaluation(tokenizers, settings, pairs["validation"])
+
+    def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
+        """The mean per target token, and the number of target tokens."""
+        mean = model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop, read=batch.read)
+        return mean, float(batch.weight)
+
     batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
     best = {"metric": s.metric, "mode": "max" if s.metric == "bleu" else "min"}
-    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **best)
+    return trainer_of(model, batches, loss, evaluate, s, folder, description, **best)
 
 
 class Evaluation:
     """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
 
-    def __init__(self, translator: Translator, pairs: Pairs) -> None:
-        self.translator = translator
-        self.source = list(pairs.source[:MOST_VALIDATED])
-        self.target = list(pairs.target[:MOST_VALIDATED])
-        sides = translator.tokenizers
-        most = translator.model.config.positions
-        encoded = [sides.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
-        self.encoded = [e for e in encoded if max(map(len, e)) <= most]
+    def __init__(self, tokenizers: TokenizerPair, settings: Settings, pairs: Pairs) -> None:
+        self.tokenizers, self.settings = tokenizers, settings
+        self.source, self.target = list(pairs.source[:MOST_VALIDATED]), list(pairs.target[:MOST_VALIDATED])
+        encoded = [tokenizers.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
+        self.encoded = [e for e in encoded if max(map(len, e)) <= settings.model.positions]
         lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
-        tokens = translator.settings.training.batch_tokens
-        self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
+        order = TokenBatches(lengths, settings.training.batch_tokens, shuffle=False)
+        self.batches = list(order.epoch(0)) if len(lengths) else []
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100, "loss" in nats per token."""
-        translator = Translator(model, self.translator.tokenizers, self.translator.settings)
-        translations = translator.translate(self.source, beam=1)
-        tokenizer = self.translator.settings.bleu_tokenizer
-        score = bleu([t.text for t in translations], self.target, tokenizer).value
-        right = sum(t.text == reference for t, reference in zip(translations, self.target, strict=True))
-        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
-
-    def loss(self, model: TranslationModel) -> float:
-        """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""
-        device = model.embedding.weight.device
-        total = count = 0.0
+        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100; "loss", the mean cross-entropy of
+        the target's tokens in nats, without label smoothing, NaN if there are none."""
+        texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(self.source, beam=1)]
+        score = bleu(texts, self.target, self.settings.bleu_tokenizer).value
+        right = sum(text == reference for text, reference in zip(texts, self.target, strict=True))
+        device, total, count = model.embedding.weight.device, 0.0, 0
         for numbers in self.batches:
             rows = [self.encoded[i] for i in numbers]
             source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
             tokens = sum(len(b) - 1 for _, b in rows)
             total += float(model.loss(source, target)) * tokens
             count += tokens
-        return total / count if count else math.nan
-
-
-def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Tensor, float]]:
-    """(model, batch) -> the mean loss per target token, and the number of target tokens."""
-
-    def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
-        mean = model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop, read=batch.read)
-        return mean, float(batch.weight)
-
-    return loss
+        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": total / count if count else math.nan}
 
 
 def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
@@ -146,8 +129,9 @@ def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Set
     with bar(len(source), f"translating {split}", " sentences") as shown:
         translations = translator.translate(source, progress=shown.update)
     language = settings.data.target if settings.data.data else None
-    scores = report(translations, target, language=language, worst=0, tokenizer=settings.bleu_tokenizer)
-    write(path, scores, translations)
+    sources, texts = [t.source for t in translations], [t.text for t in translations]
+    scores = report(texts, target, sources, language, worst=0, tokenizer=settings.bleu_tokenizer)
+    write(path, scores, texts)
     share = scores.exact / scores.sentences
     print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
     if scores.sentences < FEW:
@@ -157,4 +141,4 @@ def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Set
     for note in scores.notes:
         print(f"  note: {note}")
     if split == "test":
-        print("\nsentences that it has never seen:\n" + samples(source, [t.text for t in translations], target))
+        print("\nsentences that it has never seen:\n" + samples(source, texts, target))

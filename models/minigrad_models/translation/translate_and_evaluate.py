@@ -191,9 +191,10 @@ def evaluate(options: argparse.Namespace) -> int:
     with bar(len(source), "translating", " sentences") as shown:
         translations = _translated(translator, options, source, shown.update)
     _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
-    results = report(translations, target, language=language, worst=options.worst, tokenizer=tokenizer)
+    sources, texts = [t.source for t in translations], [t.text for t in translations]
+    results = report(texts, target, sources, language, options.worst, tokenizer)
     print(results.text())
     if options.json is not None:
-        write(options.json, results, translations)
+        write(options.json, results, texts)
         _tell(f"wrote {options.json}")
     return 0

@@ -147,9 +147,14 @@ class PairBatches:
             ]
         source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
         read = target[:, :-1]
-        if self.settings.word_dropout:
+        if (
+            chance := self.settings.word_dropout
+        ):  # some tokens become UNKNOWN (Bowman et al. 2016, arXiv 1511.06349, section 3.1)
             draw = np.random.default_rng((self.settings.seed, epoch, place))
-            source, read = (self._forget(x, draw) for x in (source, read))
+            source, read = (
+                x.masked_fill((x > EOS) & mg.from_numpy(draw.random(tuple(x.shape)) < chance), UNKNOWN)
+                for x in (source, read)
+            )
         weight = int((target[:, 1:] != PAD).sum())
         source, target, read = moved(self.settings.device, source, target, read)
         return Batch(source, target, read, weight)
@@ -162,12 +167,6 @@ class PairBatches:
         if max(len(source) + 1, len(target) + 2) > self.longest:
             return self.encoded[i]
         return [*source, EOS], [BOS, *target, EOS]
-
-    def _forget(self, tokens: Tensor, draw: np.random.Generator) -> Tensor:
-        """Word dropout (Bowman et al. 2016, arXiv 1511.06349, section 3.1): some tokens become UNKNOWN."""
-        chance = draw.random(tuple(tokens.shape)) < self.settings.word_dropout
-        words = (tokens != PAD) & (tokens != BOS) & (tokens != EOS)
-        return tokens.masked_fill(words & mg.from_numpy(chance), UNKNOWN)
 
 
 def reverse(source: list[int], target: list[int]) -> tuple[list[int], list[int]]:

@@ -1,7 +1,4 @@
-"""A trained model with its tokenizers: its file, translations of sentences, and their attention.
-
-The folder of a run has what ``programs.folder`` says.
-"""
+"""A trained model with its tokenizers: its file, translations of sentences, and their attention."""
 
 from __future__ import annotations
 
@@ -25,15 +22,13 @@ from ..text.lines import Texts
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
-from .overview import Examples, examples_of, limited
-from .translation_data import read_shipped
+from .overview import Examples, limited
 from .translation_settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
     from minigrad.viz.linked import Linked
 
-SHOWN = 2000  # pairs of the shipped corpus that are drawn for the words of an earlier version's model
 BATCH = 100  # sentences to translate together
 PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
 
@@ -140,11 +135,7 @@ class Translator:
                 raise ValueError("its tokenizers have other vocabularies than its model")
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
-        examples: Examples | None = None
-        if "examples" in description:
-            examples = limited(description["examples"])
-        elif not settings.data.data:  # a file of an earlier version; the shipped corpus is always there
-            examples = examples_of(read_shipped(SHOWN))
+        examples = limited(description["examples"]) if "examples" in description else None  # of an earlier version
         return cls(model.to(device).eval(), tokenizers, settings, examples)
 
     @property
