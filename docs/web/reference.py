@@ -35,7 +35,7 @@ BELOW = {
     "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
     "minigrad_models.architectures": ("autoencoder", "classifiers", "layers", "pretrained", "skip_gram"),
     "minigrad_models.bert": ("bert",),
-    "minigrad_models.generation": ("beam_search", "cache", "continuation", "generate", "minimum_bayes_risk"),
+    "minigrad_models.generation": ("beam_search", "cache", "continuation", "generate"),
     "minigrad_models.gpt": ("gpt2", "transformer_xl"),
     "minigrad_models.music": ("music_transformer",),
     "minigrad_models.text": ("pretrained", "scores", "word_pieces"),

@@ -81,7 +81,7 @@ def lesson(run: Path) -> Lesson:
 
     translator = Translator.load(run)
     first, others = look(translator, SENTENCE), {text: look(translator, text) for text in OTHERS}
-    source, target = translator.languages
+    source, target = translator.settings.data.source, translator.settings.data.target
     layers, heads = first.self_attention.shape[:2]
     chosen, italian = decided(first), target == "it"
     return told(

@@ -18,8 +18,7 @@ models | translation.transformer translation.seq2seq translation.conv_seq2seq r_
     architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
     relative=architectures.layers architectures.skip_gram translation=translation.encoder_decoder
     music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
-text | generate=generation.beam_search risk=generation.minimum_bayes_risk segments=text.batching
-    subword_dropout=text.subwords
+text | generate=generation.beam_search risk=generation.beam_search segments=text.batching
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
     data=translation.translation_data training=translation.train_translator run=translation.translator
     loss=translation.train_translator validation=translation.train_translator

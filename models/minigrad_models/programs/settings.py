@@ -20,6 +20,7 @@ ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
 FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files; "": they are gone
 FORMER |= dict.fromkeys(("tensorboard", "coverage_penalty", "subword_model", "normalization", "r_drop_after"), "")
+FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways"), "")
 
 
 def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tuple[float, float] | None = None) -> Any:
@@ -126,7 +127,14 @@ class Sections:
                     near = difflib.get_close_matches(name[:60], known, 1)
                     hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""
                     raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
-                settings[name] = _typed(name, known[name][1], value, where)
+                kind = known[name][1]
+                if kind is float and isinstance(value, int) and not isinstance(value, bool):
+                    value = float(value)
+                is_list = isinstance(value, list) and all(isinstance(v, str) for v in value)
+                if not (is_list if get_args(kind) else type(value) is kind):
+                    name_of_kind = "list of strings" if get_args(kind) else kind.__name__
+                    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")
+                settings[name] = tuple(value) if is_list else value
         return cls().changed(settings)
 
     @classmethod
@@ -165,15 +173,3 @@ class Sections:
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 lines.append(f"{name} = {text} # {self.meaning(name)}")
         return "\n".join(lines) + "\n"
-
-
-def _typed(name: str, kind: Any, value: Any, where: str) -> Any:
-    if get_args(kind):  # tuple[str, ...]
-        if isinstance(value, list) and all(isinstance(v, str) for v in value):
-            return tuple(value)
-    elif kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    elif type(value) is kind:
-        return value
-    name_of_kind = "list of strings" if get_args(kind) else kind.__name__
-    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")

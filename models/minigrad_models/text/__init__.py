@@ -4,9 +4,9 @@ from .batching import Recurrence, Segments, TokenBatches
 from .corpus import Pairs, read_pairs
 from .lines import Lines
 from .pair import EncodedPairs, TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
-from .subwords import SubwordSampler, SubwordTokenizer
+from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 
-__all__ = ["EncodedPairs", "Lines", "Pairs", "Recurrence", "Segments", "SubwordSampler", "SubwordTokenizer"]
+__all__ = ["EncodedPairs", "Lines", "Pairs", "Recurrence", "Segments", "SubwordTokenizer"]
 __all__ += ["TokenBatches", "Tokenizer", "TokenizerPair", "WordTokenizer", "read_pairs", "tokenizer_from_dict"]
 __all__ += ["tokenizer_pair_from_dict"]

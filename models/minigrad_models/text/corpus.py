@@ -13,6 +13,7 @@ import numpy as np
 
 from .lines import Lines, Texts
 
+Numbers = np.ndarray[Any, np.dtype[Any]]  # of lines
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')  # a cell as spreadsheets write it
 SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
 
@@ -26,7 +27,8 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
-    """Read a corpus. Its sentences stay on disk, in files that must not change; see ``Lines``.
+    """Read a corpus: its pairs by split, "train", and "validation" and "test" if they exist. Its sentences stay on
+    disk, in files that must not change; see ``Lines``.
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
@@ -34,9 +36,6 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
             by line.
         source, target: in a folder, the last part of the files' names, before ".gz".
         required: splits that a folder must have.
-
-    Returns:
-        Split -> pairs: "train", and "validation" and "test" if they exist.
 
     Raises FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
     """
@@ -53,7 +52,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
     return {"train": _kept(Side(lines, column=0), Side(lines, column=1), _full_rows(lines, paths[0]), str(paths[0]))}
 
 
-def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
+def part(pairs: Pairs, places: Numbers) -> Pairs:
     """The pairs with some numbers, which must be ascending."""
     source, target = (
         side.part(places) if isinstance(side, Side) else [side[i] for i in places.tolist()]
@@ -124,12 +123,10 @@ class Side(Texts):
     """One language of a corpus on disk: the lines with the numbers ``kept`` (n,), uint32, ascending (None: all), or a
     column of them; without spaces around them, and a spreadsheet's quotes."""
 
-    def __init__(
-        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None = None, column: int | None = None
-    ) -> None:
+    def __init__(self, lines: Lines, kept: Numbers | None = None, column: int | None = None) -> None:
         self._lines, self._kept, self._column = lines, kept, column
 
-    def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:
+    def part(self, places: Numbers) -> Side:
         """The texts with some numbers, which must be ascending."""
         kept = places if self._kept is None else self._kept[places]
         return Side(self._lines, kept.astype(np.uint32), self._column)

@@ -53,22 +53,13 @@ class Texts(Sequence[str]):
 
     __hash__ = None  # type: ignore[assignment]  # as for a list
 
-    def __repr__(self) -> str:
-        shown = [repr(text) for text in self[:3]]
-        more = f" and {len(self) - 3:,} more" if len(self) > 3 else ""
-        return f"<{type(self).__name__}: {', '.join(shown) or 'none'}{more}>"
-
 
 class Lines(Texts):
-    """The lines of a UTF-8 file, gzipped or not, without their ends.
-
-    Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. One pass checks the file
-    and finds the offsets of lines, 8 bytes each. An archive is copied into a temporary file, which goes with this
-    object. The file must not change.
-
-    Raises ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged archive; or,
-    later, a shorter file; OSError: the file cannot be read.
-    """
+    """The lines of a UTF-8 file, gzipped or not, without their ends, line feeds, carriage returns before these, and a
+    byte-order mark. One pass checks the file and finds the offsets of lines, 8 bytes each. An archive is copied into a
+    temporary file, which goes with this object. The file must not change. Raises ValueError: a device or a pipe; bytes
+    that are not UTF-8, or NUL, with their line; a damaged archive; or, later, a shorter file; OSError: the file cannot
+    be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -81,7 +72,12 @@ class Lines(Texts):
                 raise ValueError(f"{path} has no size, and may have no end: copy it to a file")
             self._starts, self._digest = _scan(self._file)
         except UnicodeError:
-            raise ValueError(_bad_line(path, self._file)) from None
+            self._file.seek(0)
+            for number, raw in enumerate(self._file, 1):
+                if wrong := fault(raw):
+                    advice = "Save it as UTF-8 in an editor or spreadsheet"
+                    raise ValueError(f"{path}, line {number}: {wrong}. {advice}") from None
+            raise ValueError(f"{path}: not UTF-8") from None
         except OSError as error:  # of /proc
             raise OSError(error.errno, error.strerror, str(path)) from None
 
@@ -114,9 +110,6 @@ class Lines(Texts):
         if len(data) != last - first:
             raise ValueError(f"{self.path} has become shorter since it was opened")
         return data
-
-    def __reduce__(self) -> tuple[type[Lines], tuple[Path]]:
-        return Lines, (self.path,)  # another process opens the file itself
 
 
 def _unpacked(path: Path) -> IO[bytes]:
@@ -168,12 +161,3 @@ def fault(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
     return f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
-
-
-def _bad_line(path: Path, file: IO[bytes]) -> str:
-    """The message for a file that is not UTF-8, or has NUL in it."""
-    file.seek(0)
-    for number, raw in enumerate(file, 1):
-        if wrong := fault(raw):
-            return f"{path}, line {number}: {wrong}. Save it as UTF-8 in an editor or spreadsheet"
-    return f"{path}: not UTF-8"

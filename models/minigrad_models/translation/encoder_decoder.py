@@ -118,28 +118,17 @@ class TranslationModel(nn.Module):
         """Tokens (B, S) and (B, T) -> logits (B, T, V) of the token after each target token."""
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
-    def loss(
-        self,
-        source: Tensor,
-        target: Tensor,
-        label_smoothing: float = 0.0,
-        r_drop: float = 0.0,
-        read: Tensor | None = None,
-    ) -> Tensor:
+    def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
         """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar. Source tokens
-        are (B, S), target tokens from BOS on (B, T). ``read`` is the decoder's input (B, T - 1), by default the target
-        without its last token. ``r_drop`` above 0 is the α of ``r_drop_loss``: the batch passes twice."""
-        read = target[:, :-1] if read is None else read
+        are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``: the batch passes
+        twice."""
+        read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
-            return r_drop_loss(states, self.embedding.weight, target[:, 1:], r_drop, label_smoothing, PAD)
-        states = self.decode(read, *self.encode(source))
+            return r_drop_loss(states, self.embedding.weight, following, r_drop, label_smoothing, PAD)
+        states, weight = self.decode(read, *self.encode(source)).flatten(0, 1), self.embedding.weight
         return F.linear_cross_entropy(
-            states.flatten(0, 1),
-            self.embedding.weight,
-            target[:, 1:].reshape(-1),
-            ignore_index=PAD,
-            label_smoothing=label_smoothing,
+            states, weight, following.reshape(-1), ignore_index=PAD, label_smoothing=label_smoothing
         )
 
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:

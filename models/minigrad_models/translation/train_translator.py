@@ -15,17 +15,17 @@ from minigrad.utils.bar import bar
 
 from ..programs.models import check_device
 from ..programs.start_training import train_to_end, trainer_of
-from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, tokenizer_pair_from_dict
+from ..text import EncodedPairs, Pairs, TokenBatches, tokenizer_pair_from_dict
 from ..text.scores import bleu, check_installed
 from ..training import Trainer
 from . import translation_data as data
 from .architectures import build
 from .encoder_decoder import TranslationModel, pad
 from .evaluation import likely, report, samples, write
-from .overview import examples_of, overview
+from .own_pairs import examples_of, overview
 from .translation_data import Batch, PairBatches
 from .translation_settings import Settings
-from .translator import PROGRAM, Translator, configuration, extra
+from .translator import PROGRAM, Translator, configuration
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
@@ -47,9 +47,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
-    description = extra(model, tokenizers, settings, config, examples_of(pairs))
+    translator = Translator(model, tokenizers, settings, examples_of(pairs))
     encoded = data.encode(pairs["train"], tokenizers, settings, folder)
-    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
+    trainer = make_trainer(translator, pairs, encoded, config, folder)
     about = [*(overview(pairs, tokenizers) if settings.data.data else ())]
     count = sum(p.numel() for p in model.parameters())
     sides = [tokenizers.target] if tokenizers.joint else [tokenizers.source, tokenizers.target]
@@ -60,7 +60,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     def report_translations() -> None:
         for split in ("validation", "test"):
             if split in pairs:
-                print_report(Translator(model, tokenizers, settings), pairs[split], folder / f"{split}.json", settings)
+                print_report(translator, pairs[split], folder / f"{split}.json")
         example = pairs["train"].source[0] if settings.data.data else "I like cats"
         again = ["--run", str(folder)] if settings.data.data else []
         if len(example) > LONGEST_EXAMPLE:
@@ -71,34 +71,26 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def make_trainer(
-    model: TranslationModel,
-    pairs: dict[str, Pairs],
-    encoded: EncodedPairs,
-    tokenizers: TokenizerPair,
-    settings: Settings,
-    folder: Path,
-    description: dict[str, Any],
+    translator: Translator, pairs: dict[str, Pairs], encoded: EncodedPairs, config: dict[str, Any], folder: Path
 ) -> Trainer:
     """The training loop with its parts."""
-    s, evaluate = settings.training, None
-    if "validation" in pairs:
-        evaluate = Evaluation(tokenizers, settings, pairs["validation"])
+    s = translator.settings.training
+    evaluate = Evaluation(translator, pairs["validation"]) if "validation" in pairs else None
 
     def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
         """The mean per target token, and the number of target tokens."""
-        mean = model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop, read=batch.read)
-        return mean, float(batch.weight)
+        return model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop), float(batch.weight)
 
-    batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
+    batches = PairBatches(encoded, s)
     best = {"metric": s.metric, "mode": "max" if s.metric == "bleu" else "min"}
-    return trainer_of(model, batches, loss, evaluate, s, folder, description, **best)
+    return trainer_of(translator.model, batches, loss, evaluate, s, folder, translator.described(config), **best)
 
 
 class Evaluation:
     """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
 
-    def __init__(self, tokenizers: TokenizerPair, settings: Settings, pairs: Pairs) -> None:
-        self.tokenizers, self.settings = tokenizers, settings
+    def __init__(self, translator: Translator, pairs: Pairs) -> None:
+        self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
         self.source, self.target = list(pairs.source[:MOST_VALIDATED]), list(pairs.target[:MOST_VALIDATED])
         encoded = [tokenizers.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
         self.encoded = [e for e in encoded if max(map(len, e)) <= settings.model.positions]
@@ -122,9 +114,9 @@ class Evaluation:
         return {"bleu": score, "exact": 100 * right / len(self.target), "loss": total / count if count else math.nan}
 
 
-def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
+def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:
     """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
-    split = path.stem
+    split, settings = path.stem, translator.settings
     source, target = list(pairs.source), list(pairs.target)
     with bar(len(source), f"translating {split}", " sentences") as shown:
         translations = translator.translate(source, progress=shown.update)

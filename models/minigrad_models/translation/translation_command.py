@@ -68,7 +68,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
-    from .suited import suited  # here: it reads data, for which ``--help`` needs not wait
+    from .own_pairs import suited  # here: it reads data, for which ``--help`` needs not wait
 
     start = common.start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
     return start.changed(values)

@@ -11,17 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-import minigrad as mg
 from minigrad import Tensor
 
 from .. import text
 from ..programs.validation import moved
 from ..text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
 from ..text.corpus import part
-from ..text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from ..text.tokenizer import PAD
 from . import english_italian
 from .transformer import pad
-from .translation_settings import DataSettings, Settings
+from .translation_settings import DataSettings, Settings, TrainingSettings
 
 CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
 ON_DISK = 200_000  # with so many pairs, token ids are in a temporary file of the run's folder, not in memory
@@ -32,7 +31,6 @@ class Batch(NamedTuple):
 
     source: Tensor  # tokens and EOS (B, S)
     target: Tensor  # BOS, tokens, EOS (B, T)
-    read: Tensor  # the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN
     weight: int  # the number of tokens to predict, without padding
 
 
@@ -116,60 +114,16 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: 
 
 
 class PairBatches:
-    """Batches of sentence pairs and their ids, epoch by epoch; a batch depends on the settings and its number alone."""
+    """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone."""
 
-    def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
-        training = settings.training
-        self.pairs, self.encoded, self.settings = pairs, encoded, training
-        self.order = text.TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
-        self.longest = min(settings.data.longest, settings.model.positions)
-        self.samplers: list[text.SubwordSampler] = []  # of source and target, which split them into random subwords
-        for tokenizer in (tokenizers.source, tokenizers.target) if training.subword_dropout else ():
-            if not isinstance(tokenizer, text.SubwordTokenizer):
-                raise ValueError("subword_dropout needs tokenizer = 'subwords'")
-            if not (self.samplers and tokenizers.joint):
-                sampler = text.SubwordSampler(tokenizer, training.subword_dropout, training.seed)
-            self.samplers.append(sampler)
+    def __init__(self, encoded: EncodedPairs, settings: TrainingSettings) -> None:
+        self.encoded, self.device = encoded, settings.device
+        self.order = text.TokenBatches(encoded.lengths, settings.batch_tokens, seed=settings.seed)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from number ``start`` on."""
-        for place, rows in enumerate(self.order.epoch(number, start), start):
-            yield self.batch(rows, number, place)
-
-    def batch(self, rows: list[int], epoch: int, place: int) -> Batch:
-        """The pairs with some numbers."""
-        chosen = [self._sampled(i, epoch) if self.samplers else self.encoded[i] for i in rows]
-        if epoch < self.settings.both_ways:
-            draw = np.random.default_rng((self.settings.seed, epoch, place, 1))
-            chosen = [
-                reverse(*pair) if is_reversed else pair
-                for pair, is_reversed in zip(chosen, draw.random(len(chosen)) < 0.5, strict=True)
-            ]
-        source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
-        read = target[:, :-1]
-        if (
-            chance := self.settings.word_dropout
-        ):  # some tokens become UNKNOWN (Bowman et al. 2016, arXiv 1511.06349, section 3.1)
-            draw = np.random.default_rng((self.settings.seed, epoch, place))
-            source, read = (
-                x.masked_fill((x > EOS) & mg.from_numpy(draw.random(tuple(x.shape)) < chance), UNKNOWN)
-                for x in (source, read)
-            )
-        weight = int((target[:, 1:] != PAD).sum())
-        source, target, read = moved(self.settings.device, source, target, read)
-        return Batch(source, target, read, weight)
-
-    def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
-        """A pair with random subwords; with the regular ones if the random ones are too many."""
-        place, draw = int(self.encoded.index[i]), epoch * len(self.encoded) + i
-        a, b = self.pairs.source[place], self.pairs.target[place]
-        source, target = self.samplers[0].encode(a, draw), self.samplers[1].encode(b, draw)
-        if max(len(source) + 1, len(target) + 2) > self.longest:
-            return self.encoded[i]
-        return [*source, EOS], [BOS, *target, EOS]
-
-
-def reverse(source: list[int], target: list[int]) -> tuple[list[int], list[int]]:
-    """A pair in the other direction. A model that first trains on both directions then learns the one better (Ding
-    et al. 2021, arXiv 2109.07780); the language that it reads tells it which one to write."""
-    return target[1:], [BOS, *source]
+        for rows in self.order.epoch(number, start):
+            source, target = zip(*(self.encoded[i] for i in rows), strict=True)
+            both = pad(list(source)), pad(list(target))
+            weight = int((both[1][:, 1:] != PAD).sum())
+            yield Batch(*moved(self.device, *both), weight)

@@ -69,9 +69,6 @@ class TrainingSettings(Updates):
     batch_tokens: int = count(4096, "the most tokens on a side of a batch, padding included")
     label_smoothing: float = chance(0.1, "probability that is shared among all wrong tokens")
     r_drop: float = amount(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
-    subword_dropout: float = chance(0.0, "probability of skipping a merge of subwords (BPE-dropout)")
-    word_dropout: float = chance(0.0, "probability that the model reads <unk> in place of a token")
-    both_ways: int = amount(0, "first epochs, in which half of the pairs are learned from target to source")
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
     bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
 
@@ -103,12 +100,7 @@ class Settings(Sections):
         if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
             raise ValueError(f"d_model ({sizes.d_model}) must be even and a multiple of heads ({sizes.heads})")
         check_positions(sizes.positions, sizes.d_model)
-        subwords = self.data.tokenizer == "subwords"
-        if self.training.subword_dropout and not subwords:
-            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
-        if self.training.both_ways and not self.data.joint:
-            raise ValueError("both_ways needs joint = true: one vocabulary for both languages")
-        if not subwords and (self.data.lowercase or not self.data.joint):
+        if self.data.tokenizer != "subwords" and (self.data.lowercase or not self.data.joint):
             raise ValueError("lowercase and joint = false need tokenizer = 'subwords'")
 
     @property

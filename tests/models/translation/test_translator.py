@@ -8,7 +8,7 @@ from minigrad import Tensor
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation import translator as run
-from minigrad_models.translation.overview import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
+from minigrad_models.translation.own_pairs import LONGEST, SENTENCES, WORDS, Examples, examples_of, limited
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
@@ -76,7 +76,10 @@ def test_they_come_with_the_one_file(tmp_path: Path) -> None:
 
     def loaded(examples: Examples | None) -> Examples:
         settings = preset("toy")
-        path = run.write_model(tmp_path, model.state_dict(), 1, run.extra(model, tokenizers, settings, {}, examples))
+        described = Translator(model, tokenizers, settings, examples).described({})
+        if examples is None:
+            del described["examples"]
+        path = run.write_model(tmp_path, model.state_dict(), 1, described)
         (tmp_path / "alone").mkdir(exist_ok=True)
         return Translator.load(path.rename(tmp_path / "alone" / "any.safetensors")).examples
 

@@ -31,12 +31,11 @@ class Refused(Exception):
 def about(translator: Translator) -> dict[str, Any]:
     """The model: codes of its languages, number of parameters, the beam to begin with, whether it chooses from that by
     minimum Bayes risk, not by score; and sentences and words to try."""
-    source, target = (name.rpartition(".")[2] for name in translator.languages)
-    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    data = translator.settings.data
     return {
-        "source": source,
-        "target": target,
-        "parameters": parameters,
+        "source": data.source.rpartition(".")[2],
+        "target": data.target.rpartition(".")[2],
+        "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
         "beam": _beam(translator),
         "mbr": bool(translator.settings.decoding.mbr),
         **translator.examples,

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
-from minigrad_models.translation.overview import overview
-from minigrad_models.translation.suited import PAIRS, RECIPE, sizes, suited
+from minigrad_models.translation.own_pairs import PAIRS, RECIPE, overview, sizes, suited
 from minigrad_models.translation.translation_settings import preset
 
 
