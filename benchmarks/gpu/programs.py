@@ -85,7 +85,7 @@ def translator(place: Place, name: str, folder: Path, changes: dict[str, Any]) -
     settings = preset(name).changed({**changes, **more})
     tokenizers = data.tokenizers_for(pairs, settings.data)
     model = build(settings.model, tokenizers, place.device)
-    encoded = data.encode(pairs, tokenizers, settings, folder)
+    encoded = data.encode(pairs, tokenizers, settings)
     untrained = run.Translator(model, tokenizers, settings, examples_of({"train": pairs}))
     return make_trainer(untrained, {"train": pairs}, encoded, run.configuration(settings, pairs), folder), of
 

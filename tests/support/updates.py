@@ -75,7 +75,7 @@ def _translator(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:
     source, target = ([" ".join(draw.choice(WORDS, draw.integers(3, 8))) for _ in range(100)] for _ in range(2))
     words = WordTokenizer.train([*source, *target])
     pairs, tokenizers = Pairs(source, target), TokenizerPair(words, words)
-    encoded = EncodedPairs.build(pairs, tokenizers, longest=settings.data.longest, progress=False)
+    encoded = EncodedPairs(pairs, tokenizers, longest=settings.data.longest, progress=False)
     model = build(settings.model, tokenizers, settings.training.device)
     return make_trainer(Translator(model, tokenizers, settings), {"train": pairs}, encoded, {}, folder)
 

@@ -1,14 +1,12 @@
-"""Sentence pairs: the tokenizers of their two sides, one for both or one each, and pairs as token ids in a file."""
+"""Sentence pairs: the tokenizers of their two sides, one for both or one each, and pairs as token ids in an array."""
 
 from __future__ import annotations
 
 import itertools
 import operator
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -89,33 +87,31 @@ def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
-    """Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``build`` encodes a corpus. ``ids`` are
-    those of pair after pair, source and then target, in one row; ``lengths`` (N, 2) int32 the tokens of source and
-    target, with EOS and BOS; ``index`` (N,) uint32 the number of each pair in the corpus, of which ``left_out`` are too
+    """A corpus as ids, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included, of which
+    there are ``left_out``. Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``ids`` are those of
+    pair after pair, source and then target, in one row; ``lengths`` (N, 2) int32 the tokens of source and target.
+    ``progress`` shows a bar on stderr after two seconds (if tqdm is installed). Raises ValueError: every pair is too
     long."""
 
-    def __init__(self, ids: IntArray, lengths: IntArray, index: IntArray, corpus: int) -> None:
-        self.ids, self.lengths, self.index = ids, lengths, index
-        self.left_out = corpus - len(index)
-        self._starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=1, dtype=np.int64))])
-
-    @classmethod
-    def build(
-        cls, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, folder: Path | None = None, progress: bool = True
-    ) -> EncodedPairs:
-        """Encode a corpus, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included. Ids are
-        in a temporary file of a folder (None: the system's), which is mapped into memory. ``progress`` shows a bar on
-        stderr after two seconds (if tqdm is installed). Raises ValueError: every pair is too long; OSError: the
-        sentences cannot be read, or the folder cannot be written to."""
-        try:
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder) as file:
-                ids, lengths, index = _encode(pairs, tokenizers, longest, file, progress)
-        except OSError as error:
-            where = folder or tempfile.gettempdir()
-            raise OSError(error.errno, f"token ids cannot be written to {where}: {error.strerror}") from error
-        return cls(ids, lengths, index, len(pairs.source))
+    def __init__(self, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, progress: bool = True) -> None:
+        total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))
+        ids, lengths = list[IntArray](), list[IntArray]()
+        with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as shown:
+            for texts in _chunks(pairs):
+                sources = tokenizers.source.encode_batch([a for a, _ in texts])
+                targets = tokenizers.target.encode_batch([b for _, b in texts])
+                both = zip(sources, targets, strict=True)
+                sizes = np.array([(len(a) + 1, len(b) + 2) for a, b in both], np.int32)
+                kept = np.flatnonzero(sizes.max(axis=1) <= longest)
+                flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in kept.tolist())
+                ids.append(np.fromiter(flat, np.uint16 if largest <= 1 << 16 else np.uint32))
+                lengths.append(sizes[kept])
+                shown.update(len(texts))
+        self.ids, self.lengths = np.concatenate(ids), np.concatenate(lengths)
+        if not len(self.lengths):
+            raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")
+        self.left_out = total - len(self.lengths)
+        self._starts = np.concatenate([[0], np.cumsum(self.lengths.sum(axis=1, dtype=np.int64))])
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -127,32 +123,6 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         start, middle = int(self._starts[number % len(self)]), int(self.lengths[number, 0])
         both = self.ids[start : start + middle + int(self.lengths[number, 1])].tolist()
         return both[:middle], both[middle:]
-
-
-def _encode(
-    pairs: Pairs, tokenizers: TokenizerPair, longest: int, file: IO[bytes], progress: bool
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Write the ids of all pairs that are not too long. Returns these, their lengths (N, 2) and numbers (N,)."""
-    total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))
-    dtype = np.dtype("<u2" if largest <= 1 << 16 else "<u4")
-    lengths, index, done = [], [], 0
-    with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as shown:
-        for texts in _chunks(pairs):
-            sources = tokenizers.source.encode_batch([a for a, _ in texts])
-            targets = tokenizers.target.encode_batch([b for _, b in texts])
-            both = zip(sources, targets, strict=True)
-            sizes = np.array([(len(a) + 1, len(b) + 2) for a, b in both], np.dtype("<i4"))
-            kept = np.flatnonzero(sizes.max(axis=1) <= longest)
-            flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in kept.tolist())
-            file.write(np.fromiter(flat, dtype).tobytes())
-            lengths.append(sizes[kept])
-            index.append((kept + done).astype(np.dtype("<u4")))
-            done += len(texts)
-            shown.update(len(texts))
-    if not any(len(numbers) for numbers in index):
-        raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")
-    file.flush()
-    return np.memmap(file, dtype, "r"), np.concatenate(lengths), np.concatenate(index)
 
 
 def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:

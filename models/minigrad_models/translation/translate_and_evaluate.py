@@ -16,7 +16,7 @@ import minigrad as mg
 from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
-from ..text import Lines, read_pairs
+from ..text import read_lines, read_pairs
 from ..text.lines import fault
 from ..text.scores import check_installed, tokenizer_for
 from . import translation_data as data
@@ -34,7 +34,7 @@ NOTES = 10  # the most to print for a text
 def translate(options: argparse.Namespace) -> int:
     """Print the translation of each sentence. Returns 1 if an argument is an empty sentence."""
     _check(options)
-    lines = Lines(options.input) if options.input is not None else None  # before anything is written
+    lines = None if options.input is None else list(read_lines(options.input))  # before anything is written
     translator = Translator.load(options.run, options.device)
     mg.manual_seed(options.seed)
     with _output(options.output) as out:

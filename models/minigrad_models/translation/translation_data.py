@@ -16,14 +16,12 @@ from minigrad import Tensor
 from .. import text
 from ..programs.validation import moved
 from ..text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
-from ..text.corpus import part
 from ..text.tokenizer import PAD
 from . import english_italian
 from .transformer import pad
 from .translation_settings import DataSettings, Settings, TrainingSettings
 
 CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
-ON_DISK = 200_000  # with so many pairs, token ids are in a temporary file of the run's folder, not in memory
 
 
 class Batch(NamedTuple):
@@ -46,7 +44,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
         splits = read_shipped()
     train = splits["train"]
     if 0 < settings.pairs < len(train.source):
-        splits["train"] = part(train, np.arange(settings.pairs))._replace(skipped=train.skipped)
+        splits["train"] = Pairs(train.source[: settings.pairs], train.target[: settings.pairs], train.skipped)
     return splits
 
 
@@ -73,13 +71,16 @@ def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
         first.setdefault(pairs.source[i], i)
     copies = Counter(source for source in pairs.source if source in first)
     taken = sorted(first.values(), key=lambda i: copies[pairs.source[i]])[: 2 * count]
-    places = {"validation": np.sort(taken[: len(taken) // 2]), "test": np.sort(taken[len(taken) // 2 :])}
     new = {pairs.source[i] for i in taken}
-    rest = np.flatnonzero(np.fromiter((source not in new for source in pairs.source), np.bool_, len(pairs.source)))
-    if not len(rest) or not len(places["validation"]):
+    rest, middle = [i for i, source in enumerate(pairs.source) if source not in new], len(taken) // 2
+    if not rest or not middle:
         return {"train": pairs}  # one sentence, again and again
-    splits = {split: part(pairs, chosen) for split, chosen in places.items()}
-    return {"train": part(pairs, rest)._replace(skipped=pairs.skipped), **splits}
+
+    def part(numbers: list[int], skipped: int = 0) -> Pairs:
+        return Pairs([pairs.source[i] for i in numbers], [pairs.target[i] for i in numbers], skipped)
+
+    held_out = {"validation": part(sorted(taken[:middle])), "test": part(sorted(taken[middle:]))}
+    return {"train": part(rest, pairs.skipped), **held_out}
 
 
 def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
@@ -101,11 +102,10 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
     return tokenizers
 
 
-def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: Path) -> EncodedPairs:
+def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> EncodedPairs:
     """The training pairs as ids. Prints how many are left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
-    files = folder if len(pairs.source) >= ON_DISK else None
-    encoded = EncodedPairs.build(pairs, tokenizers, longest=longest, folder=files)
+    encoded = EncodedPairs(pairs, tokenizers, longest=longest)
     if pairs.skipped:
         print(f"{pairs.skipped:,} pairs with an empty side left out", file=sys.stderr)
     if encoded.left_out:

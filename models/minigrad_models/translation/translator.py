@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,6 @@ from ..generation.beam_search import beam_search, greedy, minimum_bayes_risk, po
 from ..programs.folder import Description, Program
 from ..programs.folder import write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
-from ..text.lines import Texts
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
@@ -41,8 +41,12 @@ class Described(Description):
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
     """The values that must not change when a training resumes: settings, and the sentences themselves."""
-    sides = (train.source, train.target)
-    digests = [side.digest for side in sides if isinstance(side, Texts)]
+    digests = []
+    for side in (train.source, train.target) if settings.data.data else ():
+        checksum = hashlib.blake2b(digest_size=16)
+        for text in side:
+            checksum.update(text.encode() + b"\n")
+        digests.append(checksum.hexdigest())
     return {**settings.fixed(), "the text of the corpus": digests}
 
 

@@ -22,7 +22,6 @@ from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.generation.beam_search import beam_search, minimum_bayes_risk, power
 from minigrad_models.text.tokenizer import EOS
 from minigrad_models.training import checkpoints, read_checkpoint
-from minigrad_models.translation import translation_data as data
 from minigrad_models.translation.encoder_decoder import TranslationModel
 from minigrad_models.translation.transformer import pad
 from minigrad_models.translation.translator import Translator
@@ -482,7 +481,6 @@ def test_a_start_that_is_refused_touches_nothing(
 def test_fresh_keeps_the_old_run_under_another_name(
     table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, say: Say
 ) -> None:
-    monkeypatch.setattr(data, "ON_DISK", 100)  # token ids in files, too
     (table / "run" / "notes.txt").write_text("mine")
     before = contents(table / "run")
     for count in (1, 2):

@@ -9,7 +9,8 @@ from minigrad_models.text import Pairs
 from minigrad_models.text.tokenizer import PAD
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation.translation_data import Batch, PairBatches
-from minigrad_models.translation.translation_settings import Settings
+from minigrad_models.translation.translation_settings import Settings, preset
+from minigrad_models.translation.translator import configuration
 
 pytest.importorskip("tokenizers")
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "longer", "longest", "words"]
@@ -19,18 +20,18 @@ TRAIN = Pairs(
 )
 
 
-def made(folder: Path) -> PairBatches:
+def made() -> PairBatches:
     settings = Settings().changed({"vocabulary": 40, "batch_tokens": 60, "data": ("x",)})
     tokenizers = data.tokenizers_for(TRAIN, settings.data)
-    return PairBatches(data.encode(TRAIN, tokenizers, settings, folder), settings.training)
+    return PairBatches(data.encode(TRAIN, tokenizers, settings), settings.training)
 
 
 def lists(batch: Batch) -> list[Any]:
     return [x.tolist() for x in batch[:2]]
 
 
-def test_an_epoch_has_each_pair_once_and_is_the_same_from_any_place_on(tmp_path: Path) -> None:
-    batches, other = made(tmp_path), made(tmp_path)
+def test_an_epoch_has_each_pair_once_and_is_the_same_from_any_place_on() -> None:
+    batches, other = made(), made()
     whole = [lists(b) for b in batches.epoch(3)]
     assert len(whole) > 3
     assert [lists(b) for b in other.epoch(3, 2)] == whole[2:]
@@ -38,6 +39,17 @@ def test_an_epoch_has_each_pair_once_and_is_the_same_from_any_place_on(tmp_path:
     pairs = [pair for batch in batches.epoch(0) for pair in rows(batch)]
     encoded = [batches.encoded[i] for i in range(60)]
     assert sorted((a, b) for a, b in pairs) == sorted((list(a), list(b)) for a, b in encoded)
+
+
+def test_other_sentences_are_another_training() -> None:
+    settings = Settings().changed({"data": ("x",)})
+    digests = [
+        str(configuration(settings, Pairs(source, target))["the text of the corpus"])
+        for source in (["a", "b"], ["ab", ""], ["b", "a"])
+        for target in (["c", "d"], ["d", "c"])
+    ]
+    assert len(set(digests)) == 6
+    assert configuration(preset("toy"), Pairs(["a"], ["b"]))["the text of the corpus"] == []  # the shipped one
 
 
 def rows(batch: Batch) -> list[tuple[list[int], list[int]]]:
