@@ -1,7 +1,5 @@
-"""The order of a training: batches of sentence pairs of similar length, with similar numbers of tokens; or segments of
-a text, each of which goes on where the one before it ended: what a model with a memory reads.
-
-Shapes: B rows of a batch, T tokens of a segment.
+"""The order of a training: batches of sentence pairs of similar length; or segments of a text, each of which goes on
+where the one before it ended, for a model with a memory. Shapes: B rows of a batch, T tokens of a segment.
 """
 
 from __future__ import annotations

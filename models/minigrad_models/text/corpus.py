@@ -16,8 +16,8 @@ SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "valida
 class Pairs(NamedTuple):
     """Sentences of two languages, line by line, and the number of pairs left out for an empty side."""
 
-    source: Sequence[str]
-    target: Sequence[str]
+    source: list[str]
+    target: list[str]
     skipped: int = 0
 
 

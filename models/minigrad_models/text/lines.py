@@ -36,21 +36,20 @@ def read_lines(path: Path) -> Iterator[str]:
                 number, total = number + 1, total + len(line)
                 if total > most:
                     raise ValueError(f"{path} unpacks to more than {most >> 20} MiB: if it is no bomb, gunzip it first")
-                line = line.removesuffix(b"\n").removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
-                if wrong := fault(line):
-                    advice = "Save it as UTF-8 in an editor or spreadsheet"
-                    raise ValueError(f"{path}, line {number}: {wrong}. {advice}")
-                yield line.decode().rstrip("\r")
+                yield decoded(line.removesuffix(b"\n"), number, str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(f"{path}: not a whole gzip file ({error})") from None
         except OSError as error:  # of /proc
             raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def fault(line: bytes) -> str:
-    """Why a line is no text: bytes that are not UTF-8, or NUL; "" if it is text."""
+def decoded(line: bytes, number: int, where: str) -> str:
+    """A line as text. Raises ValueError: bytes that are not UTF-8, or NUL."""
     try:
-        line.decode()
+        text = line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode()
+        wrong = f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
     except UnicodeDecodeError as error:
-        return f"not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
-    return f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
+        wrong = f"not UTF-8 (byte {error.object[error.start]:#04x} at {error.start})"
+    if wrong:
+        raise ValueError(f"{where}, line {number}: {wrong}. Save it as UTF-8 in an editor or spreadsheet")
+    return text.rstrip("\r")

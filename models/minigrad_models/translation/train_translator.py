@@ -91,7 +91,7 @@ class Evaluation:
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
-        self.source, self.target = list(pairs.source[:MOST_VALIDATED]), list(pairs.target[:MOST_VALIDATED])
+        self.source, self.target = pairs.source[:MOST_VALIDATED], pairs.target[:MOST_VALIDATED]
         encoded = [tokenizers.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
         self.encoded = [e for e in encoded if max(map(len, e)) <= settings.model.positions]
         lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
@@ -117,12 +117,11 @@ class Evaluation:
 def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:
     """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
     split, settings = path.stem, translator.settings
-    source, target = list(pairs.source), list(pairs.target)
-    with bar(len(source), f"translating {split}", " sentences") as shown:
-        translations = translator.translate(source, progress=shown.update)
+    with bar(len(pairs.source), f"translating {split}", " sentences") as shown:
+        translations = translator.translate(pairs.source, progress=shown.update)
     language = settings.data.target if settings.data.data else None
     sources, texts = [t.source for t in translations], [t.text for t in translations]
-    scores = report(texts, target, sources, language, worst=0, tokenizer=settings.bleu_tokenizer)
+    scores = report(texts, pairs.target, sources, language, worst=0, tokenizer=settings.bleu_tokenizer)
     write(path, scores, texts)
     share = scores.exact / scores.sentences
     print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
@@ -133,4 +132,4 @@ def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:
     for note in scores.notes:
         print(f"  note: {note}")
     if split == "test":
-        print("\nsentences that it has never seen:\n" + samples(source, texts, target))
+        print("\nsentences that it has never seen:\n" + samples(pairs.source, texts, pairs.target))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import codecs
 import io
 import sys
 import time
@@ -17,7 +16,7 @@ from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
 from ..text import read_lines, read_pairs
-from ..text.lines import fault
+from ..text.lines import decoded
 from ..text.scores import check_installed, tokenizer_for
 from . import translation_data as data
 from .evaluation import report, write
@@ -135,18 +134,12 @@ def _stdin() -> Iterator[list[str]]:
     while data := raw.read1(AT_ONCE):
         *whole, rest = (rest + data).split(b"\n")
         if whole:
-            yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
+            yield [decoded(line, count + i, "standard input") for i, line in enumerate(whole, 1)]
         count += len(whole)
         if len(rest) > LONGEST_LINE:
             raise ValueError(f"standard input: {TOO_LONG.format(count + 1)}")
     if rest:
-        yield [_decoded(rest, count + 1)]
-
-
-def _decoded(line: bytes, number: int) -> str:
-    if wrong := fault(line):
-        raise ValueError(f"standard input, line {number}: {wrong}")
-    return line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode("utf-8").rstrip("\r")
+        yield [decoded(rest, count + 1, "standard input")]
 
 
 def _tell(text: str) -> None:
@@ -187,12 +180,12 @@ def evaluate(options: argparse.Namespace) -> int:
         tokenizer = tokenizer_for(language)
     check_installed(tokenizer)  # before minutes of translating
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
-    source, target, start = list(pairs.source), list(pairs.target), time.perf_counter()
-    with bar(len(source), "translating", " sentences") as shown:
-        translations = _translated(translator, options, source, shown.update)
-    _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
+    start = time.perf_counter()
+    with bar(len(pairs.source), "translating", " sentences") as shown:
+        translations = _translated(translator, options, pairs.source, shown.update)
+    _tell(f"{len(translations):,} sentences translated in {time.perf_counter() - start:.1f} s")
     sources, texts = [t.source for t in translations], [t.text for t in translations]
-    results = report(texts, target, sources, language, options.worst, tokenizer)
+    results = report(texts, pairs.target, sources, language, options.worst, tokenizer)
     print(results.text())
     if options.json is not None:
         write(options.json, results, texts)
