@@ -20,7 +20,7 @@ ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
 FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files; "": they are gone
 FORMER |= dict.fromkeys(("tensorboard", "coverage_penalty", "subword_model", "normalization", "r_drop_after"), "")
-FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways"), "")
+FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways", "lowercase"), "")
 
 
 def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tuple[float, float] | None = None) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import math
 import os
 import zlib
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ def read_lines(path: Path) -> Iterator[str]:
     if is_endless(path):
         raise ValueError(f"{path} is a device or a pipe, not a file, which can be read more than once")
     with opened(path) as plain:
-        size, most = os.fstat(plain.fileno()).st_size, math.inf
+        size, most = os.fstat(plain.fileno()).st_size, 1 << 63
         file: BinaryIO | gzip.GzipFile = plain
         if path.suffix == ".gz":
             file, most = gzip.GzipFile(fileobj=plain), _MOST_UNPACKED + _MOST_RATIO * size

@@ -44,13 +44,7 @@ class SubwordTokenizer:
 
     @classmethod
     def train(
-        cls,
-        texts: Iterable[str],
-        vocabulary: int = 10_000,
-        *,
-        lowercase: bool = False,
-        min_frequency: int = 2,
-        split_digits: bool = False,
+        cls, texts: Iterable[str], vocabulary: int = 10_000, *, min_frequency: int = 2, split_digits: bool = False
     ) -> SubwordTokenizer:
         """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts give the same
         vocabulary in the same order. Texts are read once; memory grows with the number of different words.
@@ -70,7 +64,7 @@ class SubwordTokenizer:
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
-        learner = _untrained(lowercase, split_digits)
+        learner = _untrained(split_digits)
         trainer = load_library().trainers.BpeTrainer(
             special_tokens=list(SPECIAL), vocab_size=vocabulary, min_frequency=min_frequency, show_progress=False
         )
@@ -90,7 +84,7 @@ class SubwordTokenizer:
         return len(self.tokens)
 
     def prepare(self, text: str) -> str:
-        """The normal form: Unicode's, lower-case if trained so, with single spaces and none at the ends."""
+        """The normal form: Unicode's, with single spaces and none at the ends."""
         text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
@@ -119,7 +113,8 @@ class SubwordTokenizer:
         """The tokenizer that its ``as_dict`` described. Raises ValueError: the description makes no sense, or asks for
         steps or regular expressions that ``train`` does not use: some take for ever, or stop the program."""
         load_library()  # its ImportError is not about the text
-        check(text := state.get("json"), str, "the JSON of a tokenizer")
+        text: Any = state.get("json")
+        check(text, str, "the JSON of a tokenizer")
         try:
             model = calmly(_without_marks, _checked(json.loads(text)))
         except Exception as error:  # the library raises nothing more special
@@ -143,14 +138,12 @@ def load_library() -> Any:
     return tokenizers
 
 
-def _untrained(lowercase: bool, split_digits: bool) -> Any:
+def _untrained(split_digits: bool) -> Any:
     """A tokenizer of the library."""
     tokenizers = load_library()
     normalizers, splitters = tokenizers.normalizers, tokenizers.pre_tokenizers
     learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
     steps = [normalizers.NFC()]
-    if lowercase:
-        steps += [normalizers.Lowercase(), normalizers.NFC()]
     steps += [normalizers.Replace(SPACE, "_")]  # the mark itself in a text
     steps += [normalizers.Replace(tokenizers.Regex(_SPACES), " "), normalizers.Strip()]  # the spaces of str.split
     learner.normalizer = normalizers.Sequence(steps)

@@ -35,7 +35,7 @@ def suited(values: dict[str, Any]) -> Settings:
     if len(train.source) < SMALL and s.tokenizer == "subwords":
         # A subword that stands in the corpus a few times only is learned from nothing, and its pieces stand more often
         # (Gowda and May 2020, arXiv 2004.02334).
-        options: dict[str, Any] = {"split_digits": s.split_digits, "min_frequency": OFTEN, "lowercase": s.lowercase}
+        options: dict[str, Any] = {"split_digits": s.split_digits, "min_frequency": OFTEN}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             chosen["vocabulary"] = len(SubwordTokenizer.train([*train.source, *train.target], s.vocabulary, **options))

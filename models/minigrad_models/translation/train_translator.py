@@ -16,12 +16,11 @@ from minigrad.utils.bar import bar
 from ..programs.models import check_device
 from ..programs.start_training import train_to_end, trainer_of
 from ..text import EncodedPairs, Pairs, TokenBatches, tokenizer_pair_from_dict
-from ..text.scores import bleu, check_installed
+from ..text.scores import bleu, bleu_metric, likely, report, samples, write
 from ..training import Trainer
 from . import translation_data as data
 from .architectures import build
 from .encoder_decoder import TranslationModel, pad
-from .evaluation import likely, report, samples, write
 from .own_pairs import examples_of, overview
 from .translation_data import Batch, PairBatches
 from .translation_settings import Settings
@@ -36,7 +35,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
     settings.training.rate()
-    check_installed(settings.bleu_tokenizer)  # the report at the end needs it
+    bleu_metric(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     pairs = data.read(settings.data)

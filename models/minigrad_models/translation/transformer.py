@@ -16,7 +16,7 @@ from minigrad.backend.dtype import Array
 from minigrad.nn import functional as F
 
 from ..architectures.layers import DecoderLayer, MultiHeadAttention, TransformerLayer
-from ..generation.cache import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
+from ..generation.continuation import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
 from ..text.tokenizer import PAD
 from .encoder_decoder import Configuration, TranslationModel
 from .encoder_decoder import pad as pad
@@ -57,8 +57,8 @@ class Config(Configuration):
 
 
 class Cached:
-    """Decoding with the keys and values of the tokens so far, see ``generation.cache``: each call of ``next_logits``
-    must add one token. N rows are B sentences times W beams (1 without beam search)."""
+    """Decoding with the keys and values of the tokens so far, see ``generation.continuation``: each call of
+    ``next_logits`` must add one token. N rows are B sentences times W beams (1 without beam search)."""
 
     @mg.no_grad()
     def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:

@@ -17,9 +17,8 @@ from minigrad.utils.bar import bar
 
 from ..text import read_lines, read_pairs
 from ..text.lines import decoded
-from ..text.scores import check_installed, tokenizer_for
+from ..text.scores import bleu_metric, report, tokenizer_for, write
 from . import translation_data as data
-from .evaluation import report, write
 from .translation_settings import languages
 from .translator import Translation, Translator
 
@@ -178,7 +177,7 @@ def evaluate(options: argparse.Namespace) -> int:
     tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
         tokenizer = tokenizer_for(language)
-    check_installed(tokenizer)  # before minutes of translating
+    bleu_metric(tokenizer)  # before minutes of translating
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     start = time.perf_counter()
     with bar(len(pairs.source), "translating", " sentences") as shown:

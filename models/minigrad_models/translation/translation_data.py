@@ -92,8 +92,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
         else:
             words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
-    same = ("vocabulary", "joint", "split_digits", "lowercase")
-    options = {name: getattr(settings, name) for name in same}
+    options = {name: getattr(settings, name) for name in ("vocabulary", "joint", "split_digits")}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         tokenizers = TokenizerPair.train(train.source, train.target, **options)
@@ -124,6 +123,7 @@ class PairBatches:
         """The batches of an epoch, from number ``start`` on."""
         for rows in self.order.epoch(number, start):
             source, target = zip(*(self.encoded[i] for i in rows), strict=True)
-            both = pad(list(source)), pad(list(target))
-            weight = int((both[1][:, 1:] != PAD).sum())
-            yield Batch(*moved(self.device, *both), weight)
+            read, written = pad(list(source)), pad(list(target))
+            weight = int((written[:, 1:] != PAD).sum())
+            read, written = moved(self.device, read, written)
+            yield Batch(read, written, weight)

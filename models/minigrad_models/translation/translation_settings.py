@@ -35,7 +35,6 @@ class DataSettings:
     vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
     split_digits: bool = setting(False, "each digit is a token of its own")
-    lowercase: bool = setting(False, "make all text lower-case")
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
     held_out: int = amount(1000, "pairs to validate and to test, if the data has none; a twentieth of all at most")
 
@@ -100,8 +99,8 @@ class Settings(Sections):
         if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
             raise ValueError(f"d_model ({sizes.d_model}) must be even and a multiple of heads ({sizes.heads})")
         check_positions(sizes.positions, sizes.d_model)
-        if self.data.tokenizer != "subwords" and (self.data.lowercase or not self.data.joint):
-            raise ValueError("lowercase and joint = false need tokenizer = 'subwords'")
+        if self.data.tokenizer != "subwords" and not self.data.joint:
+            raise ValueError("joint = false needs tokenizer = 'subwords'")
 
     @property
     def bleu_tokenizer(self) -> str:

@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from minigrad_models.text.scores import bleu, chrf
-from minigrad_models.translation.evaluation import by_length, report, samples
+from minigrad_models.text.scores import bleu, by_length, chrf, report, samples
 from tests.support.cases import raises
 
 pytest.importorskip("sacrebleu")
@@ -68,7 +67,7 @@ def test_what_is_missing_for_one_score_is_a_note(monkeypatch: pytest.MonkeyPatch
     assert told.moses is None and "pip install" in told.notes[0]
     assert "note: no BLEU in Moses' tokens: " in told.text()
     assert "language" in report(["a"], ["a"], ["a"], language="2").notes[0]
-    monkeypatch.setattr("minigrad_models.translation.evaluation.MOST_RESAMPLED", 4)  # a very large set
+    monkeypatch.setattr("minigrad_models.text.scores.MOST_RESAMPLED", 4)  # a very large set
     told = report(FOUND, REFERENCES, SOURCES)
     assert told.bleu.interval is None and "no confidence interval" in told.notes[0]
 

@@ -458,7 +458,7 @@ def test_options(capsys: pytest.CaptureFixture[str], table: Path, fails: Say) ->
 
 IMPOSSIBLE = """
 --data none.tsv; --schedule cosine --warm-up 50; --device gpu; --device cuda:99; --vocabulary 5; --longest 1;
---positions 2; --ranks 2 --accumulate 1; --tokenizer words --lowercase;
+--positions 2; --ranks 2 --accumulate 1; --tokenizer words --no-joint;
 --position-encoding rotary --d-model 6; --layers 1000000 --d-model 512
 """
 

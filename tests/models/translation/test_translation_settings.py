@@ -65,7 +65,7 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
         ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
         ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
-        ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
+        ("[data]\ntokenizer = 'words'\njoint = false", "needs tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
         ("[training]\nlearning_rate = nan", "learning_rate is nan"),
     ]

@@ -36,7 +36,7 @@ def about(translator: Translator) -> dict[str, Any]:
         "source": data.source.rpartition(".")[2],
         "target": data.target.rpartition(".")[2],
         "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
-        "beam": _beam(translator),
+        "beam": _beam_of(translator, {}),
         "mbr": bool(translator.settings.decoding.mbr),
         **translator.examples,
     }
@@ -105,15 +105,11 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
     return {"tokens": [unit._asdict() for unit in pieces], "words": [unit._asdict() for unit in words]}
 
 
-def _beam(translator: Translator) -> int:
-    """The model's beam, up to the widest that the page offers; a greedy model's translations are compared, too."""
-    own = int(translator.settings.decoding.beam)
-    return min(own, WIDEST_BEAM) if own > 1 else BEAM
-
-
 def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
-    """The beam of a request. Raises Refused: it is none."""
-    beam = request.get("beam", _beam(translator))
+    """The beam of a request, by default the model's, up to the widest that the page offers; a greedy model's
+    translations are compared, too. Raises Refused: it is none."""
+    own = translator.settings.decoding.beam
+    beam = request.get("beam", min(own, WIDEST_BEAM) if own > 1 else BEAM)
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
         raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
     return beam

@@ -105,17 +105,14 @@ class Sentence(NamedTuple):
 
 def sentences(text: str) -> list[Sentence]:
     """Split a text at line ends, and at end marks before a new sentence. Empty lines are left out."""
-    return [Sentence(number, part) for number, line in enumerate(text.splitlines()) for part in _split(line)]
-
-
-def _split(line: str) -> list[str]:
-    parts, start = [], 0
-    for end in _END.finditer(line):
-        part = line[start : end.end()].strip()
-        if (end[1] or "").islower():
-            continue
-        if part and not _ABBREVIATED.search(part[-LONGEST:]):
-            parts.append(part)
-            start = end.end()
-    parts.append(line[start:].strip())
-    return [part for part in parts if part]
+    parts = []
+    for number, line in enumerate(text.splitlines()):
+        start = 0
+        for end in _END.finditer(line):
+            part = line[start : end.end()].strip()
+            if part and not (end[1] or "").islower() and not _ABBREVIATED.search(part[-LONGEST:]):
+                parts.append(Sentence(number, part))
+                start = end.end()
+        if rest := line[start:].strip():
+            parts.append(Sentence(number, rest))
+    return parts
