@@ -43,7 +43,7 @@ class Looked(NamedTuple):
 
 def look(translator: Translator, sentence: str) -> Looked:
     """Translate a sentence, and note all attention on the way."""
-    from minigrad_models.translation.serve.words import units
+    from minigrad_models.translation.serve.api import units
 
     (computed,) = translator.translate([sentence])
     view, cross = translator.look(computed), translator.attention(computed.source, computed.text)

@@ -284,10 +284,8 @@ class _Beam:
     def is_over(self, sentence: int, length: int, best: float) -> bool:
         """Whether a sentence is done; ``best`` is the largest log P of its beams."""
         hypotheses, limit = self.finished[sentence], self.limits[sentence]
-        if length >= limit:
-            return True
-        if len(hypotheses) < self.size:
-            return False
+        if length >= limit or len(hypotheses) < self.size:
+            return length >= limit
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 

@@ -103,18 +103,16 @@ class Cached(Plain):
             self.layers = [CachedTransformerLayer(layer, len(tokens)) for layer in self.model.layers]
             self.window = (begin, begin)
         done = self.window[1]
-        positions = self.positions(begin, end)
+        row = mg.arange(begin, end, device=self.first.device)[
+            None
+        ]  # 0 at a row's first token, and at padding before it
+        positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
         x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
         visible = self.seen(positions, self.mask(begin, end), end - done)
         for layer in self.layers:
             x = layer.step(x, done - begin, None if visible is None else visible.array)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
-
-    def positions(self, begin: int, end: int) -> Tensor:
-        """Those of the window's tokens (N, end - begin): 0 at a row's first, and at the padding before it."""
-        row = mg.arange(begin, end, device=self.first.device)[None]
-        return (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
 
     def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
         """Where the last ``new`` tokens of a window (N, S) may look, apart from the future: (N, 1, 1 or new, S), or

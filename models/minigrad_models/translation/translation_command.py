@@ -15,7 +15,7 @@ from .translation_settings import BLEU_TOKENIZERS, Settings, languages, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
-PROGRAMS = "translation.translate_and_evaluate"  # imported when a command runs
+TRANSLATE, EVALUATE = (later(f"translation.translate_and_evaluate.{name}") for name in ("translate", "evaluate"))
 
 
 def _search(p: argparse.ArgumentParser) -> None:
@@ -121,15 +121,8 @@ COMMANDS = (
         lambda p: common.add_training(p, Settings, "preset's or the data's", DEFAULT),
         _do_train,
     ),
-    Command(
-        "translate", "translate sentences: arguments, a file, or a pipe", _translate, later(f"{PROGRAMS}.translate")
-    ),
-    Command(
-        "evaluate",
-        "BLEU and chrF of held-out sentences, BLEU by length, and the worst",
-        _evaluate,
-        later(f"{PROGRAMS}.evaluate"),
-    ),
+    Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, TRANSLATE),
+    Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, EVALUATE),
     Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
     Command(
         "config",

@@ -35,7 +35,7 @@ UNKNOWN = -1  # for a token that nobody knows
 
 
 class LayeredModel(Protocol):
-    """The parts of a model that the lens uses; ``generation.continuation.Causal`` has them, too."""
+    """The parts of a model that the lens uses; ``generation.continuation.LanguageModel`` has them, too."""
 
     @property
     def layers(self) -> ModuleList:
