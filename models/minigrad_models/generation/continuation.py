@@ -103,9 +103,8 @@ class Cached(Plain):
             self.layers = [CachedTransformerLayer(layer, len(tokens)) for layer in self.model.layers]
             self.window = (begin, begin)
         done = self.window[1]
-        row = mg.arange(begin, end, device=self.first.device)[
-            None
-        ]  # 0 at a row's first token, and at padding before it
+        # 0 at a row's first token, and at the padding before it
+        row = mg.arange(begin, end, device=self.first.device)[None]
         positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
         x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
         visible = self.seen(positions, self.mask(begin, end), end - done)

@@ -101,11 +101,7 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
         held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
-        new = set(words)
-        for text in texts["train"]:
-            if not new:
-                break
-            new.difference_update(words_of(tokenizer.prepare(text)))
+        new = set(words) - {word for text in texts["train"] for word in words_of(tokenizer.prepare(text))}
         share = sum(word in new for word in words) / max(1, len(words))
         shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
         whole = whole and not new
