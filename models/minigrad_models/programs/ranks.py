@@ -19,7 +19,7 @@ from minigrad.distributed import place
 from minigrad.distributed.group import GRACE, is_of_first, report
 from minigrad.distributed.launch import command, start
 
-from .updates import Updates
+from .settings import Updates
 
 
 def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], alone: str = "") -> int:

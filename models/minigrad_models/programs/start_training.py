@@ -14,7 +14,7 @@ from minigrad.utils.bar import say
 from ..training import Trainer, averaged_state, read_checkpoint
 from ..training.batches import Batches
 from .folder import BEST, Program, write_model, write_settings
-from .updates import Updates
+from .settings import Updates
 
 METRIC = "loss"
 

@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..programs.settings import ALMOST_ONE, Sections, amount, chance, count, setting
-from ..programs.updates import FREE, Updates
+from ..programs.settings import ALMOST_ONE, FREE, Sections, Updates, amount, chance, count, setting
 from ..text.scores import tokenizer_for
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")  # "de", "zh-CN", "zho_Hans"

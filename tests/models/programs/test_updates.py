@@ -4,7 +4,7 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.programs.updates import Updates
+from minigrad_models.programs.settings import Updates
 
 
 def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
