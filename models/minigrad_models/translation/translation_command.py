@@ -85,7 +85,7 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 
 
 def _do_train(options: argparse.Namespace) -> int:
-    from ..programs.ranks import train_as_ranks
+    from ..programs.start_training import train_as_ranks
     from .train_translator import train
 
     check_device(options.device or "cpu")  # before data is read, from which settings follow
