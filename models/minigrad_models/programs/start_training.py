@@ -15,7 +15,9 @@ from typing import Any
 import minigrad as mg
 from minigrad import distributed, nn
 from minigrad.backend.extras import how_to_install
-from minigrad.distributed import group, place
+from minigrad.distributed import place
+from minigrad.distributed.group import GRACE, is_of_first
+from minigrad.distributed.group import report as report_error
 from minigrad.distributed.launch import command, start
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.utils.bar import say
@@ -146,8 +148,8 @@ def _as_one(train: Callable[[], int]) -> int:
         return status
     except Exception as error:
         if not first:
-            time.sleep(group.GRACE)  # the first rank shows what all have
-        group.report(error)
-        if group.is_of_first(error):
+            time.sleep(GRACE)  # the first rank shows what all have
+        report_error(error)
+        if is_of_first(error):
             sys.exit(1)
         raise
