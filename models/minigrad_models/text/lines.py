@@ -35,6 +35,8 @@ def read_lines(path: Path) -> Iterator[str]:
                 number, total = number + 1, total + len(line)
                 if total > most:
                     raise ValueError(f"{path} unpacks to more than {most >> 20} MiB: if it is no bomb, gunzip it first")
+                if len(line) == LONGEST:
+                    raise ValueError(f"{path}, line {number} has more than {LONGEST >> 20} MiB")
                 yield decoded(line.removesuffix(b"\n"), number, str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(f"{path}: not a whole gzip file ({error})") from None

@@ -52,10 +52,6 @@ class TokenizerPair:
         """Whether one vocabulary serves both sides."""
         return self.source is self.target
 
-    def encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
-        """The ids of a pair, as a model takes them: source and EOS; BOS, target and EOS."""
-        return [*self.source.encode(source), EOS], [BOS, *self.target.encode(target), EOS]
-
     def as_dict(self) -> dict[str, Any]:
         """A description in plain data, for ``tokenizer_pair_from_dict``."""
         sides = {"source": self.source.as_dict()}

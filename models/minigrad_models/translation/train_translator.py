@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
@@ -15,12 +12,12 @@ from minigrad.utils.bar import bar
 
 from ..programs.models import check_device
 from ..programs.start_training import train_to_end, trainer_of
-from ..text import EncodedPairs, Pairs, TokenBatches, tokenizer_pair_from_dict
+from ..text import EncodedPairs, Pairs, tokenizer_pair_from_dict
 from ..text.scores import bleu, bleu_metric, likely, report, samples, write
 from ..training import Trainer
 from . import translation_data as data
 from .architectures import build
-from .encoder_decoder import TranslationModel, pad
+from .encoder_decoder import TranslationModel
 from .own_pairs import examples_of, overview
 from .translation_data import Batch, PairBatches
 from .translation_settings import Settings
@@ -55,16 +52,15 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     entries = " and ".join(f"{len(side):,}" for side in sides)
     sizes = f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters"
     about.append(f"{sizes}, on {settings.training.device}, in {folder}")
+    words = ["--run", str(folder), pairs["train"].source[0]] if settings.data.data else ["I like cats"]
+    if len(words[-1]) > LONGEST_EXAMPLE:
+        words[-1] = words[-1][:LONGEST_EXAMPLE].rpartition(" ")[0] or words[-1][:LONGEST_EXAMPLE]
+    del pairs["train"]  # large, perhaps, and no longer needed
 
     def report_translations() -> None:
-        for split in ("validation", "test"):
-            if split in pairs:
-                print_report(translator, pairs[split], folder / f"{split}.json")
-        example = pairs["train"].source[0] if settings.data.data else "I like cats"
-        again = ["--run", str(folder)] if settings.data.data else []
-        if len(example) > LONGEST_EXAMPLE:
-            example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
-        print("\ntranslate with it:  " + PROGRAM.typed("translate", *again, example))
+        for split, held_out in pairs.items():
+            print_report(translator, held_out, folder / f"{split}.json")
+        print("\ntranslate with it:  " + PROGRAM.typed("translate", *words))
 
     return train_to_end(PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False)
 
@@ -90,27 +86,22 @@ class Evaluation:
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
-        self.source, self.target = pairs.source[:MOST_VALIDATED], pairs.target[:MOST_VALIDATED]
-        encoded = [tokenizers.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
-        self.encoded = [e for e in encoded if max(map(len, e)) <= settings.model.positions]
-        lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
-        order = TokenBatches(lengths, settings.training.batch_tokens, shuffle=False)
-        self.batches = list(order.epoch(0)) if len(lengths) else []
+        self.pairs = Pairs(pairs.source[:MOST_VALIDATED], pairs.target[:MOST_VALIDATED])
+        encoded = EncodedPairs(self.pairs, tokenizers, longest=settings.model.positions, progress=False)
+        self.batches = PairBatches(encoded, settings.training, shuffle=False)
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100; "loss", the mean cross-entropy of
-        the target's tokens in nats, without label smoothing, NaN if there are none."""
-        texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(self.source, beam=1)]
-        score = bleu(texts, self.target, self.settings.bleu_tokenizer).value
-        right = sum(text == reference for text, reference in zip(texts, self.target, strict=True))
-        device, total, count = model.embedding.weight.device, 0.0, 0
-        for numbers in self.batches:
-            rows = [self.encoded[i] for i in numbers]
-            source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
-            tokens = sum(len(b) - 1 for _, b in rows)
-            total += float(model.loss(source, target)) * tokens
-            count += tokens
-        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": total / count if count else math.nan}
+        the target's tokens in nats, without label smoothing."""
+        source, target = self.pairs.source, self.pairs.target
+        texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(source, beam=1)]
+        right = sum(text == reference for text, reference in zip(texts, target, strict=True))
+        total, count = 0.0, 0
+        for batch in self.batches.epoch(0):
+            total += float(model.loss(batch.source, batch.target)) * batch.weight
+            count += batch.weight
+        score = bleu(texts, target, self.settings.bleu_tokenizer).value
+        return {"bleu": score, "exact": 100 * right / len(target), "loss": total / count}
 
 
 def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:

@@ -115,9 +115,9 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> Encod
 class PairBatches:
     """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone."""
 
-    def __init__(self, encoded: EncodedPairs, settings: TrainingSettings) -> None:
+    def __init__(self, encoded: EncodedPairs, settings: TrainingSettings, shuffle: bool = True) -> None:
         self.encoded, self.device = encoded, settings.device
-        self.order = text.TokenBatches(encoded.lengths, settings.batch_tokens, seed=settings.seed)
+        self.order = text.TokenBatches(encoded.lengths, settings.batch_tokens, seed=settings.seed, shuffle=shuffle)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from number ``start`` on."""
