@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from .subwords import SubwordTokenizer
 from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
-CHUNK_PAIRS, CHUNK_CHARACTERS = 4096, 1 << 20  # the most to encode at once: the library's results are large
+CHUNK_PAIRS = 512  # to encode at once: the library's results are large
 QUIET_SECONDS = DELAY  # before a bar appears
 
 
@@ -93,16 +93,17 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))
         ids, lengths = list[IntArray](), list[IntArray]()
         with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as shown:
-            for texts in _chunks(pairs):
-                sources = tokenizers.source.encode_batch([a for a, _ in texts])
-                targets = tokenizers.target.encode_batch([b for _, b in texts])
+            for start in range(0, total, CHUNK_PAIRS):
+                chunk = slice(start, start + CHUNK_PAIRS)
+                sources = tokenizers.source.encode_batch(pairs.source[chunk])
+                targets = tokenizers.target.encode_batch(pairs.target[chunk])
                 both = zip(sources, targets, strict=True)
                 sizes = np.array([(len(a) + 1, len(b) + 2) for a, b in both], np.int32)
                 kept = np.flatnonzero(sizes.max(axis=1) <= longest)
                 flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in kept.tolist())
                 ids.append(np.fromiter(flat, np.uint16 if largest <= 1 << 16 else np.uint32))
                 lengths.append(sizes[kept])
-                shown.update(len(texts))
+                shown.update(len(sources))
         self.ids, self.lengths = np.concatenate(ids), np.concatenate(lengths)
         if not len(self.lengths):
             raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")
@@ -119,17 +120,3 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         start, middle = int(self._starts[number % len(self)]), int(self.lengths[number, 0])
         both = self.ids[start : start + middle + int(self.lengths[number, 1])].tolist()
         return both[:middle], both[middle:]
-
-
-def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
-    """The sentence pairs, some thousand at a time, fewer if they are long."""
-    chunk: list[tuple[str, str]] = []
-    characters = 0
-    for a, b in zip(pairs.source, pairs.target, strict=True):
-        chunk.append((a, b))
-        characters += len(a) + len(b)
-        if len(chunk) == CHUNK_PAIRS or characters > CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk

@@ -79,13 +79,12 @@ class Cached:
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
         sentences = rows[::beam_size] // self.beam_size
-        if len(sentences) < len(self.mask):
-            self.mask = self.mask[sentences]
-            for layer in self.layers:
-                layer.keep(sentences.array)
-        self.beam_size = beam_size
         for layer in self.layers:
-            layer.reorder(rows.array, beam_size, self.length)
+            if len(sentences) < len(self.mask):
+                layer.keep(sentences.array)
+            layer.beam_size = beam_size
+            layer.self_attention.reorder(rows.array, self.length)
+        self.mask, self.beam_size = self.mask[sentences], beam_size
 
 
 class CachedLayer:
@@ -119,11 +118,6 @@ class CachedLayer:
         """Keep some of the B sentences, and drop the others."""
         self.keys, self.values = self.keys[sentences], self.values[sentences]
         self.mask = None if self.mask is None else self.mask[sentences]
-
-    def reorder(self, rows: Array, beam_size: int, length: int) -> None:
-        """Continue row rows[n] as row n, W rows per sentence, each of ``length`` tokens."""
-        self.beam_size = beam_size
-        self.self_attention.reorder(rows, length)
 
 
 class Transformer(TranslationModel):

@@ -32,7 +32,6 @@ def expected(pair: TokenizerPair, i: int) -> tuple[list[int], list[int]]:
 @pytest.mark.parametrize(("chunk", "joint"), [(1, True), (7, False), (4096, True)])
 def test_pairs_as_ids(chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair, "CHUNK_PAIRS", chunk)
-    monkeypatch.setattr(pair, "CHUNK_CHARACTERS", 10 * chunk)
     sides = tokenizers(joint=joint)
     pairs = EncodedPairs(PAIRS, sides, longest=100)
     assert isinstance(pairs, Dataset)
