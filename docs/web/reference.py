@@ -39,9 +39,7 @@ BELOW = {
     "minigrad_models.gpt": ("gpt2", "transformer_xl"),
     "minigrad_models.music": ("music_transformer",),
     "minigrad_models.text": ("pretrained", "scores"),
-    "minigrad_models.translation": (
-        *("conv_seq2seq", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
-    ),
+    "minigrad_models.translation": ("conv_seq2seq", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
     "minigrad_models.viz": (
         *("embedding", "logit_lens", "piano_roll", "positional_encoding"),
         *("training", "training.training_view"),
