@@ -3,8 +3,7 @@
     python -m benchmarks.large_corpus [--pairs 2000000] [--updates 200]
 
 It writes the pairs to a temporary folder (some 300 MB). In a new process ``minigrad train`` reads them, learns
-subwords, encodes to files, and trains a transformer. Its memory is the most it has had, as the system counts: pages of
-mapped files are among it, though the system may take these back at any time.
+subwords, encodes, and trains a transformer. Its memory is the most it has had, as the system counts.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from minigrad_models.training import Trainer
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation import translator as run
 from minigrad_models.translation.architectures import build
-from minigrad_models.translation.overview import examples_of
+from minigrad_models.translation.own_pairs import examples_of
 from minigrad_models.translation.train_translator import make_trainer
 from minigrad_models.translation.translation_settings import preset
 
@@ -85,11 +85,9 @@ def translator(place: Place, name: str, folder: Path, changes: dict[str, Any]) -
     settings = preset(name).changed({**changes, **more})
     tokenizers = data.tokenizers_for(pairs, settings.data)
     model = build(settings.model, tokenizers, place.device)
-    encoded = data.encode(pairs, tokenizers, settings, folder)
-    description = run.extra(
-        model, tokenizers, settings, run.configuration(settings, pairs), examples_of({"train": pairs})
-    )
-    return make_trainer(model, {"train": pairs}, encoded, tokenizers, settings, folder, description), of
+    encoded = data.encode(pairs, tokenizers, settings)
+    untrained = run.Translator(model, tokenizers, settings, examples_of({"train": pairs}))
+    return make_trainer(untrained, {"train": pairs}, encoded, run.configuration(settings, pairs), folder), of
 
 
 def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any]) -> tuple[Trainer, str]:

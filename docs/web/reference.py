@@ -35,13 +35,11 @@ BELOW = {
     "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
     "minigrad_models.architectures": ("autoencoder", "classifiers", "layers", "pretrained", "skip_gram"),
     "minigrad_models.bert": ("bert",),
-    "minigrad_models.generation": ("beam_search", "cache", "causal", "continuation", "generate", "minimum_bayes_risk"),
+    "minigrad_models.generation": ("beam_search", "continuation", "generate"),
     "minigrad_models.gpt": ("gpt2", "transformer_xl"),
     "minigrad_models.music": ("music_transformer",),
-    "minigrad_models.text": ("pretrained", "scores", "word_pieces"),
-    "minigrad_models.translation": (
-        *("conv_seq2seq", "decoding", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
-    ),
+    "minigrad_models.text": ("pretrained", "scores"),
+    "minigrad_models.translation": ("conv_seq2seq", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
     "minigrad_models.viz": (
         *("embedding", "logit_lens", "piano_roll", "positional_encoding"),
         *("training", "training.training_view"),

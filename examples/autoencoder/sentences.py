@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minigrad as mg
-from minigrad import Tensor
+from minigrad import Tensor, viz
 from minigrad.utils.bar import watched
 from minigrad_models.text import TokenBatches, WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS, PAD, until_end
@@ -176,7 +176,7 @@ def _attention(computed: Copied) -> markdown.Fields:
     exact = np.where(computed.exact(ATTENTION), computed.lengths, -1)
     ids = computed.sentences[int(exact.argmax())]
     target = mg.tensor([[BOS, *ids]])
-    weights = computed.models[ATTENTION].attention(source_of([ids]), target)[0, 0, 0].numpy()  # (T, S)
+    weights = viz.attention(computed.models[ATTENTION], source_of([ids]), target).weights("cross")[0][0]  # (T, S)
     names = [*(computed.words.token(i) for i in ids), "⟨end⟩"]
     return {
         "at_itself": (weights.argmax(1) == np.arange(len(names))).mean(),

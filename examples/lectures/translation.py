@@ -19,6 +19,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
+from minigrad.viz.attention import attention
 from minigrad_models.text import WordTokenizer
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.training.progress import Progress
@@ -250,7 +251,7 @@ def _inference(trained: Trained) -> Fields:
     written = names(trained.italian, [step.chosen for step in steps])
     read, note = names(trained.english, source), "rows look at columns"
     # the mean over the heads of each step (T, S)
-    weights = trained.model.attention(mg.tensor([source]), mg.tensor([steps[-1].tokens]))[-1, :, 0].mean(0)
+    weights = attention(trained.model, mg.tensor([source]), mg.tensor([steps[-1].tokens])).weights("cross")[-1].mean(0)
     return {
         "steps": Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
         "cross_attention": Matrix("cross-attention", weights, written, read, 2, "weights", note=note),

@@ -14,15 +14,17 @@ from .absent import rows
 MODELS = "minigrad_models"
 _MODULES = """
 models | translation.transformer translation.seq2seq translation.conv_seq2seq r_drop=translation.encoder_decoder
-    translation.decoding generation.cache generation.causal generation.continuation generation=generation.generate
+    decoding=translation.transformer cache=generation.continuation causal=generation.continuation
+    generation.continuation generation=generation.generate
     architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
     relative=architectures.layers architectures.skip_gram translation=translation.encoder_decoder
     music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
-text | generate=generation.beam_search risk=generation.minimum_bayes_risk segments=text.batching
-    subword_dropout=text.subwords
+text | generate=generation.beam_search risk=generation.beam_search segments=text.batching
+    word_pieces=text.pretrained encoded=text.pair
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
     data=translation.translation_data training=translation.train_translator run=translation.translator
     loss=translation.train_translator validation=translation.train_translator
+    evaluation=text.scores overview=translation.own_pairs suited=translation.own_pairs
 music | augmentation=music.notes
 training | settings=training.trainer_settings lock=training.checkpoints
 programs | typed=programs.folder drawing=programs.options batches=programs.validation

@@ -62,15 +62,19 @@ def check(value: Any, schema: Any, where: str) -> None:
     floats are finite. ``where`` names the value in the message."""
     origin, arguments = get_origin(schema), get_args(schema)
     if schema is Any:
-        return
+        return None
     if is_typeddict(schema) or is_dataclass(schema):
         _check_typed(value, schema, where)
     elif origin is types.UnionType or origin is Union:
-        _check_union(value, arguments, where)
+        faults = []
+        for choice in arguments:
+            try:
+                return check(value, choice, where)
+            except ValueError as fault:
+                faults.append(fault)
+        raise faults[0]
     elif origin is Literal:
-        _expect(
-            any(value is one or (type(value) is type(one) and value == one) for one in arguments), value, schema, where
-        )
+        _expect(any(type(value) is type(one) and value == one for one in arguments), value, schema, where)
     elif origin is dict:
         _expect(isinstance(value, dict), value, schema, where)
         for key, part in value.items():
@@ -98,16 +102,6 @@ def _expect(holds: bool, value: Any, schema: Any, where: str) -> None:
     if not holds:
         name = schema.__name__ if isinstance(schema, type) and not get_args(schema) else str(schema)
         raise ValueError(f"{where} is {short(value)}, and should be of type {name}")
-
-
-def _check_union(value: Any, choices: tuple[Any, ...], where: str) -> None:
-    faults = []
-    for choice in choices:
-        try:
-            return check(value, choice, where)
-        except ValueError as fault:
-            faults.append(fault)
-    raise faults[0]
 
 
 def _check_typed(value: Any, schema: Any, where: str) -> None:

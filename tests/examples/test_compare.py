@@ -64,7 +64,7 @@ class Program:
         mg.manual_seed(0)
         model = build(settings.model, tokenizers)
         folder = Path(options["--run"])
-        run.write_model(folder, model.state_dict(), 7, run.extra(model, tokenizers, settings, {}))
+        run.write_model(folder, model.state_dict(), 7, run.Translator(model, tokenizers, settings).described({}))
         (folder / "log.jsonl").write_text('{"step": 7, "seconds": 90.0}\n', encoding="utf-8")
         half = len(self.test.target) // 2 if "attention" in options["--model"] else 0
         translations = [*self.test.target[:half], *("" for _ in self.test.target[half:])]

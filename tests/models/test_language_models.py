@@ -10,7 +10,7 @@ import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad_models.bert import bert
 from minigrad_models.generation import beam_search as generate
-from minigrad_models.generation import cache
+from minigrad_models.generation import continuation
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer
 
@@ -104,7 +104,7 @@ def searches(model: Any, cached: bool) -> list[generate.Hypothesis]:
 @each
 def test_generation_with_a_cache_is_that_without(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also past the context, whose window moves; and short texts, too, outgrow what the cache begins with."""
-    monkeypatch.setattr(cache, "INITIAL_CAPACITY", 3)
+    monkeypatch.setattr(continuation, "INITIAL_CAPACITY", 3)
     model = small(name, device, **({} if name == "transformer-xl" else {"positions": 8}))
     for ours, expected in zip(searches(model, True), searches(model, False), strict=True):
         assert ours.tokens == expected.tokens and abs(ours.score - expected.score) < 1e-3

@@ -16,7 +16,7 @@ from minigrad.serialization import load, load_file, safe_globals, save, save_fil
 from minigrad.serialization.source import check_shape
 from minigrad_models.music import read_chorales, read_midi
 from minigrad_models.schema import content
-from minigrad_models.text import Lines
+from minigrad_models.text import read_lines
 from minigrad_models.training import read_checkpoint, read_log
 from minigrad_models.translation.translation_settings import Settings
 from tests.fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
@@ -200,16 +200,16 @@ def test_devices_and_streams(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"link: it is a device"):
         load(index)
     if Path("/proc/self/mem").exists():
-        for reader in (read_midi, read_chorales, read_log, lambda path: Lines(Path(path))):
+        for reader in (read_midi, read_chorales, read_log, lambda path: list(read_lines(Path(path)))):
             with pytest.raises(OSError, match="/proc/self/mem"):
                 reader("/proc/self/mem")
         assert "/proc/self/maps: it is empty" in message(Path("/proc/self/maps"))
         with pytest.raises(ValueError, match="/proc/self/maps has no size"):
-            Lines(Path("/proc/self/maps"))
+            list(read_lines(Path("/proc/self/maps")))
 
 
 def test_names_and_sizes_that_are_too_long(tmp_path: Path) -> None:
-    for reader in (load, load_file, lambda path: content(path, 9), lambda path: Lines(Path(path))):
+    for reader in (load, load_file, lambda path: content(path, 9), lambda path: list(read_lines(Path(path)))):
         raises(OSError, r"too long: 'x{200}'", lambda reader=reader: reader("x" * 100_000))
         for path in ("x\0y", "\ud800"):
             words = r"No file can have that name: '(x\\x00y|\\ud800)'"
@@ -230,7 +230,15 @@ def test_a_pipe_with_a_name_is_not_opened(tmp_path: Path) -> None:
     pipe, shard = tmp_path / "pipe", tmp_path / "x.index.json"
     os.mkfifo(pipe)
     shard.write_text('{"weight_map": {"w": "pipe"}}')
-    readers: list[Any] = [load, load_file, lambda path: content(path, 9), Lines, read_midi, read_chorales, read_log]
+    readers: list[Any] = [
+        load,
+        load_file,
+        lambda path: content(path, 9),
+        lambda path: list(read_lines(path)),
+        read_midi,
+        read_chorales,
+        read_log,
+    ]
     readers += [lambda path: load(path, mmap=True), lambda path: load(path, weights_only=False), lambda _: load(shard)]
     readers += [lambda path: minigrad.UntypedStorage.from_file(str(path), nbytes=9), read_checkpoint, Settings.read]
     for reader in readers:

@@ -15,7 +15,7 @@ FILES = {  # of models, and of what they share
     name: f"minigrad_models.{folder}.{name}"
     for folder, names in {
         "architectures": "autoencoder classifiers layers pretrained skip_gram",
-        "generation": "causal generate",
+        "generation": "continuation generate",
         "translation": "transformer seq2seq conv_seq2seq encoder_decoder",
         "gpt": "gpt2 transformer_xl",
         "bert": "bert",
@@ -23,7 +23,7 @@ FILES = {  # of models, and of what they share
     }.items()
     for name in names.split()
 }
-TWINS = ("causal", "generate", "layers", "pretrained", "transformer", "encoder_decoder")  # of other models
+TWINS = ("continuation", "generate", "layers", "pretrained", "transformer", "encoder_decoder")  # of other models
 
 
 def in_torch(name: str) -> ModuleType:

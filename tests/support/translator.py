@@ -42,7 +42,6 @@ class Reversing:
     It never saw the word "zebra", cannot take "forbidden" and has a bug at "bug"; "nothing" becomes "".
     """
 
-    languages = ("norm.tok.en", "it")
     layers, heads = 2, 3
 
     def __init__(
@@ -50,7 +49,7 @@ class Reversing:
     ) -> None:
         self.examples = {"sentences": list(sentences), "words": words.split()}
         self.model = nn.Linear(10, 100)  # 1,100 parameters
-        self.settings = Settings().changed({"beam": beam, "mbr": mbr})
+        self.settings = Settings().changed({"beam": beam, "mbr": mbr, "source": "norm.tok.en", "target": "it"})
         self.asked: list[str] = []
         self.seconds, self.at_work, self.most_at_work = seconds, 0, 0
         self.busy = threading.Lock()  # a test has it: translations wait

@@ -26,6 +26,7 @@ from minigrad_models.training import Trainer
 from minigrad_models.translation.architectures import build
 from minigrad_models.translation.train_translator import make_trainer
 from minigrad_models.translation.translation_settings import preset
+from minigrad_models.translation.translator import Translator
 
 from . import launches, strict
 
@@ -74,9 +75,9 @@ def _translator(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:
     source, target = ([" ".join(draw.choice(WORDS, draw.integers(3, 8))) for _ in range(100)] for _ in range(2))
     words = WordTokenizer.train([*source, *target])
     pairs, tokenizers = Pairs(source, target), TokenizerPair(words, words)
-    encoded = EncodedPairs.build(pairs, tokenizers, longest=settings.data.longest, progress=False)
+    encoded = EncodedPairs(pairs, tokenizers, longest=settings.data.longest, progress=False)
     model = build(settings.model, tokenizers, settings.training.device)
-    return make_trainer(model, {"train": pairs}, encoded, tokenizers, settings, folder, {})
+    return make_trainer(Translator(model, tokenizers, settings), {"train": pairs}, encoded, {}, folder)
 
 
 def _language(name: str, folder: Path, changes: dict[str, Any]) -> Trainer:

@@ -23,24 +23,15 @@ from minigrad import Tensor, nn
 
 
 class Config(NamedTuple):
-    """The sizes of an autoencoder.
+    """The sizes of an autoencoder."""
 
-    Attributes:
-        pixels: P.
-        widths: of the layers between picture and code, from the picture on; the decoder has the same, backwards.
-        code: K.
-    """
-
-    pixels: int = 64
-    widths: tuple[int, ...] = (128, 64, 32)
-    code: int = 2
+    pixels: int = 64  # P
+    widths: tuple[int, ...] = (128, 64, 32)  # of the layers from picture to code; the decoder has them backwards
+    code: int = 2  # K
 
 
 class Autoencoder(nn.Module):
-    """Encoder and decoder, of fully-connected layers.
-
-    Raises ValueError: a size that is not positive.
-    """
+    """Encoder and decoder, of fully-connected layers. Raises ValueError: a size that is not positive."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -63,24 +54,16 @@ class Autoencoder(nn.Module):
         return self.decode(self.encode(x))
 
     def loss(self, x: Tensor, read: Tensor | None = None) -> Tensor:
-        """The squared error, summed over the pixels and averaged over the pictures; a scalar.
-
-        Args:
-            x: pictures (B, P), which should come back.
-            read: what the encoder reads (B, P): pictures with noise, or by default x (Vincent et al., section 2.3).
-        """
+        """The squared error, summed over the pixels and averaged over the pictures; a scalar. ``x`` (B, P) should come
+        back; the encoder reads ``read`` (B, P), pictures with noise (Vincent et al., section 2.3), or by default x."""
         error = self(x if read is None else read) - x
         return (error * error).sum(-1).mean()
 
 
 def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
-    """Masking noise (Vincent et al., section 2.3): each pixel of (B, P) becomes 0 with a probability.
-
-    Args:
-        share: the probability; one number, or one for each picture (B, 1).
-    """
-    kept = mg.rand(*x.shape, generator=generator, dtype=x.dtype) >= share
-    return x * kept
+    """Masking noise (Vincent et al., section 2.3): each pixel of (B, P) becomes 0 with the probability ``share``, one
+    number, or one for each picture (B, 1)."""
+    return x * (mg.rand(*x.shape, generator=generator, dtype=x.dtype) >= share)
 
 
 def _layers(sizes: list[int]) -> nn.Sequential:

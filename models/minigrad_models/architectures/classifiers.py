@@ -12,12 +12,8 @@ from minigrad import Tensor, nn
 
 
 class FullyConnected(nn.Module):
-    """Every hidden unit sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
-    back-propagating errors"): where pixels lie beside each other, it has to learn from the examples.
-
-    Args:
-        side, classes: S and C. hidden: H, units of the one hidden layer. dropout: of these units.
-    """
+    """Every one of H hidden units sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
+    back-propagating errors"): where pixels lie beside each other, it has to learn from the examples."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 131, dropout: float = 0.5) -> None:
         super().__init__()
@@ -33,14 +29,8 @@ class FullyConnected(nn.Module):
 
 class Convolutional(nn.Module):
     """Small filters that slide over the image, so that all places share them, and a maximum over neighbours (LeCun,
-    Bottou, Bengio and Haffner 1998, "Gradient-based learning applied to document recognition").
-
-    Args:
-        side, classes: S, an even number, and C. first, second: filters of 3 × 3 in the two layers. dropout: of what
-            the last layer reads.
-
-    Raises ValueError: the side is odd.
-    """
+    Bottou, Bengio and Haffner 1998, "Gradient-based learning applied to document recognition"); ``first`` and
+    ``second`` are the filters of 3 × 3 in the two layers. Raises ValueError: the side is odd."""
 
     def __init__(
         self, side: int = 8, classes: int = 10, first: int = 16, second: int = 32, dropout: float = 0.5
@@ -63,11 +53,7 @@ class Convolutional(nn.Module):
 
 class Recurrent(nn.Module):
     """The rows of the image one after another, from the top: a GRU (Cho et al. 2014, arXiv 1406.1078) keeps in its
-    state what it has seen so far, and the last state is classified.
-
-    Args:
-        side, classes: S and C. hidden: H, the width of the state. dropout: of the last state.
-    """
+    state what it has seen so far, and the last state, of width H, is classified."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 51, dropout: float = 0.2) -> None:
         super().__init__()
@@ -88,15 +74,8 @@ class Recurrent(nn.Module):
 class PatchTransformer(nn.Module):
     """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929): each is projected to the width of
     the model and gets a learned position; a class token stands first, and what it has become is classified. Patches
-    may overlap, so that a stroke which one cuts lies whole in another (Yuan et al. 2021, arXiv 2101.11986).
-
-    Args:
-        side, classes: S and C. patch: P. stride: pixels from patch to patch. width: D. heads: of attention; they
-            divide D. layers: of the encoder, which normalises first. d_ff: the width inside the feed-forward
-            networks. dropout: in all layers.
-
-    Raises ValueError: patches do not fill the image.
-    """
+    may overlap, so that a stroke which one cuts lies whole in another (Yuan et al. 2021, arXiv 2101.11986); ``stride``
+    is the pixels from one to the next. Raises ValueError: patches do not fill the image."""
 
     def __init__(
         self,
@@ -112,9 +91,8 @@ class PatchTransformer(nn.Module):
     ) -> None:
         super().__init__()
         if patch > side or (side - patch) % stride:
-            raise ValueError(
-                f"patches of {patch} × {patch} pixels, {stride} apart, do not fill images of {side} × {side}"
-            )
+            sizes = f"patches of {patch} × {patch} pixels, {stride} apart"
+            raise ValueError(f"{sizes}, do not fill images of {side} × {side}")
         self.patch, self.stride = patch, stride
         self.across = (side - patch) // stride + 1
         self.embedding = nn.Linear(patch * patch, width)

@@ -14,12 +14,11 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {  # of the feed-forward network
     "relu": F.relu,
     "gelu": F.gelu,
-    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),  # GPT-2's
 }
-"""Activations of the feed-forward network by name; "gelu_tanh" is GPT-2's approximation of "gelu"."""
 
 
 class LayerConfig(Protocol):
@@ -39,12 +38,8 @@ class LayerConfig(Protocol):
 
 
 class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: H attentions in parallel, each with its own projections of queries, keys and values.
-
-    Args:
-        config: the sizes.
-        ordered: queries and keys come from one sentence; rotary positions, if configured, rotate them.
-    """
+    """Section 3.2.2: H attentions in parallel, each with its own projections of queries, keys and values. ``ordered``:
+    queries and keys come from one sentence; rotary positions, if configured, rotate them."""
 
     def __init__(self, config: LayerConfig, ordered: bool = False) -> None:
         super().__init__()
@@ -59,10 +54,8 @@ class MultiHeadAttention(nn.Module):
             self.rotary = nn.RotaryPositionalEncoding(config.d_model // config.heads, config.positions)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D).
-
-        The mask (B, 1, 1, S) is True where attention is allowed; ``causal`` allows each token itself and earlier ones.
-        """
+        """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D). The mask is (B, 1, 1,
+        S); ``causal`` allows each token itself and earlier ones."""
         q = self.rotate(self.split(self.query(x)))  # (B, H, T, D/H)
         k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
         heads = self.attend(q, k, v, mask, causal)
@@ -143,12 +136,8 @@ class Residual(nn.Module):
 
 
 class TransformerLayer(nn.Module):
-    """Figure 1, left: self-attention, then the feed-forward network.
-
-    Args:
-        config: the sizes.
-        causal: each token sees itself and earlier ones, as in a language model (figure 1, right, without the source).
-    """
+    """Figure 1, left: self-attention, then the feed-forward network. If ``causal``, each token sees itself and earlier
+    ones, as in a language model (figure 1, right, without the source)."""
 
     def __init__(self, config: LayerConfig, causal: bool = False) -> None:
         super().__init__()
@@ -195,12 +184,8 @@ def relative_shift(scores: Tensor) -> Tensor:
 
 
 class RelativePositions(nn.Module):
-    """Each head's embeddings of distances, E_r (Huang et al. 2018, section 3.4; Shaw et al. 2018, arXiv 1803.02155).
-
-    Args:
-        heads, width: H, W.
-        distances: how many have an embedding of their own; those beyond count as the largest, ``distances`` − 1.
-    """
+    """Each head's embeddings of distances, E_r (Huang et al. 2018, section 3.4; Shaw et al. 2018, arXiv 1803.02155);
+    those beyond ``distances`` count as the largest, ``distances`` − 1."""
 
     def __init__(self, heads: int, width: int, distances: int) -> None:
         super().__init__()

@@ -38,19 +38,12 @@ Model = TypeVar("Model", bound="Pretrained")
 
 @dataclass(frozen=True)
 class Rule:
-    """The names of a weight, or of a layer's weight and bias, in a file and in a model.
+    """The names of a weight, or of a layer's weight and bias, in a file and in a model."""
 
-    Attributes:
-        theirs: in the file; "{}" is a layer's number.
-        ours: in the model; several if the file joins them along the axis of outputs.
-        suffixes: of both names.
-        inputs_first: the file has matrices as (in, out), as GPT-2's Conv1D; ours are (out, in).
-    """
-
-    theirs: str
-    ours: str | tuple[str, ...]
-    suffixes: tuple[str, ...] = (".weight", ".bias")
-    inputs_first: bool = False
+    theirs: str  # in the file; "{}" is a layer's number
+    ours: str | tuple[str, ...]  # in the model; several if the file joins them along the axis of outputs
+    suffixes: tuple[str, ...] = (".weight", ".bias")  # of both names
+    inputs_first: bool = False  # the file has matrices as (in, out), as GPT-2's Conv1D; ours are (out, in)
 
     def names(self, layers: int) -> Iterable[tuple[str, tuple[str, ...]]]:
         """Each name of the file, with those of the model."""
@@ -90,25 +83,14 @@ def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int)
 
 
 class Pretrained(nn.Module):
-    """A model that ``from_pretrained`` reads and ``save_pretrained`` writes.
+    """A model that ``from_pretrained`` reads and ``save_pretrained`` writes."""
 
-    Subclasses say:
-        MODEL_TYPE: what config.json calls the architecture.
-        ARCHITECTURE: the class of the transformers library that has the same weights.
-        HEADS: beginnings of the names of weights that a file of the architecture need not have; they begin at random.
-        READ: entries of config.json that are read, but not written, since others say the same.
-
-    Attributes:
-        config: the sizes.
-        tokenizer: of the folder, a ``tokenizers.Tokenizer``; None if there is none.
-    """
-
-    MODEL_TYPE: ClassVar[str]
-    ARCHITECTURE: ClassVar[str]
-    HEADS: ClassVar[tuple[str, ...]] = ()
-    READ: ClassVar[tuple[str, ...]] = ()
-    config: Any
-    tokenizer: Any = None
+    MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
+    ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
+    HEADS: ClassVar[tuple[str, ...]] = ()  # beginnings of names of weights that a file may lack: they begin at random
+    READ: ClassVar[tuple[str, ...]] = ()  # entries of config.json that are not written, since others say the same
+    config: Any  # the sizes
+    tokenizer: Any = None  # of the folder, a ``tokenizers.Tokenizer``; None if there is none
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Any:
@@ -125,19 +107,11 @@ class Pretrained(nn.Module):
 
     @classmethod
     def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
-        """The model of a folder, in evaluation mode, with its tokenizer.
-
-        Args:
-            folder: with the files that this module's docstring names. Nothing in them is run.
-            changes: entries of config.json to replace, such as a dropout.
-
-        Raises:
-            FileNotFoundError: no folder, or it lacks a file. ValueError: the files are of another architecture, do not
-                fit each other, or are damaged (RuntimeError, if it is the file of weights).
-
-        Warns:
-            UserWarning: the file lacks the head of this model, which begins at random; or has weights of another.
-        """
+        """The model of a folder with the files that this module's docstring names, in evaluation mode, with its
+        tokenizer; nothing in the files is run. ``changes`` are entries of config.json to replace, such as a dropout.
+        Raises FileNotFoundError: no folder, or it lacks a file; ValueError: the files are of another architecture, do
+        not fit each other, or are damaged (RuntimeError, if it is the file of weights). Warns: the file lacks the head
+        of this model, which begins at random; or has weights of another."""
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
@@ -154,10 +128,8 @@ class Pretrained(nn.Module):
             raise ValueError(f"{path / CONFIG}: {error}") from None
         tokenizer = read_tokenizer(path)
         if tokenizer is not None and (size := tokenizer.get_vocab_size()) > config.vocabulary:
-            raise ValueError(
-                f"the tokenizer of {path} has {size:,} entries, and the model's vocabulary {config.vocabulary:,}: "
-                "they are of different models"
-            )
+            sizes = f"the tokenizer of {path} has {size:,} entries, and the model's vocabulary {config.vocabulary:,}"
+            raise ValueError(f"{sizes}: they are of different models")
         with undrawn():  # random numbers take longer than the file
             model = cls(config)
         if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head begins at random
@@ -181,9 +153,8 @@ class Pretrained(nn.Module):
             raise ValueError(f"{file} does not fit the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
         whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
         if whole:
-            raise ValueError(
-                f"{file} has {named(self.their_names(whole))} as {ours[whole[0]].dtype}: not as weights are"
-            )
+            which = named(self.their_names(whole))
+            raise ValueError(f"{file} has {which} as {ours[whole[0]].dtype}: not as weights are")
         if missing:
             warnings.warn(f"{file} has no head of this kind: {named(missing)} begin at random", stacklevel=3)
         if unknown:
@@ -238,15 +209,9 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
 def from_published(
     kind: Callable[..., C], published: dict[str, Any], fields: Mapping[str, str], fixed: Mapping[str, Any]
 ) -> C:
-    """A configuration by the entries of a config.json; what the file lacks has its default.
-
-    Args:
-        kind: a dataclass.
-        fields: from names of the file to its names.
-        fixed: entries that must have a value, if they are there.
-
-    Raises ValueError: an entry of another type or out of range, or one that the model cannot follow.
-    """
+    """A configuration, of a dataclass, by the entries of a config.json; what the file lacks has its default. ``fields``
+    are from names of the file to its names, ``fixed`` entries that must have a value, if they are there. Raises
+    ValueError: an entry of another type or out of range, or one that the model cannot follow."""
     for name, value in fixed.items():
         if published.get(name, value) != value:
             raise ValueError(f"it has {name} = {short(published[name])}; this model can only have {value}")
@@ -300,10 +265,8 @@ def check_memory(config: Any, weights: Weights) -> None:
     """Raise ValueError for a configuration that takes far more memory than the weights beside it."""
     total = sum(weight.numel() for weight in weights.values())
     if config.layers > len(weights) or config.d_model * max(config.vocabulary, config.positions, config.d_ff) > total:
-        raise ValueError(
-            f"it describes a model of {config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} "
-            f"tokens, and there are only {total:,} weights beside it"
-        )
+        sizes = f"{config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} tokens"
+        raise ValueError(f"it describes a model of {sizes}, and there are only {total:,} weights beside it")
 
 
 def named(names: Sequence[str]) -> str:

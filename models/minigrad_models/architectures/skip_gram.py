@@ -3,7 +3,7 @@
 Read it beside Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality" (arXiv
 1310.4546). A word has two vectors: v as the word in the middle ("input"), v' as a word of the context ("output"). The
 score of a pair is their dot product, and training tells pairs of the text from pairs with words that were drawn at
-random. What the network around the vectors is, in neural language models, has gone: a vector is all there is.
+random.
 
 Shapes: P pairs, N draws of noise, K noise words in each, D width of a vector, V vocabulary, T words of a text.
 """
@@ -23,19 +23,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Config:
-    """The hyperparameters.
+    """The hyperparameters. Raises ValueError: one of them is less than 1."""
 
-    Args:
-        vocabulary: V, the number of words.
-        d_model: D, the width of a vector.
-        negatives: k of equation 4, the noise words for each pair.
-
-    Raises ValueError: one of them is less than 1.
-    """
-
-    vocabulary: int
-    d_model: int = 100
-    negatives: int = 5
+    vocabulary: int  # V, the number of words
+    d_model: int = 100  # D, the width of a vector
+    negatives: int = 5  # k of equation 4, the noise words for each pair
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -44,11 +36,8 @@ class Config:
 
 
 class SkipGram(nn.Module):
-    """The vectors of all words. As in the paper's program, v starts small and v' at 0: all scores start at 0.
-
-    Attributes:
-        word: v (V, D). context: v' (V, D).
-    """
+    """The vectors of all words, ``word`` v and ``context`` v' (V, D). As in the paper's program, v starts small and v'
+    at 0: all scores start at 0."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -65,10 +54,7 @@ class SkipGram(nn.Module):
 
         The mean E is taken over the K words of a draw. With a draw for each pair and K = k this is the paper's sum.
         With fewer draws P / N pairs in a row share one: its mean is the same, and their scores are a matrix product.
-
-        Args:
-            word, context: (P,), the words in the middle, and one around each.
-            noise: (N, K), words drawn from ``noise_distribution``; N divides P.
+        Words in the middle and one around each are (P,), ``noise`` from ``noise_distribution`` (N, K); N divides P.
         """
         draws, width = noise.shape[0], self.config.d_model
         v = self.word(word)  # (P, D)
@@ -85,11 +71,8 @@ def noise_distribution(counts: Array, power: float = 0.75) -> Array:
 
 
 def keep_probability(counts: Array, threshold: float) -> Array:
-    """√(t / f(w)), at most 1: 1 less equation 5, by which frequent words are left out. (V,) float64.
-
-    Args:
-        counts: the number of times that each word occurs. threshold: t; infinity keeps all.
-    """
+    """√(t / f(w)), at most 1: 1 less equation 5, by which frequent words are left out, from the number of times that
+    each word occurs and the threshold t (infinity keeps all). (V,) float64."""
     frequency = counts / counts.sum()
     kept: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
     return kept
@@ -97,11 +80,8 @@ def keep_probability(counts: Array, threshold: float) -> Array:
 
 def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
     """All (word, context) of words at most ``reach`` apart in the same text, ordered by the word's place: (P,) each.
-
-    Args:
-        words: (T,). texts: (T,), the number of the text that each word is in.
-        reach: (T,), how far the window of each word goes to both sides; the paper draws it from 1 to the window.
-    """
+    ``texts`` (T,) is the number of the text that each word is in, ``reach`` (T,) how far its window goes to both sides;
+    the paper draws it from 1 to the window."""
     place, others = np.arange(len(words)), []
     for distance in range(1, int(reach.max(initial=0)) + 1):
         left, right = place[:-distance], place[distance:]

@@ -16,7 +16,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor
 
-from ..text import Lines
+from ..text import read_lines
 from ..text.subwords import load_library
 
 Item = TypeVar("Item")
@@ -56,7 +56,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, without their ends."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    return enumerate(Lines(path), 1)
+    return enumerate(read_lines(path), 1)
 
 
 def find(folder: Path, *names: str) -> Path:

@@ -24,7 +24,7 @@ from minigrad import Tensor
 from minigrad.nn import functional as F
 from minigrad.utils.bar import watched
 
-from ..text.word_pieces import SPECIAL
+from ..text.pretrained import SPECIAL
 from ..training import Settings
 from .bert import IGNORED, BertForPreTraining
 from .bert_data import lines, padded

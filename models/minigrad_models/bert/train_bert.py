@@ -18,7 +18,7 @@ from minigrad.optim import AdamW
 from minigrad.optim.lr_scheduler import LambdaLR
 
 from ..architectures.pretrained import Pretrained
-from ..text.word_pieces import train_word_pieces
+from ..text.pretrained import train_word_pieces
 from ..training import Batches, Settings, Trainer, linear, read_checkpoint
 from ..training.trainer import Evaluate
 from ..training.update import Loss

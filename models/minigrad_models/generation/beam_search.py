@@ -10,7 +10,8 @@ Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S sou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,11 +22,13 @@ from minigrad.autograd import no_grad
 from ..text.tokenizer import EOS
 
 NEVER = -1  # the id of no token
+ORDERS = 4  # BLEU counts groups of 1 to 4 tokens
 MaxLength = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
 LengthPenalty = Callable[[int], float]
 OnToken = Callable[[int, int], None]
 Rows = list[list[Any]]
+Counts = list[Counter[tuple[Hashable, ...]]]
 
 
 class Decoder(Protocol):
@@ -53,9 +56,8 @@ class Hypothesis:
 
 class RepetitionPenalty:
     """A decoder that makes the tokens so far, those of the start included, less likely: positive logits are divided by
-    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). A penalty of 1 changes
-    nothing; above 1, tokens repeat less, below it more. The scores of a search are then those of the changed logits.
-    Raises ValueError: the penalty is not positive."""
+    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of a search
+    are then those of the changed logits. Raises ValueError: the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
         if not (math.isfinite(penalty) and penalty > 0):
@@ -94,8 +96,7 @@ def sample(
 ) -> list[Hypothesis]:
     """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone: the k likeliest (``top_k``),
     or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k`` (nucleus
-    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). With a temperature close to 0 the result is close to
-    that of ``greedy``; above 1 it varies more. All sentences share one random number generator
+    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
     (``minigrad.manual_seed``): a result depends on the other sentences of the batch. Scores are the model's
     log-probabilities, without temperature, top_k and top_p. Other arguments are those of ``greedy``."""
     if not temperature > 0:
@@ -194,20 +195,16 @@ def beam_search(
 
     (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| counts EOS. At each step
     the continuations of a sentence by all tokens are sorted by log P. Those among the first W that end are finished;
-    the W best of the others are continued.
+    the W best of the others are continued. For each sentence at most W hypotheses are returned, the best first; if none
+    ended before the limit, these are the beams.
 
     Args:
         max_length, eos: as for ``greedy``.
         beam_size: W; with early_stopping, 1 generates what ``greedy`` does.
-        length_penalty: α; 0 ranks by log P, which favours short sentences. Or a function lp of the length:
-            ``power(alpha)`` is fairseq's |Y|^α.
+        length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp, a function of the length.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
             higher. False: it is done when no beam can reach the W-th of the finished ones. log P only falls, so no
             continuation of Y scores more than log P(Y) divided by the largest lp of the lengths up to the limit.
-
-    Returns:
-        For each sentence at most ``beam_size`` hypotheses, the best first. If none ended before the limit,
-        these are the beams.
     """
     if beam_size < 1:
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")
@@ -222,20 +219,16 @@ def beam_search(
 
 def wu(alpha: float) -> LengthPenalty:
     """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14). Raises ValueError: α is not finite."""
-    _check_exponent(alpha)
-    return lambda length: ((5 + length) / 6) ** alpha
+    grow = power(alpha)
+    return lambda length: grow((5 + length) / 6)
 
 
-def power(alpha: float) -> LengthPenalty:
+def power(alpha: float) -> Callable[[float], float]:
     """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
     ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α. Raises as ``wu``."""
-    _check_exponent(alpha)
-    return lambda length: float(length) ** alpha
-
-
-def _check_exponent(alpha: float) -> None:
     if not math.isfinite(alpha):
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
+    return lambda length: float(length) ** alpha
 
 
 @dataclass
@@ -291,10 +284,8 @@ class _Beam:
     def is_over(self, sentence: int, length: int, best: float) -> bool:
         """Whether a sentence is done; ``best`` is the largest log P of its beams."""
         hypotheses, limit = self.finished[sentence], self.limits[sentence]
-        if length >= limit:
-            return True
-        if len(hypotheses) < self.size:
-            return False
+        if length >= limit or len(hypotheses) < self.size:
+            return length >= limit
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
@@ -347,3 +338,47 @@ def _check(norms: list[float], length: int) -> None:
     """Raise ValueError if ln Σ eˣ of the logits of a row is not finite, because a logit is not."""
     if not all(map(math.isfinite, norms)):
         raise ValueError(f"token {length}: the decoder's logits are NaN or infinite: has training diverged?")
+
+
+# The one that resembles the others most -----------------------------------------------------------------------
+
+
+def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
+    """The hypotheses of one sentence, the highest expected BLEU first (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding
+    for Statistical Machine Translation", section 3, on a list of hypotheses); those with equal BLEU keep their order. A
+    hypothesis counts as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count alike;
+    a higher value gives more weight to the best score. 8 suits scores that are mean log-probabilities of a token
+    (``power(1.0)``). The last token, ``eos``, is not compared. Raises ValueError: the sharpness is negative or not
+    finite."""
+    if not 0 <= sharpness < math.inf:
+        raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
+    counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]
+    best = max((h.score for h in hypotheses), default=0.0)
+    weights = [math.exp(sharpness * (h.score - best)) for h in hypotheses]
+    expected = [
+        sum(weight * _bleu(one, other) for weight, other in zip(weights, counts, strict=True)) for one in counts
+    ]
+    order = sorted(range(len(hypotheses)), key=lambda i: -expected[i])
+    return [hypotheses[i] for i in order]
+
+
+def _counts(tokens: Sequence[Hashable]) -> Counts:
+    """The counts of all groups of n tokens, for n = 1 to ORDERS."""
+    return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
+
+
+def _bleu(hypothesis: Counts, reference: Counts) -> float:
+    """BLEU of one sentence, from 0 to 1. The counts of groups of two and more tokens are raised by one, so that
+    a sentence without a common group of four does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
+    Automatic Evaluation Metrics for Machine Translation", section 4)."""
+    length, reference_length = hypothesis[0].total(), reference[0].total()
+    if not length or not reference_length:
+        return float(length == reference_length)
+    log_precision = 0.0
+    for n, (ours, theirs) in enumerate(zip(hypothesis, reference, strict=True)):
+        common = sum(min(count, theirs[group]) for group, count in ours.items() if group in theirs)
+        if n == 0 and not common:
+            return 0.0
+        added = 0 if n == 0 else 1
+        log_precision += math.log((common + added) / (max(length - n, 0) + added))
+    return math.exp(log_precision / ORDERS + min(0.0, 1 - reference_length / length))

@@ -1,7 +1,4 @@
-"""Texts that a language model writes: prompts in, what follows them out, by any of the searches.
-
-Shapes: B prompts, T tokens.
-"""
+"""Texts that a language model writes: prompts in, what follows them out, by any of the searches."""
 
 from __future__ import annotations
 
@@ -32,15 +29,14 @@ class Search:
 
 
 class Model(Protocol):
-    """The parts of a language model that ``write`` uses."""
+    """The parts of a language model that ``write`` uses: ``context``, the tokens that it sees at most (None: it has no
+    window, but a memory), and ``begin``, which returns a decoder for prompts, and with a context for a ``stride``."""
 
     @property
-    def context(self) -> int | None:
-        """The tokens that it sees at most; None if it has no window, but a memory."""
+    def context(self) -> int | None: ...
 
     @property
-    def begin(self) -> Callable[..., Decoder]:
-        """Called with prompts, and a ``stride`` if there is a context, it returns a decoder."""
+    def begin(self) -> Callable[..., Decoder]: ...
 
 
 def write(
@@ -98,21 +94,16 @@ class Writes(nn.Module):
         end: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """What follows each prompt, without the prompt; dropout is off meanwhile.
-
-        Draws are those of ``minigrad.manual_seed``. The default takes the likeliest token each time.
+        """What follows each prompt, a text or tokens as the prompts are, without the prompt, ``end`` included; dropout
+        is off meanwhile. Draws are those of ``minigrad.manual_seed``.
 
         Args:
-            prompts: a text, several texts, or the tokens of several.
             max_length: the largest number of new tokens: one for all prompts, or one for each.
-            temperature: of the draws; by default 1 with ``top_k`` or ``top_p``, and else 0: nothing is drawn.
+            temperature: of the draws; by default 1 with ``top_k`` or ``top_p``, and else 0: the likeliest tokens.
             top_k, top_p, repetition_penalty, beams, stride: see ``Search``.
             end: the token that ends a text; by default the tokenizer's "<|endoftext|>", if it has one.
             on_token: called with the number of a prompt and what is new in its text: a token, or of a text the
                 characters that it completes.
-
-        Returns:
-            A text, several texts, or the tokens of each, ``end`` included: as the prompts are.
 
         Raises ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of
         range, or options that exclude each other.

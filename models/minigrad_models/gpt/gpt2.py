@@ -18,7 +18,7 @@ from minigrad import Tensor, nn
 from ..architectures import pretrained
 from ..architectures.layers import TransformerLayer
 from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
-from ..generation.causal import Causal
+from ..generation.continuation import Causal
 
 RULES = (
     Rule("wte", "embedding", (".weight",)),

@@ -82,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _do_train(options: argparse.Namespace) -> int:
-    from ..programs.ranks import train_as_ranks
+    from ..programs.start_training import train_as_ranks
     from .train_gpt import train
 
     settings = settings_of(options)

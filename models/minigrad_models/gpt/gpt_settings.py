@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..programs.settings import Sections, amount, chance, count, setting
-from ..programs.updates import FREE, LanguageUpdates
+from ..programs.settings import FREE, LanguageUpdates, Sections, amount, chance, count, setting
 
 MODELS = ("gpt2", "transformer-xl")
 TOKENIZERS = ("characters", "bytes", "subwords")

@@ -6,8 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ..programs.settings import Sections, amount, chance, count, other, setting
-from ..programs.updates import FREE, LanguageUpdates
+from ..programs.settings import FREE, LanguageUpdates, Sections, amount, chance, count, other, setting
 from .languages import KINDS, LANGUAGES
 from .music_transformer import ATTENTIONS, Config
 

@@ -20,7 +20,7 @@ from minigrad.nn import functional as F
 from ..architectures.layers import MultiHeadAttention, RelativePositions, TransformerLayer
 from ..architectures.pretrained import check_sizes
 from ..generation import continuation
-from ..generation.causal import Causal
+from ..generation.continuation import Causal
 from ..translation.transformer import positional_encoding
 
 ATTENTIONS = ("relative", "absolute")

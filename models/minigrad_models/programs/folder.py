@@ -1,8 +1,5 @@
-"""The folder of a run: its checkpoints, which the training loop writes, and the trained model.
-
-model.safetensors    the trained model: weights, sizes, tokenizers, settings; all in one file
-settings.toml        the settings of the run, to read, or to change and pass to train --config
-last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad_models.training.checkpoints
+"""The folder of a run: model.safetensors, the trained model with sizes, tokenizers and settings; settings.toml, to
+read, or to change and pass to ``train --config``; and what ``training.checkpoints`` writes.
 """
 
 from __future__ import annotations

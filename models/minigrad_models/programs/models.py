@@ -25,15 +25,10 @@ def configured(kind: Any, arguments: dict[str, Any]) -> Any:
     return kind(**arguments)
 
 
-def outline(kind: Callable[[Any], nn.Module], config: Any) -> nn.Module:
-    """A model on the device "meta", where it takes no memory."""
-    with device("meta"):
-        return kind(config)
-
-
 def size(kind: Callable[[Any], nn.Module], config: Any) -> int:
     """The number of a model's weights, without biases and those of norms. Layers after the second are as large."""
-    few = (outline(kind, replace(config, layers=layers)).parameters() for layers in (1, 2))
+    with device("meta"):  # where it takes no memory
+        few = [kind(replace(config, layers=layers)).parameters() for layers in (1, 2)]
     one, two = (sum(p.numel() for p in parameters if p.ndim > 1) for parameters in few)
     return one + (config.layers - 1) * (two - one)
 
@@ -47,7 +42,8 @@ def build(kind: Callable[[Any], Model], config: Any, device: str = "cpu") -> Mod
 def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any]) -> Model:
     """A model with the weights of a checkpoint. Raises ValueError: they do not fit."""
     check(weights, dict[str, Tensor], "its weights")
-    own = outline(kind, config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number
+    with device("meta"):
+        own = kind(config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number
     there, needed = ({name: weight.shape for name, weight in state.items()} for state in (weights, own))
     if there != needed:
         raise ValueError("its weights are not of the sizes that its model has")

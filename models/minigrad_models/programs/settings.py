@@ -1,7 +1,6 @@
-"""The settings of a program in sections, with presets and configuration files in TOML.
-
-A program's settings are a frozen dataclass, a ``Sections``, of frozen dataclasses, whose fields are made by ``setting``
-and its like. Command line, files and checkpoints are made from these fields.
+"""The settings of a program in sections, with presets and configuration files in TOML: a frozen dataclass, a
+``Sections``, of frozen dataclasses, whose fields are made by ``setting`` and its like. Command line, files and
+checkpoints are made from these fields. One section of all programs are the ``Updates`` of a training.
 """
 
 from __future__ import annotations
@@ -10,17 +9,25 @@ import dataclasses
 import difflib
 import json
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
+from minigrad import nn, optim
+
 from ..schema import content, reason, short
+from ..training import Settings as LoopSettings
+from ..training import schedules
 
 MANY = 1e9
 ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
 FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files; "": they are gone
 FORMER |= dict.fromkeys(("tensorboard", "coverage_penalty", "subword_model", "normalization", "r_drop_after"), "")
+FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways", "lowercase"), "")
+# Settings of ``Updates`` that do not affect the result of a training.
+FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
 
 def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tuple[float, float] | None = None) -> Any:
@@ -93,10 +100,10 @@ class Sections:
 
     def changed(self, values: dict[str, Any]) -> Self:
         """These settings with other values, by name, in any section."""
-        parts = {}
-        for part in self.sections():
-            changes = {name: value for name, value in values.items() if self.fields()[name][0] == part}
-            parts[part] = dataclasses.replace(getattr(self, part), **changes)
+        parts = {part: getattr(self, part) for part in self.sections()}
+        for name, value in values.items():
+            section = self.fields()[name][0]
+            parts[section] = dataclasses.replace(parts[section], **{name: value})
         return type(self)(**parts)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
@@ -127,7 +134,14 @@ class Sections:
                     near = difflib.get_close_matches(name[:60], known, 1)
                     hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""
                     raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
-                settings[name] = _typed(name, known[name][1], value, where)
+                kind = known[name][1]
+                if kind is float and isinstance(value, int) and not isinstance(value, bool):
+                    value = float(value)
+                is_list = isinstance(value, list) and all(isinstance(v, str) for v in value)
+                if not (is_list if get_args(kind) else type(value) is kind):
+                    name_of_kind = "list of strings" if get_args(kind) else kind.__name__
+                    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")
+                settings[name] = tuple(value) if is_list else value
         return cls().changed(settings)
 
     @classmethod
@@ -168,13 +182,116 @@ class Sections:
         return "\n".join(lines) + "\n"
 
 
-def _typed(name: str, kind: Any, value: Any, where: str) -> Any:
-    if get_args(kind):  # tuple[str, ...]
-        if isinstance(value, list) and all(isinstance(v, str) for v in value):
-            return tuple(value)
-    elif kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    elif type(value) is kind:
-        return value
-    name_of_kind = "list of strings" if get_args(kind) else kind.__name__
-    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")
+# The updates of a training ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Updates:
+    """The updates, their optimiser, and what is kept of them; a program's own section of them has more."""
+
+    steps: int = count(8000, "updates")
+    minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
+    accumulate: int = count(1, "batches whose gradients make one update", 10_000)
+    ranks: int = count(
+        1, "processes that share these batches, each with its share of the cores; at most accumulate", 1024
+    )
+    optimizer: str = setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
+    learning_rate: float = amount(0.005, "the highest learning rate")
+    warm_up: int = count(2000, "updates in which the learning rate rises")
+    schedule: str = setting(
+        "inverse_sqrt", "the fall of the learning rate", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
+    )
+    decay_fraction: float = setting(
+        0.4, "the part of all updates in which inverse_sqrt_with_decay falls to zero", limits=(0, 1)
+    )
+    weight_decay: float = amount(0.0, "decoupled weight decay (AdamW)")
+    clip: float = amount(1.0, "the largest norm of the gradient; 0: no limit")
+    evaluate_every: int = count(500, "updates between evaluations")
+    patience: int = amount(0, "evaluations without improvement before the training stops; 0: no limit")
+    snapshot_every: int = count(125, "updates between snapshots of the weights")
+    average: int = amount(10, "the number of last snapshots to average; 0: the last weights alone")
+    ema: float = chance(0.0, "decay of an exponential moving average, which replaces that of snapshots; 0: none")
+    save_seconds: float = amount(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
+    log_every: int = count(20, "updates between lines of the log")
+    seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
+    device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
+
+    def rate(self, final: float = 0.0) -> Callable[[int], float]:
+        """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``."""
+        if self.schedule == "inverse_sqrt":
+            return schedules.inverse_sqrt(self.warm_up)
+        if self.warm_up >= self.steps:
+            raise ValueError(f"--warm-up is {self.warm_up:,}: it must be less than --steps, which is {self.steps:,}")
+        if self.schedule == "inverse_sqrt_with_decay":
+            return schedules.inverse_sqrt_with_decay(self.warm_up, self.steps, self.decay_fraction)
+        if self.schedule == "cosine":
+            return schedules.cosine(self.warm_up, self.steps, final)
+        return schedules.linear(self.warm_up, self.steps)
+
+    def make_optimizer(
+        self,
+        model: nn.Module,
+        betas: tuple[float, float] = (0.9, 0.98),  # and eps: Vaswani et al. 2017, section 5.3
+        eps: float = 1e-9,
+        decay_vectors: bool = True,
+    ) -> optim.AdamW:
+        """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors. Without
+        ``decay_vectors``, biases and the weights of norms have no weight decay."""
+        options: dict[str, Any] = {"lr": self.learning_rate, "betas": betas, "eps": eps}
+        options["weight_decay"] = self.weight_decay
+        tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+        muon, rest = list[Any](), list[Any]()
+        for p in model.parameters():
+            (muon if self.optimizer == "muon" and p.ndim == 2 and id(p) not in tables else rest).append(p)
+        groups: list[dict[str, Any]] = [{"params": rest}]
+        if not decay_vectors:
+            vectors = {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0}
+            groups = [{"params": [p for p in rest if p.ndim >= 2]}, vectors]
+        if self.optimizer == "adamw":
+            return optim.AdamW(groups, **options)
+        return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
+
+    def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
+        """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that are not here."""
+        same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
+        values = {name: getattr(self, name) for name in same}
+        values |= {name: getattr(self, name) or None for name in ("minutes", "clip", "save_seconds")}
+        patience = (self.patience or None) if evaluated else None
+        return LoopSettings(
+            **values, patience=patience, keep_snapshots=self.average, ema_decay=self.ema or None, **more
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class LanguageUpdates(Updates):
+    """The updates of a causal model."""
+
+    steps: int = other(Updates, "steps", 2000)
+    learning_rate: float = other(Updates, "learning_rate", 1e-3)
+    warm_up: int = other(Updates, "warm_up", 100)
+    schedule: str = other(Updates, "schedule", "cosine")
+    weight_decay: float = other(Updates, "weight_decay", 0.1)
+    evaluate_every: int = other(Updates, "evaluate_every", 250)
+    snapshot_every: int = other(Updates, "snapshot_every", 250)
+    average: int = other(Updates, "average", 0)
+    final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
+    beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
+    batch: int = count(12, "windows in a batch")
+    window: int = amount(0, "tokens of such a window; 0: as many as the model sees")
+
+    def check(self, d_model: int, heads: int, context: int) -> None:
+        """Raise ValueError: a model of these sizes cannot be, or not learn so."""
+        if d_model % heads:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of heads ({heads})")
+        if self.window > context:
+            raise ValueError(f"window ({self.window}) is more than the model sees: context is {context}")
+        if self.final_rate > self.learning_rate:
+            raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
+
+    def rate(self, final: float | None = None) -> Callable[[int], float]:
+        """As in ``Updates``; a cosine ends at ``final_rate``."""
+        return super().rate(self.final_rate / self.learning_rate if self.learning_rate else 0.0)
+
+    def make_optimizer(self, model: nn.Module, *options: Any, **more: Any) -> optim.AdamW:
+        """As in ``Updates``; vectors do not decay."""
+        return super().make_optimizer(model, (0.9, self.beta2), 1e-8, decay_vectors=False)

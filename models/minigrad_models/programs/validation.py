@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -102,7 +102,8 @@ def score_windows(
     cuts.sort(key=lambda cut: cut[0] - cut[2])  # windows of one length together
     ids, device = np.concatenate(list(texts)), str(next(iter(model.parameters())).device)
     nats, count = 0.0, 0
-    for rows in batches(cuts, batch):
+    groups = (list(group) for _, group in groupby(cuts, lambda cut: cut[2] - cut[0]))
+    for rows in (group[i : i + batch] for group in groups for i in range(0, len(group), batch)):
         begins, firsts, ends = (np.array(column) for column in zip(*rows, strict=True))
         length = int(ends[0] - begins[0])
         tokens, targets, _ = windows(ids, begins, length, device)
@@ -115,10 +116,3 @@ def score_windows(
         if progress is not None:
             progress(counted)
     return nats / count
-
-
-def batches(cuts: list[Cut], size: int) -> Iterator[list[Cut]]:
-    """Windows of one length together, ``size`` of them at most."""
-    for _, group in groupby(cuts, lambda cut: cut[2] - cut[0]):
-        rows = list(group)
-        yield from (rows[i : i + size] for i in range(0, len(rows), size))

@@ -2,12 +2,19 @@
 
 from .batching import Recurrence, Segments, TokenBatches
 from .corpus import Pairs, read_pairs
-from .encoded import EncodedPairs
-from .lines import Lines
-from .pair import TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
-from .subwords import SubwordSampler, SubwordTokenizer
+from .lines import read_lines
+from .pair import EncodedPairs, TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
+from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 
-__all__ = ["EncodedPairs", "Lines", "Pairs", "Recurrence", "Segments", "SubwordSampler", "SubwordTokenizer"]
-__all__ += ["TokenBatches", "Tokenizer", "TokenizerPair", "WordTokenizer", "read_pairs", "tokenizer_from_dict"]
+__all__ = ["EncodedPairs", "Pairs", "Recurrence", "Segments", "SubwordTokenizer"]
+__all__ += [
+    "TokenBatches",
+    "Tokenizer",
+    "TokenizerPair",
+    "WordTokenizer",
+    "read_lines",
+    "read_pairs",
+    "tokenizer_from_dict",
+]
 __all__ += ["tokenizer_pair_from_dict"]

@@ -1,7 +1,5 @@
-"""The order of a training: batches of sentence pairs of similar length, with similar numbers of tokens; or segments of
-a text, each of which goes on where the one before it ended: what a model with a memory reads.
-
-Shapes: B rows of a batch, T tokens of a segment.
+"""The order of a training: batches of sentence pairs of similar length; or segments of a text, each of which goes on
+where the one before it ended, for a model with a memory. Shapes: B rows of a batch, T tokens of a segment.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from minigrad import Tensor, from_numpy
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
-POOL = 1 << 17  # pairs that are sorted together: a number that keeps both padding and memory small
 # Source lengths that count as one. On Multi30k, 3 halves the share of pairs that meet again in the next epoch (29 %,
 # against 58 % with 1), for 3 % more padding.
 NOISE = 3
@@ -25,22 +22,20 @@ Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first 
 class TokenBatches:
     """Numbers of pairs in batches with a maximum of tokens; each pair comes once per epoch.
 
-    Pairs are distributed among random pools; each pool is sorted by length of target and, roughly, of source, and split
-    into batches with at most ``tokens`` on either side, padding included (a longer pair has its own batch); the batches
-    of all pools are shuffled. Without ``shuffle`` they go from short to long, in every epoch. The order of an epoch
-    depends on seed and epoch alone, so two numbers are a position in it (see ``training.LoaderBatches``). ``lengths``
-    (N, 2) are the tokens of source and target. Raises ValueError: lengths of another shape, or no room for a token.
+    Pairs are sorted by length of target and, roughly, of source, and split into batches with at most ``tokens`` on
+    either side, padding included (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
+    go from short to long, in every epoch. The order of an epoch depends on seed and epoch alone, so two numbers are a
+    position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target. Raises
+    ValueError: lengths of another shape, or no room for a token.
     """
 
-    def __init__(
-        self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True, pool: int = POOL
-    ) -> None:
+    def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:
         self.lengths: IntArray = np.asarray(lengths)
         if self.lengths.ndim != 2 or self.lengths.shape[1] != 2:
             raise ValueError(f"lengths should be (N, 2), source and target, not {self.lengths.shape}")
-        if tokens < 1 or pool < 1 or seed < 0:
-            raise ValueError(f"tokens={tokens} and pool={pool} should be 1 or more, seed={seed} 0 or more")
-        self.tokens, self.seed, self.shuffle, self.pool = tokens, seed, shuffle, pool
+        if tokens < 1 or seed < 0:
+            raise ValueError(f"tokens={tokens} should be 1 or more, seed={seed} 0 or more")
+        self.tokens, self.seed, self.shuffle = tokens, seed, shuffle
         self._plan: tuple[int, Plan] | None = None
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
@@ -53,29 +48,19 @@ class TokenBatches:
             yield order[first:last].tolist()
 
     def _planned(self, number: int) -> Plan:
+        source, target = self.lengths.T.astype(np.int64)
         if not self.shuffle:
-            source, target = self.lengths.T.astype(np.int64)
             order = np.argsort(target << 32 | source, kind="stable")
             return order, self._cut(order)
         # The raw numbers are the same in every version of NumPy; permutations need not be.
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))
-        order = np.argsort(random, kind="stable")
-        spans, end = [], 0
-        for pool in np.array_split(order, max(1, round(len(order) / self.pool))):
-            pool[:] = pool[self._by_length(pool, random[pool])]  # a view: order itself is sorted
-            spans.append(self._cut(pool) + end)
-            end += len(pool)
-        batches = np.concatenate(spans)
-        return order, batches[np.argsort(bits.random_raw(len(batches)), kind="stable")]
-
-    def _by_length(self, pool: IntArray, random: IntArray) -> IntArray:
-        """The order of a pool by length of target, then of source: alternately rising and falling. If it always rose,
-        the source would drop from the longest to the shortest wherever the target gets longer by one, and that batch
-        would be half padding."""
-        source, target = self.lengths[pool].T.astype(np.int64)
         source += (random % np.uint64(NOISE)).astype(np.int64)
-        return np.argsort((target << 32) + np.where(target % 2, -source, source), kind="stable")
+        # By length of target, then of source: alternately rising and falling. If it always rose, the source would drop
+        # from the longest to the shortest wherever the target gets longer by one, and that batch would be half padding.
+        order = np.lexsort((random, (target << 32) + np.where(target % 2, -source, source)))
+        batches = self._cut(order)
+        return order, batches[np.argsort(bits.random_raw(len(batches)), kind="stable")]
 
     def _cut(self, order: IntArray) -> IntArray:
         """The begin and the end of each batch in an order, (batches, 2) int64."""

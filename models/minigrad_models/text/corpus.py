@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from .lines import Lines, Texts
+from .lines import read_lines
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')  # a cell as spreadsheets write it
 SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
@@ -20,13 +16,13 @@ SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "valida
 class Pairs(NamedTuple):
     """Sentences of two languages, line by line, and the number of pairs left out for an empty side."""
 
-    source: Sequence[str]
-    target: Sequence[str]
+    source: list[str]
+    target: list[str]
     skipped: int = 0
 
 
 def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
-    """Read a corpus. Its sentences stay on disk, in files that must not change; see ``Lines``.
+    """Read a corpus: its pairs by split, "train", and "validation" and "test" if they exist.
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
@@ -34,9 +30,6 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
             by line.
         source, target: in a folder, the last part of the files' names, before ".gz".
         required: splits that a folder must have.
-
-    Returns:
-        Split -> pairs: "train", and "validation" and "test" if they exist.
 
     Raises FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
     """
@@ -49,17 +42,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
         raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
-    lines = Lines(paths[0])
-    return {"train": _kept(Side(lines, column=0), Side(lines, column=1), _full_rows(lines, paths[0]), str(paths[0]))}
-
-
-def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
-    """The pairs with some numbers, which must be ascending."""
-    source, target = (
-        side.part(places) if isinstance(side, Side) else [side[i] for i in places.tolist()]
-        for side in (pairs.source, pairs.target)
-    )
-    return Pairs(source, target)
+    return {"train": _table(paths[0])}
 
 
 def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> dict[str, Pairs]:
@@ -89,74 +72,43 @@ def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> t
 
 
 def _aligned(source: Path, target: Path) -> Pairs:
-    left, right = Lines(source), Lines(target)
+    left, right = ([line.strip() for line in read_lines(path)] for path in (source, target))
     if len(left) != len(right):
         counts = f"{source} has {len(left)} lines and {target} {len(right)}"
         raise ValueError(f"{counts}: line n of one must translate line n of the other")
-    full = (bool(a.strip() and b.strip()) for a, b in zip(left, right, strict=True))
-    return _kept(Side(left), Side(right), full, f"{source} and {target}")
+    return _kept(zip(left, right, strict=True), f"{source} and {target}")
 
 
-def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
-    """For each line of a table, whether both columns hold text."""
-    for number, line in enumerate(lines, 1):
-        source, tab, target = line.partition("\t")
+def _table(path: Path) -> Pairs:
+    rows = []
+    for number, line in enumerate(read_lines(path), 1):
+        source, tab, rest = line.partition("\t")
         if line.strip() and not tab:
             advice = "each line is a source sentence, a tab, its translation; spreadsheets save tab-separated text"
             raise ValueError(f"{path}, line {number}: no tab; {advice}")
         if "\r" in line:
             raise ValueError(f"{path}, line {number}: a carriage return within; lines end in line feeds")
-        yield all(cell.strip('" ') for cell in (source, target.partition("\t")[0]))
+        rows.append((_cell(source), _cell(rest.partition("\t")[0])))
+    return _kept(rows, str(path))
 
 
-def _kept(left: Side, right: Side, full: Iterable[bool], where: str) -> Pairs:
+def _cell(text: str) -> str:
+    """A cell's text without a spreadsheet's quotes; "" if it has no other characters."""
+    text = text.strip()
+    if _QUOTED.fullmatch(text) and ("," in text or '""' in text[1:-1]):
+        return text[1:-1].replace('""', '"').strip()
+    return text if text.strip('" ') else ""
+
+
+def _kept(rows: Iterable[tuple[str, str]], where: str) -> Pairs:
     """The pairs whose sides both hold text."""
-    mask = np.fromiter(full, np.bool_, len(left))
-    places = np.flatnonzero(mask)
-    if not len(places):
-        raise ValueError(f"{where}: no sentence pairs ({len(mask)} lines, all with an empty side)")
-    if len(places) == len(mask):
-        return Pairs(left, right)
-    return Pairs(left.part(places), right.part(places), len(mask) - len(places))
-
-
-class Side(Texts):
-    """One language of a corpus on disk: the lines with the numbers ``kept`` (n,), uint32, ascending (None: all), or a
-    column of them; without spaces around them, and a spreadsheet's quotes."""
-
-    def __init__(
-        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None = None, column: int | None = None
-    ) -> None:
-        self._lines, self._kept, self._column = lines, kept, column
-
-    def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:
-        """The texts with some numbers, which must be ascending."""
-        kept = places if self._kept is None else self._kept[places]
-        return Side(self._lines, kept.astype(np.uint32), self._column)
-
-    def __len__(self) -> int:
-        return len(self._lines if self._kept is None else self._kept)
-
-    def at(self, index: int) -> str:
-        return self._text(self._lines.at(index if self._kept is None else int(self._kept[index])))
-
-    def __iter__(self) -> Iterator[str]:
-        if self._kept is None:
-            return map(self._text, self._lines)
-        mask = np.zeros(len(self._lines), np.bool_)
-        mask[self._kept] = True
-        return map(self._text, compress(self._lines, mask))
-
-    @property
-    def digest(self) -> str:
-        kept = b"" if self._kept is None else self._kept.tobytes()
-        origin = f"{self._lines.digest} {self._column} ".encode()
-        return hashlib.blake2b(origin + kept, digest_size=16).hexdigest()
-
-    def _text(self, line: str) -> str:
-        if self._column is None:
-            return line.strip()
-        text = line.split("\t", self._column + 1)[self._column].strip()
-        if _QUOTED.fullmatch(text) and ("," in text or '""' in text[1:-1]):
-            return text[1:-1].replace('""', '"').strip()
-        return text
+    source, target, skipped = list[str](), list[str](), 0
+    for a, b in rows:
+        if a and b:
+            source.append(a)
+            target.append(b)
+        else:
+            skipped += 1
+    if not source:
+        raise ValueError(f"{where}: no sentence pairs ({skipped} lines, all with an empty side)")
+    return Pairs(source, target, skipped)

@@ -1,15 +1,26 @@
-"""The tokenizers of a translation's two sides, one for both or one each, and how they are saved."""
+"""Sentence pairs: the tokenizers of their two sides, one for both or one each, and pairs as token ids in an array."""
 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from minigrad.utils.bar import DELAY, bar
+from minigrad.utils.data import Dataset
+
 from ..schema import check, short
+from .corpus import Pairs
 from .subwords import SubwordTokenizer
 from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer
+
+IntArray = np.ndarray[Any, np.dtype[Any]]
+CHUNK_PAIRS = 512  # to encode at once: the library's results are large
+QUIET_SECONDS = DELAY  # before a bar appears
 
 
 @dataclass(frozen=True)
@@ -41,10 +52,6 @@ class TokenizerPair:
         """Whether one vocabulary serves both sides."""
         return self.source is self.target
 
-    def encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
-        """The ids of a pair, as a model takes them: source and EOS; BOS, target and EOS."""
-        return [*self.source.encode(source), EOS], [BOS, *self.target.encode(target), EOS]
-
     def as_dict(self) -> dict[str, Any]:
         """A description in plain data, for ``tokenizer_pair_from_dict``."""
         sides = {"source": self.source.as_dict()}
@@ -73,3 +80,43 @@ def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
     sides = state if state.get("kind") == "pair" else {"source": state}
     source = tokenizer_from_dict(sides.get("source", {}))
     return TokenizerPair(source, tokenizer_from_dict(sides["target"]) if "target" in sides else source)
+
+
+class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
+    """A corpus as ids, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included, of which
+    there are ``left_out``. Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``ids`` are those of
+    pair after pair, source and then target, in one row; ``lengths`` (N, 2) int32 the tokens of source and target.
+    ``progress`` shows a bar on stderr after two seconds (if tqdm is installed). Raises ValueError: every pair is too
+    long."""
+
+    def __init__(self, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, progress: bool = True) -> None:
+        total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))
+        ids, lengths = list[IntArray](), list[IntArray]()
+        with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as shown:
+            for start in range(0, total, CHUNK_PAIRS):
+                chunk = slice(start, start + CHUNK_PAIRS)
+                sources = tokenizers.source.encode_batch(pairs.source[chunk])
+                targets = tokenizers.target.encode_batch(pairs.target[chunk])
+                both = zip(sources, targets, strict=True)
+                sizes = np.array([(len(a) + 1, len(b) + 2) for a, b in both], np.int32)
+                kept = np.flatnonzero(sizes.max(axis=1) <= longest)
+                flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in kept.tolist())
+                ids.append(np.fromiter(flat, np.uint16 if largest <= 1 << 16 else np.uint32))
+                lengths.append(sizes[kept])
+                shown.update(len(sources))
+        self.ids, self.lengths = np.concatenate(ids), np.concatenate(lengths)
+        if not len(self.lengths):
+            raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")
+        self.left_out = total - len(self.lengths)
+        self._starts = np.concatenate([[0], np.cumsum(self.lengths.sum(axis=1, dtype=np.int64))])
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index: Any) -> tuple[list[int], list[int]]:
+        number = operator.index(index)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there is no pair {number} of {len(self)}")
+        start, middle = int(self._starts[number % len(self)]), int(self.lengths[number, 0])
+        both = self.ids[start : start + middle + int(self.lengths[number, 1])].tolist()
+        return both[:middle], both[middle:]

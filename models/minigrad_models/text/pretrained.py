@@ -1,20 +1,24 @@
-"""Tokenizers of pretrained models, read by the tokenizers library from the files that others publish."""
+"""Tokenizers of pretrained models, read by the tokenizers library from the files that others publish; and WordPiece,
+BERT's subwords (Wu et al. 2016, arXiv 1609.08144, section 4.1)."""
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from minigrad.serialization.source import replaced
 
 from ..schema import check, content
-from .subwords import byte_level, calmly, load_library
-from .word_pieces import word_pieces
+from .subwords import byte_level, calmly, check_vocabulary, load_library
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
 SETTINGS = "tokenizer_config.json"
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUED = "##"  # begins a piece that is not the first of its word
 _MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
@@ -75,3 +79,71 @@ def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
     if tokenizer.token_to_id("<|endoftext|>") is not None:
         tokenizer.add_special_tokens(["<|endoftext|>"])
     return tokenizer
+
+
+def word_pieces(
+    vocabulary: Mapping[str, int],
+    *,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    split_chinese: bool = True,
+) -> Any:
+    """The ``tokenizers.Tokenizer`` of a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
+    [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``strip_accents``
+    None: if texts become lower-case; by ``split_chinese`` each Chinese character is a word. Raises ValueError: the
+    vocabulary lacks [CLS] or [SEP]; ImportError: no tokenizers library."""
+    library = load_library()
+    tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
+    tokenizer.normalizer = library.normalizers.BertNormalizer(
+        lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
+    )
+    tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = library.decoders.WordPiece()
+    tokenizer.add_special_tokens([token for token in SPECIAL if token in vocabulary])
+    if not {"[CLS]", "[SEP]"} <= vocabulary.keys():
+        raise ValueError("the vocabulary lacks [CLS] or [SEP]")
+    tokenizer.post_processor = library.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer
+
+
+def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
+    """Learn pieces from texts, in lower case; the same texts give the same pieces with the same ids. Texts are read
+    once, and kept in memory as words with their counts. ``vocabulary`` is the number of ids, the five special ones
+    included; fewer if the texts do not have so many. Pieces that stand together once are not joined. Raises ValueError:
+    no text, or a vocabulary too large or without room for its characters; ImportError: no tokenizers library."""
+    check_vocabulary(vocabulary)
+    library = load_library()
+    blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})
+    counts: dict[str, int] = {}
+    for text in texts:
+        for word, _ in blank.pre_tokenizer.pre_tokenize_str(blank.normalizer.normalize_str(text)):
+            counts[word] = counts.get(word, 0) + 1
+    if not counts:
+        raise ValueError("no text to learn word pieces from: all of it is empty")
+    # The library would number the characters within words as a hash table happens to list them: name them before.
+    first = sorted({word[0] for word in counts})
+    within = sorted({CONTINUED + character for word in counts for character in word[1:]})
+    fixed = [*SPECIAL, *within]
+    if len(fixed) + len(first) > vocabulary:
+        taken = f"the characters of the texts, which take {len(fixed) + len(first) - len(SPECIAL):,}"
+        raise ValueError(f"a vocabulary of {vocabulary:,} has no room for {len(SPECIAL)} special tokens and {taken}")
+    learner = library.Tokenizer(library.models.WordPiece(unk_token="[UNK]"))
+    learner.pre_tokenizer = library.pre_tokenizers.WhitespaceSplit()
+    trainer = library.trainers.WordPieceTrainer(
+        vocab_size=vocabulary,
+        special_tokens=fixed,
+        min_frequency=2,
+        show_progress=False,
+        continuing_subword_prefix=CONTINUED,
+        limit_alphabet=len(first) + len(within),
+    )
+    words = (word for word, count in sorted(counts.items()) for _ in range(count))
+    learner.train_from_iterator(words, trainer, length=sum(counts.values()))
+    learned: dict[str, int] = learner.get_vocab(with_added_tokens=False) or learner.get_vocab()
+    if len(learned) < vocabulary:
+        warnings.warn(f"the texts give {len(learned):,} word pieces, not the {vocabulary:,} asked for", stacklevel=2)
+    return word_pieces(learned)

@@ -1,15 +1,12 @@
-"""Subwords by the tokenizers library, split so that decoding restores the text; and subword dropout, by which the
-segmentation of a word differs from epoch to epoch."""
+"""Subwords by the tokenizers library, split so that decoding restores the text."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
-import struct
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from minigrad.backend.extras import how_to_install
@@ -17,9 +14,6 @@ from minigrad.backend.extras import how_to_install
 from ..schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, until_end
 
-SEGMENTATIONS = 64  # of a word, among which a SubwordSampler draws
-MOST_WORDS = 1 << 16  # whose segmentations it keeps; one more clears all, which changes no result
-LONGEST_WORD = 100  # characters of such a word
 MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
 SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
 
@@ -50,30 +44,18 @@ class SubwordTokenizer:
 
     @classmethod
     def train(
-        cls,
-        texts: Iterable[str],
-        vocabulary: int = 10_000,
-        *,
-        lowercase: bool = False,
-        min_frequency: int = 2,
-        split_digits: bool = False,
+        cls, texts: Iterable[str], vocabulary: int = 10_000, *, min_frequency: int = 2, split_digits: bool = False
     ) -> SubwordTokenizer:
         """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts give the same
-        vocabulary in the same order.
+        vocabulary in the same order. Texts are read once; memory grows with the number of different words.
 
         Args:
-            texts: read once and not kept; memory grows with the number of different words.
-            vocabulary: the number of ids, the four special ones included.
-            lowercase: make all texts lower-case.
+            vocabulary: the number of ids, the four special ones included; a warning tells if there are fewer.
             min_frequency: no rarer pair is merged.
             split_digits: each digit is a token of its own, so that a number never seen is made of tokens that were.
 
-        Raises:
-            ValueError: no text, or a vocabulary too small for the characters, or too large.
-            ImportError: no tokenizers library.
-
-        Warns:
-            UserWarning: the texts give fewer subwords than ``vocabulary``.
+        Raises ValueError: no text, or a vocabulary too small for the characters, or too large; ImportError: no
+        tokenizers library.
         """
         texts = iter(texts)
         first = next((text for text in texts if text.strip()), None)
@@ -82,8 +64,10 @@ class SubwordTokenizer:
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
-        options = {"vocab_size": vocabulary, "min_frequency": min_frequency, "show_progress": False}
-        learner, trainer = _learner(lowercase, split_digits, **options)
+        learner = _untrained(split_digits)
+        trainer = load_library().trainers.BpeTrainer(
+            special_tokens=list(SPECIAL), vocab_size=vocabulary, min_frequency=min_frequency, show_progress=False
+        )
         learner.train_from_iterator(itertools.chain([first], texts), trainer)
         trained = _without_marks(json.loads(learner.to_str()))
         size = trained.get_vocab_size()
@@ -100,7 +84,7 @@ class SubwordTokenizer:
         return len(self.tokens)
 
     def prepare(self, text: str) -> str:
-        """The normal form: Unicode's, lower-case if trained so, with single spaces and none at the ends."""
+        """The normal form: Unicode's, with single spaces and none at the ends."""
         text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
@@ -121,12 +105,6 @@ class SubwordTokenizer:
         encoding = calmly(self.model.encode, text)
         return [text[a:b] for i, (a, b) in zip(encoding.ids, encoding.offsets, strict=True) if i == UNKNOWN]
 
-    def words(self, text: str) -> list[str]:
-        """The words and punctuation marks of a text; subwords are parts of one of them."""
-        if self.model.normalizer:
-            text = self.model.normalizer.normalize_str(text)
-        return [word for word, _ in self.model.pre_tokenizer.pre_tokenize_str(text)]
-
     def as_dict(self) -> dict[str, Any]:
         return {"kind": "subwords", "json": self.model.to_str()}
 
@@ -134,7 +112,17 @@ class SubwordTokenizer:
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
         """The tokenizer that its ``as_dict`` described. Raises ValueError: the description makes no sense, or asks for
         steps or regular expressions that ``train`` does not use: some take for ever, or stop the program."""
-        return cls(_read(state.get("json")))
+        load_library()  # its ImportError is not about the text
+        text: Any = state.get("json")
+        check(text, str, "the JSON of a tokenizer")
+        try:
+            model = calmly(_without_marks, _checked(json.loads(text)))
+        except Exception as error:  # the library raises nothing more special
+            raise ValueError(f"the description of a tokenizer makes no sense: {str(error)[:200]}") from None
+        tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
+        if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
+            raise ValueError(f"the ids of a tokenizer are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
+        return cls(model)
 
 
 def load_library() -> Any:
@@ -150,16 +138,12 @@ def load_library() -> Any:
     return tokenizers
 
 
-def _learner(lowercase: bool, split_digits: bool, **options: Any) -> tuple[Any, Any]:
-    """An untrained tokenizer of the library, and its trainer."""
+def _untrained(split_digits: bool) -> Any:
+    """A tokenizer of the library."""
     tokenizers = load_library()
-    models, trainers, splitters = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
-    learner = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL[UNKNOWN]))
-    trainer = trainers.BpeTrainer(special_tokens=list(SPECIAL), **options)
-    normalizers = tokenizers.normalizers
+    normalizers, splitters = tokenizers.normalizers, tokenizers.pre_tokenizers
+    learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
     steps = [normalizers.NFC()]
-    if lowercase:
-        steps += [normalizers.Lowercase(), normalizers.NFC()]
     steps += [normalizers.Replace(SPACE, "_")]  # the mark itself in a text
     steps += [normalizers.Replace(tokenizers.Regex(_SPACES), " "), normalizers.Strip()]  # the spaces of str.split
     learner.normalizer = normalizers.Sequence(steps)
@@ -168,30 +152,19 @@ def _learner(lowercase: bool, split_digits: bool, **options: Any) -> tuple[Any, 
     pieces = [splitters.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
     learner.pre_tokenizer = splitters.Sequence([words, *pieces])
     learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
-    return learner, trainer
+    return learner
 
 
-def _read(text: Any) -> Any:
-    """The library's tokenizer of a description. Raises as ``SubwordTokenizer.from_dict``."""
-    load_library()  # its ImportError is not about the text
-    check(text, str, "the JSON of a tokenizer")
-    try:
-        state = json.loads(text)
-        check(state, dict[str, Any], "a tokenizer")
-        check_size(state)
-        for name in ("normalizer", "pre_tokenizer", "decoder"):
-            _check_steps(state.get(name))
-        check(state.get("model"), dict[str, Any], "its model")
-        if state["model"].get("type") != "BPE":
-            raise ValueError(f"its model is {short(state['model'].get('type'))}, not BPE")
-        state = {**state, "truncation": None, "padding": None, "post_processor": None}
-        model = calmly(_without_marks, state)
-    except Exception as error:  # the library raises nothing more special
-        raise ValueError(f"the description of a tokenizer makes no sense: {str(error)[:200]}") from None
-    tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
-    if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
-        raise ValueError(f"the ids of a tokenizer are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
-    return model
+def _checked(state: Any) -> dict[str, Any]:
+    """The state of a tokenizer of the library, without what ``train`` does not use. Raises ValueError."""
+    check(state, dict[str, Any], "a tokenizer")
+    check_size(state)
+    for name in ("normalizer", "pre_tokenizer", "decoder"):
+        _check_steps(state.get(name))
+    check(state.get("model"), dict[str, Any], "its model")
+    if state["model"].get("type") != "BPE":
+        raise ValueError(f"its model is {short(state['model'].get('type'))}, not BPE")
+    return {**state, "truncation": None, "padding": None, "post_processor": None}
 
 
 def _check_steps(step: Any) -> None:
@@ -242,64 +215,3 @@ def check_vocabulary(vocabulary: int) -> None:
     program."""
     if vocabulary > MOST:
         raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")
-
-
-class SubwordSampler:
-    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267), repeatable: at each step a possible merge is skipped with
-    the probability ``dropout``. 0 gives ``tokenizer.encode``, 1 gives characters. Each draw splits a text differently.
-    A draw depends on the seed, the text and the draw's number alone, so that a training can be resumed exactly. A word
-    has 64 segmentations, computed on demand; each place in a text takes one of them at random. Raises ValueError: a
-    dropout that is no probability."""
-
-    def __init__(self, tokenizer: SubwordTokenizer, dropout: float = 0.1, seed: int = 0) -> None:
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout is a probability, not {dropout}")
-        state = json.loads(tokenizer.model.to_str())["model"]
-        self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
-        self._skip = dropout * 2**32
-        self.ids: dict[str, int] = state["vocab"]
-        pairs = [tuple(m.split(" ")) if isinstance(m, str) else m for m in state["merges"]]
-        self.merges = {(self.ids[a], self.ids[b]): (rank, self.ids[a + b]) for rank, (a, b) in enumerate(pairs)}
-        self.pools: dict[str, list[tuple[int, ...] | None]] = {}
-        self._empty: list[tuple[int, ...] | None] = [None] * SEGMENTATIONS
-
-    def encode(self, text: str, draw: int) -> list[int]:
-        """The ids of a text, without BOS and EOS, segmented by a draw (the epoch, for instance)."""
-        if self.dropout == 0:
-            return self.tokenizer.encode(text)
-        words = self.tokenizer.words(text)
-        key = f"{self.seed} {draw} {text}".encode()
-        pools, empty = self.pools, self._empty
-        ids: list[int] = []
-        for word, byte in zip(words, hashlib.shake_128(key).digest(len(words)), strict=True):
-            number = byte % SEGMENTATIONS
-            ids += pools.get(word, empty)[number] or self._segmentation(word, number)
-        return ids
-
-    def _segmentation(self, word: str, number: int) -> tuple[int, ...]:
-        """A segmentation of a word by its number, kept in the word's pool."""
-        segmentation = tuple(self._split(word, _uniform(f"{self.seed} {number} {word}")))
-        if len(word) <= LONGEST_WORD:
-            if len(self.pools) >= MOST_WORDS and word not in self.pools:
-                self.pools.clear()
-            pool = self.pools.setdefault(word, self._empty.copy())
-            pool[number] = next((same for same in pool if same == segmentation), segmentation)
-        return segmentation
-
-    def _split(self, word: str, chance: Iterator[int]) -> list[int]:
-        """Byte-pair encoding of a word by the paper's algorithm 1: a merge that is skipped may come later."""
-        ids = [self.ids.get(character, UNKNOWN) for character in word]
-        while True:
-            pairs = enumerate(itertools.pairwise(ids))
-            possible = sorted((*self.merges[pair], i) for i, pair in pairs if pair in self.merges)
-            chosen = next((merge for merge in possible if next(chance) >= self._skip), None)
-            if chosen is None:
-                return ids
-            _, merged, i = chosen
-            ids[i : i + 2] = [merged]
-
-
-def _uniform(key: str) -> Iterator[int]:
-    """Random 32-bit numbers from a key: a faster start than that of a seeded ``random.Random``."""
-    for block in itertools.count():
-        yield from struct.unpack("<16I", hashlib.shake_128(f"{key} {block}".encode()).digest(64))

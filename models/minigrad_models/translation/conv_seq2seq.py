@@ -22,24 +22,15 @@ HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a convolutional translator, see ``Configuration``.
-
-    Args:
-        d_model: D, the width of the embeddings.
-        hidden: H, the width of the layers.
-        layers: of the encoder, and of the decoder.
-        kernel: K, an odd number of tokens that a layer mixes.
-        dropout: the probability that dropout zeroes an element of an embedding or of a layer's input.
-
-    Raises ValueError: an even kernel; a dropout that is no probability.
-    """
+    """The hyperparameters of a convolutional translator, see ``Configuration``. Raises ValueError: an even kernel; a
+    dropout that is no probability."""
 
     vocabulary: int
-    d_model: int = 256
-    hidden: int = 256
-    layers: int = 4
-    kernel: int = 3
-    dropout: float = 0.1
+    d_model: int = 256  # D, the width of the embeddings
+    hidden: int = 256  # H, the width of the layers
+    layers: int = 4  # of the encoder, and of the decoder
+    kernel: int = 3  # K, an odd number of tokens that a layer mixes
+    dropout: float = 0.1  # of embeddings and of a layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
 
@@ -73,12 +64,12 @@ class Attention(nn.Module):
         self.query = nn.Linear(config.hidden, config.d_model)
         self.output = nn.Linear(config.d_model, config.hidden)
 
-    def forward(self, x: Tensor, target: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """States (B, T, H), target embeddings (B, T, D) -> contexts (B, T, H), weights (B, T, S)."""
+    def forward(self, x: Tensor, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """States (B, T, H), target embeddings (B, T, D) -> contexts (B, T, H)."""
         query = (self.query(x) + target) * HALF  # equation 1
         weights = (query @ memory.keys.transpose(1, 2)).masked_fill(~mask[:, 0], -math.inf).softmax(-1)
         count = mask.sum(-1).to(x.dtype)  # (B, 1, 1): a mean of m vectors has variance 1/m
-        return self.output(weights @ memory.values * count.sqrt()), weights
+        return self.output(weights @ memory.values * count.sqrt())
 
 
 class ConvSeq2Seq(TranslationModel):
@@ -117,22 +108,12 @@ class ConvSeq2Seq(TranslationModel):
 
     def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
         """Target tokens (B, T) -> states (B, T, D)."""
-        return self.look(target, memory, mask)[0]
-
-    def look(self, target: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Target tokens (B, T) -> states (B, T, D), and the weights of each layer's attention (B, T, S)."""
         g = self.embed(target)
-        x, looks = self.decoder_input(g), []
+        x = self.decoder_input(g)
         for block, attention in zip(self.decoder, self.attentions, strict=True):
             new = block(x)
-            context, weights = attention(new, g, memory, mask)
-            x = ((new + context) * HALF + x) * HALF
-            looks.append(weights)
-        return self.dropout(self.decoder_output(x)), looks
-
-    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """See ``TranslationModel``: (layers, 1, B, T, S)."""
-        return mg.stack(self.look(target, memory, mask)[1])[:, None]
+            x = ((new + attention(new, g, memory, mask)) * HALF + x) * HALF
+        return self.dropout(self.decoder_output(x))
 
 
 def initialise(module: nn.Module) -> None:

@@ -18,15 +18,13 @@ from ..text.tokenizer import BOS, PAD
 
 
 class Configuration:
-    """What the hyperparameters of all translators have: ``vocabulary``, V, the entries of the vocabulary of both
-    languages, or of the target's alone; ``source_vocabulary``, those of the source's, None if the languages share one;
-    ``d_model``, D; ``positions``, the tokens of the longest sentence; and dropouts, which are probabilities. Subclasses
-    are dataclasses, and raise ValueError for values that cannot be."""
+    """The hyperparameters that all translators have, and dropouts, which are probabilities. Subclasses are dataclasses,
+    and raise ValueError for values that cannot be."""
 
-    vocabulary: int
-    source_vocabulary: int | None
-    d_model: int
-    positions: int
+    vocabulary: int  # V, the entries of the vocabulary of both languages, or of the target's
+    source_vocabulary: int | None  # those of the source's; None if the languages share one
+    d_model: int  # D
+    positions: int  # the tokens of the longest sentence
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
@@ -74,8 +72,8 @@ class Plain:
 
 class TranslationModel(nn.Module):
     """From source and target tokens to the next target token. One matrix is the target's embedding and the last linear
-    layer (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding. ``config`` has
-    ``positions``, the tokens of the longest sentence, too."""
+    layer (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding. ``config`` is
+    a ``Configuration``."""
 
     CACHED: type[Any] = Plain  # the decoder that keeps what does not change from token to token
 
@@ -110,50 +108,28 @@ class TranslationModel(nn.Module):
 
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Decoder:
-        """The decoder for ``minigrad_models.generation.beam_search``, at the beginning of each sentence's translation.
-        Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout
-        for all tokens anew."""
+        """The decoder for ``generation.beam_search``, at the beginning of each sentence's translation, from source
+        tokens (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout for all
+        tokens anew."""
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
-
-    def cross_attention(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
-        """``attention`` after ``encode``: (layers, H, B, T, S)."""
-        raise NotImplementedError
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Tokens (B, S) and (B, T) -> logits (B, T, V) of the token after each target token."""
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
-    def loss(
-        self,
-        source: Tensor,
-        target: Tensor,
-        label_smoothing: float = 0.0,
-        r_drop: float = 0.0,
-        read: Tensor | None = None,
-    ) -> Tensor:
+    def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
         """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar. Source tokens
-        are (B, S), target tokens from BOS on (B, T). ``read`` is the decoder's input (B, T - 1), by default the target
-        without its last token. With ``r_drop``, the α of R-Drop, above 0 the batch goes through the model twice, see
-        ``r_drop_loss``."""
-        read = target[:, :-1] if read is None else read
+        are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``: the batch passes
+        twice."""
+        read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
-            return r_drop_loss(states, self.embedding.weight, target[:, 1:], r_drop, label_smoothing, PAD)
-        states = self.decode(read, *self.encode(source))
+            return r_drop_loss(states, self.embedding.weight, following, r_drop, label_smoothing, PAD)
+        states, weight = self.decode(read, *self.encode(source)).flatten(0, 1), self.embedding.weight
         return F.linear_cross_entropy(
-            states.flatten(0, 1),
-            self.embedding.weight,
-            target[:, 1:].reshape(-1),
-            ignore_index=PAD,
-            label_smoothing=label_smoothing,
+            states, weight, following.reshape(-1), ignore_index=PAD, label_smoothing=label_smoothing
         )
-
-    @mg.no_grad()
-    def attention(self, source: Tensor, target: Tensor) -> Tensor:
-        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S): the weights of
-        cross-attention (layers, H, B, T, S), which sum to 1 over S and are 0 at padding."""
-        return self.cross_attention(target, *self.encode(source))
 
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is
@@ -168,14 +144,13 @@ def r_drop_loss(
     states: Tensor, weight: Tensor, target: Tensor, alpha: float, label_smoothing: float = 0.0, ignore_index: int = -100
 ) -> Tensor:
     """R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout masks should agree. It is half
-    the loss of the paper's equation 4; with α = 0 it is the mean cross-entropy:
+    the loss of the paper's equation 4:
 
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
-    over the tokens that are not ``ignore_index`` (padding). P₁ and P₂ are softmax(states · weightᵀ) of the two passes:
-    the states of a batch of B sentences that contains each sentence twice (2B, T, D), the weight of the last linear
-    layer (V, D); the target is (B, T). If there is no token, the mean is NaN, as in ``cross_entropy``, and the
-    gradients are zero. Raises ValueError: α is negative.
+    over the tokens of the target (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) of the
+    two passes: states of a batch that contains each of B sentences twice (2B, T, D), the weight of the last linear
+    layer (V, D). If there is no token, the mean is NaN, and the gradients are zero. Raises ValueError: α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")

@@ -1,14 +1,11 @@
 """An English-Italian corpus that needs no download: 16,500 pairs, which a grammar wrote (examples/english_italian).
 
-For example:
+from minigrad_models.translation import english_italian
 
-    from minigrad_models.translation import english_italian
-
-    pairs = english_italian.load("train")              # 14,500 pairs
-    pairs[0].source, pairs[0].target
-    english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
-    english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
-    english_italian.normalize("i don't like cats")     # "I do not like cats."
+pairs = english_italian.load("train")              # 14,500 pairs
+english_italian.tokenize("Ti amo molto.")          # ["ti", "amo", "molto", "."]
+english_italian.detokenize(["ti", "amo", "."])     # "Ti amo."
+english_italian.normalize("i don't like cats")     # "I do not like cats."
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import gzip
 import re
 import unicodedata
 import zlib
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,14 +29,12 @@ _PROPER = {
         *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     )
 }
-_AFTER_I = re.compile(
+_AFTER_I = re.compile(  # words of the corpus that follow the Italian article i; before others "i" is the English I
     r"""bambini|begli|bei|bicchieri|biscotti|camerieri|cani|cappelli|cassetti|cavalli|conigli|fiori|fratelli|funghi|gatti|
     genitori|giocattoli|giornali|letti|libri|loro|lupi|medici|miei|musei|nostri|panini|piatti|pomodori|ragazzi|ragni|
     ristoranti|suoi|tavoli|telefoni|topi|treni|tuoi|vestiti""",
     re.VERBOSE,
 )
-"""Words of the corpus that follow the Italian article i; before any other word "i" is the English I."""
-
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`′＇", "'"))
 _TOKEN = re.compile(r"\w+(?='s\b)|'s\b|\w+'(?=\w)|\w+|[^\w\s]")
 _CONTRACTIONS = tuple(
@@ -128,20 +123,13 @@ def tokenize(text: str) -> list[str]:
         if word in ("i", "I"):
             following = words[position + 1].lower() if position + 1 < len(words) else ""
             word = "i" if _AFTER_I.fullmatch(following) else "I"
-        else:
-            word = _written(word, begins)
+        elif (lower := word.lower()) in _PROPER:
+            word = _PROPER[lower]
+        elif begins or (len(word) > 1 and word.isupper()):
+            word = lower
         tokens.append(word)
         begins = word in _SENTENCE_END
     return tokens
-
-
-@lru_cache(1 << 14)
-def _written(word: str, begins: bool) -> str:
-    """A word as a token; ``begins``: it is the first of a sentence."""
-    lower = word.lower()
-    if lower in _PROPER:
-        return _PROPER[lower]
-    return lower if begins or (len(word) > 1 and word.isupper()) else word
 
 
 def detokenize(tokens: list[str]) -> str:
@@ -158,5 +146,5 @@ def detokenize(tokens: list[str]) -> str:
     return text
 
 
+# For ``WordTokenizer``; entered among the library's schemes, so that a run's tokenizer can be saved and loaded.
 SCHEME = SCHEMES["english_italian"] = Scheme(tokenize, detokenize, normalize)
-"""For ``WordTokenizer``; entered among the library's schemes, so that a run's tokenizer can be saved and loaded."""

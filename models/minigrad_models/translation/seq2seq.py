@@ -33,26 +33,16 @@ States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a recurrent translator, see ``Configuration``.
-
-    Args:
-        cell: "rnn", "lstm" or "gru".
-        attention: "none", "additive" or "multiplicative".
-        d_model: D, the width of the embeddings.
-        hidden: H, the width of the decoder's state, and of the encoder's in each direction.
-        layers: L, of the encoder, and of the decoder.
-        dropout: the probability that dropout zeroes an element of an embedding, or of what the last layer reads.
-
-    Raises ValueError: an unknown cell or attention; a dropout that is no probability.
-    """
+    """The hyperparameters of a recurrent translator, see ``Configuration``. Raises ValueError: an unknown cell or
+    attention; a dropout that is no probability."""
 
     vocabulary: int
-    cell: str = "gru"
-    attention: str = "additive"
-    d_model: int = 256
-    hidden: int = 256
-    layers: int = 1
-    dropout: float = 0.1
+    cell: str = "gru"  # or "rnn", "lstm"
+    attention: str = "additive"  # or "none", "multiplicative"
+    d_model: int = 256  # D, the width of the embeddings
+    hidden: int = 256  # H, the width of the decoder's state, and of the encoder's in each direction
+    layers: int = 1  # L, of the encoder, and of the decoder
+    dropout: float = 0.1  # of embeddings, and of what the last layer reads
     positions: int = 1024
     source_vocabulary: int | None = None
 
@@ -137,18 +127,22 @@ class Decoder(nn.Module):
             return Memory(ends[0][:, None], ends[0][:, None], start)
         return Memory(self.scores.key(states), states, start)
 
-    def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor, States]:
-        """Embeddings of the tokens before (B, T, D) -> states (B, T, D), weights (B, T, S), the last s (B, L, H)."""
+    def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, States]:
+        """Embeddings of the tokens before (B, T, D) -> states (B, T, D), and the last s (B, L, H)."""
         if self.scores is None:
             context = memory.values.expand(-1, y.shape[1], -1)
-            weights = mg.ones(*y.shape[:2], 1, device=y.device)
             s, last = self.run(mg.cat((y, context), -1), memory.start)
         elif self.later:
             s, last = self.run(y, memory.start)
-            context, weights = self.look(s, memory, mask)
-        else:
-            s, context, weights, last = self.alternate(y, memory, mask)
-        return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), weights, last
+            context = self.look(s, memory, mask)
+        else:  # a look, a step of the network, a look, a step: each context needs the state before
+            outs, contexts, last = [], [], memory.start
+            for t in range(y.shape[1]):
+                contexts.append(self.look(last[0][:, -1:], memory, mask))
+                out, last = self.run(mg.cat((y[:, t : t + 1], contexts[-1]), -1), last)
+                outs.append(out)
+            s, context = mg.cat(outs, 1), mg.cat(contexts, 1)
+        return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), last
 
     def run(self, x: Tensor, states: States) -> tuple[Tensor, States]:
         """The network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and the last of all (B, L, H)."""
@@ -156,22 +150,10 @@ class Decoder(nn.Module):
         out, last = self.network(x, before if len(before) > 1 else before[0])
         return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))
 
-    def look(self, s: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """States (B, T, H) -> contexts (B, T, 2H) and the weights of the source tokens in them (B, T, S)."""
+    def look(self, s: Tensor, memory: Memory, mask: Tensor) -> Tensor:
+        """States (B, T, H) -> contexts (B, T, 2H): means of the source tokens' states."""
         assert self.scores is not None
-        weights = self.scores(s, memory.keys).masked_fill(~mask[:, 0], -math.inf).softmax(-1)
-        return weights @ memory.values, weights
-
-    def alternate(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, Tensor, Tensor, States]:
-        """A look, a step of the network, a look, a step: each context needs the state before."""
-        outs, contexts, looks, states = [], [], [], memory.start
-        for t in range(y.shape[1]):
-            context, weights = self.look(states[0][:, -1:], memory, mask)
-            out, states = self.run(mg.cat((y[:, t : t + 1], context), -1), states)
-            outs.append(out)
-            contexts.append(context)
-            looks.append(weights)
-        return mg.cat(outs, 1), mg.cat(contexts, 1), mg.cat(looks, 1), states
+        return self.scores(s, memory.keys).masked_fill(~mask[:, 0], -math.inf).softmax(-1) @ memory.values
 
 
 class Stepwise(Plain):
@@ -185,7 +167,7 @@ class Stepwise(Plain):
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
         y = self.model.vectors(tokens[:, -1:])
-        out, _, states = self.model.decoder(y, self.memory, self.mask)
+        out, states = self.model.decoder(y, self.memory, self.mask)
         self.memory = replace(self.memory, start=states)
         return F.linear(out[:, 0], self.model.embedding.weight)
 
@@ -225,12 +207,6 @@ class Seq2Seq(TranslationModel):
         """Raises ValueError: the model has no attention."""
         if self.config.attention == "none":
             raise ValueError("this model has no attention: its decoder reads one vector for the whole source")
-
-    def cross_attention(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """The weights (1, 1, B, T, S). Raises ValueError: the model has no attention."""
-        self.check_attention()
-        weights: Tensor = self.decoder(self.vectors(target), memory, mask)[1]
-        return weights[None, None]
 
 
 def initialise(module: nn.Module) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
@@ -16,17 +12,16 @@ from minigrad.utils.bar import bar
 
 from ..programs.models import check_device
 from ..programs.start_training import train_to_end, trainer_of
-from ..text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, tokenizer_pair_from_dict
-from ..text.scores import bleu, check_installed
+from ..text import EncodedPairs, Pairs, tokenizer_pair_from_dict
+from ..text.scores import bleu, bleu_metric, likely, report, samples, write
 from ..training import Trainer
 from . import translation_data as data
 from .architectures import build
-from .encoder_decoder import TranslationModel, pad
-from .evaluation import likely, report, samples, write
-from .overview import examples_of, overview
+from .encoder_decoder import TranslationModel
+from .own_pairs import examples_of, overview
 from .translation_data import Batch, PairBatches
-from .translation_settings import Settings, TrainingSettings
-from .translator import PROGRAM, Translator, configuration, extra
+from .translation_settings import Settings
+from .translator import PROGRAM, Translator, configuration
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
@@ -37,7 +32,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
     settings.training.rate()
-    check_installed(settings.bleu_tokenizer)  # the report at the end needs it
+    bleu_metric(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
         store.prepare()  # kernels, of which some are compiled once, while the data are read
     pairs = data.read(settings.data)
@@ -48,106 +43,76 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
-    description = extra(model, tokenizers, settings, config, examples_of(pairs))
-    encoded = data.encode(pairs["train"], tokenizers, settings, folder)
-    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
+    translator = Translator(model, tokenizers, settings, examples_of(pairs))
+    encoded = data.encode(pairs["train"], tokenizers, settings)
+    trainer = make_trainer(translator, pairs, encoded, config, folder)
     about = [*(overview(pairs, tokenizers) if settings.data.data else ())]
     count = sum(p.numel() for p in model.parameters())
-    entries = f"{len(tokenizers.target):,}"
-    if not tokenizers.joint:
-        entries = f"{len(tokenizers.source):,} and {entries}"
-    about.append(
-        f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters, "
-        f"on {settings.training.device}, in {folder}"
-    )
+    sides = [tokenizers.target] if tokenizers.joint else [tokenizers.source, tokenizers.target]
+    entries = " and ".join(f"{len(side):,}" for side in sides)
+    sizes = f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters"
+    about.append(f"{sizes}, on {settings.training.device}, in {folder}")
+    words = ["--run", str(folder), pairs["train"].source[0]] if settings.data.data else ["I like cats"]
+    if len(words[-1]) > LONGEST_EXAMPLE:
+        words[-1] = words[-1][:LONGEST_EXAMPLE].rpartition(" ")[0] or words[-1][:LONGEST_EXAMPLE]
+    del pairs["train"]  # large, perhaps, and no longer needed
 
     def report_translations() -> None:
-        for split in ("validation", "test"):
-            if split in pairs:
-                print_report(Translator(model, tokenizers, settings), pairs[split], folder / f"{split}.json", settings)
-        example = pairs["train"].source[0] if settings.data.data else "I like cats"
-        again = ["--run", str(folder)] if settings.data.data else []
-        if len(example) > LONGEST_EXAMPLE:
-            example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
-        print("\ntranslate with it:  " + PROGRAM.typed("translate", *again, example))
+        for split, held_out in pairs.items():
+            print_report(translator, held_out, folder / f"{split}.json")
+        print("\ntranslate with it:  " + PROGRAM.typed("translate", *words))
 
     return train_to_end(PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False)
 
 
 def make_trainer(
-    model: TranslationModel,
-    pairs: dict[str, Pairs],
-    encoded: EncodedPairs,
-    tokenizers: TokenizerPair,
-    settings: Settings,
-    folder: Path,
-    description: dict[str, Any],
+    translator: Translator, pairs: dict[str, Pairs], encoded: EncodedPairs, config: dict[str, Any], folder: Path
 ) -> Trainer:
     """The training loop with its parts."""
-    s, evaluate = settings.training, None
-    if "validation" in pairs:
-        evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
-    batches = PairBatches(pairs["train"], encoded, tokenizers, settings)
+    s = translator.settings.training
+    evaluate = Evaluation(translator, pairs["validation"]) if "validation" in pairs else None
+
+    def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
+        """The mean per target token, and the number of target tokens."""
+        return model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop), float(batch.weight)
+
+    batches = PairBatches(encoded, s)
     best = {"metric": s.metric, "mode": "max" if s.metric == "bleu" else "min"}
-    return trainer_of(model, batches, loss_of(s), evaluate, s, folder, description, **best)
+    return trainer_of(translator.model, batches, loss, evaluate, s, folder, translator.described(config), **best)
 
 
 class Evaluation:
     """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
-        self.translator = translator
-        self.source = list(pairs.source[:MOST_VALIDATED])
-        self.target = list(pairs.target[:MOST_VALIDATED])
-        sides = translator.tokenizers
-        most = translator.model.config.positions
-        encoded = [sides.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
-        self.encoded = [e for e in encoded if max(map(len, e)) <= most]
-        lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
-        tokens = translator.settings.training.batch_tokens
-        self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
+        self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
+        self.pairs = Pairs(pairs.source[:MOST_VALIDATED], pairs.target[:MOST_VALIDATED])
+        encoded = EncodedPairs(self.pairs, tokenizers, longest=settings.model.positions, progress=False)
+        self.batches = PairBatches(encoded, settings.training, shuffle=False)
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100, "loss" in nats per token."""
-        translator = Translator(model, self.translator.tokenizers, self.translator.settings)
-        translations = translator.translate(self.source, beam=1)
-        tokenizer = self.translator.settings.bleu_tokenizer
-        score = bleu([t.text for t in translations], self.target, tokenizer).value
-        right = sum(t.text == reference for t, reference in zip(translations, self.target, strict=True))
-        return {"bleu": score, "exact": 100 * right / len(self.target), "loss": self.loss(model)}
-
-    def loss(self, model: TranslationModel) -> float:
-        """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""
-        device = model.embedding.weight.device
-        total = count = 0.0
-        for numbers in self.batches:
-            rows = [self.encoded[i] for i in numbers]
-            source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
-            tokens = sum(len(b) - 1 for _, b in rows)
-            total += float(model.loss(source, target)) * tokens
-            count += tokens
-        return total / count if count else math.nan
+        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100; "loss", the mean cross-entropy of
+        the target's tokens in nats, without label smoothing."""
+        source, target = self.pairs.source, self.pairs.target
+        texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(source, beam=1)]
+        right = sum(text == reference for text, reference in zip(texts, target, strict=True))
+        total, count = 0.0, 0
+        for batch in self.batches.epoch(0):
+            total += float(model.loss(batch.source, batch.target)) * batch.weight
+            count += batch.weight
+        score = bleu(texts, target, self.settings.bleu_tokenizer).value
+        return {"bleu": score, "exact": 100 * right / len(target), "loss": total / count}
 
 
-def loss_of(s: TrainingSettings) -> Callable[[TranslationModel, Batch], tuple[Tensor, float]]:
-    """(model, batch) -> the mean loss per target token, and the number of target tokens."""
-
-    def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
-        mean = model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop, read=batch.read)
-        return mean, float(batch.weight)
-
-    return loss
-
-
-def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
+def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:
     """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
-    split = path.stem
-    source, target = list(pairs.source), list(pairs.target)
-    with bar(len(source), f"translating {split}", " sentences") as shown:
-        translations = translator.translate(source, progress=shown.update)
+    split, settings = path.stem, translator.settings
+    with bar(len(pairs.source), f"translating {split}", " sentences") as shown:
+        translations = translator.translate(pairs.source, progress=shown.update)
     language = settings.data.target if settings.data.data else None
-    scores = report(translations, target, language=language, worst=0, tokenizer=settings.bleu_tokenizer)
-    write(path, scores, translations)
+    sources, texts = [t.source for t in translations], [t.text for t in translations]
+    scores = report(texts, pairs.target, sources, language, worst=0, tokenizer=settings.bleu_tokenizer)
+    write(path, scores, texts)
     share = scores.exact / scores.sentences
     print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
     if scores.sentences < FEW:
@@ -157,4 +122,4 @@ def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Set
     for note in scores.notes:
         print(f"  note: {note}")
     if split == "test":
-        print("\nsentences that it has never seen:\n" + samples(source, [t.text for t in translations], target))
+        print("\nsentences that it has never seen:\n" + samples(pairs.source, texts, pairs.target))

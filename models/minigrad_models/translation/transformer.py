@@ -7,16 +7,17 @@ S source length, D model width (d_model), H heads, V vocabulary. A mask is True 
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.autograd.tape import wrap
+from minigrad.backend.dtype import Array
+from minigrad.nn import functional as F
 
 from ..architectures.layers import DecoderLayer, MultiHeadAttention, TransformerLayer
+from ..generation.continuation import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
 from ..text.tokenizer import PAD
-from .decoding import Cached
 from .encoder_decoder import Configuration, TranslationModel
 from .encoder_decoder import pad as pad
 
@@ -26,40 +27,24 @@ POSITION_ENCODINGS = ("sinusoidal", "rotary")
 @dataclass
 class Config(Configuration):
     """The hyperparameters of a transformer; the defaults are the paper's base model (table 3). See ``Configuration``.
-
-    Args:
-        d_model: D, the width of every layer's input and output.
-        heads: H, attention heads; they divide D.
-        layers: layers of the encoder, and of the decoder.
-        d_ff: width inside the feed-forward networks.
-        dropout: the probability that dropout zeroes an element of a sub-layer's output.
-        norm_first: normalise the input of each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not the sum
-            after it, as the paper does.
-        attention_dropout: the probability for the weights of attention.
-        activation_dropout: the probability for the output of the ReLU.
-        embedding_dropout: the probability for the sums of embeddings and positions; None is ``dropout``.
-        position_encoding: "sinusoidal" adds sines to embeddings, as the paper does; "rotary" rotates the
-            queries and keys of self-attention (Su et al. 2021, arXiv 2104.09864).
-
     Raises ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is unknown, or
-    D/H is odd with rotary positions.
-    """
+    D/H is odd with rotary positions."""
 
     activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's, as the paper gives none
 
     vocabulary: int
-    d_model: int = 512
-    heads: int = 8
-    layers: int = 6
-    d_ff: int = 2048
-    dropout: float = 0.1
+    d_model: int = 512  # D, the width of every layer's input and output
+    heads: int = 8  # H, attention heads
+    layers: int = 6  # of the encoder, and of the decoder
+    d_ff: int = 2048  # the width inside the feed-forward networks
+    dropout: float = 0.1  # of a sub-layer's output
     positions: int = 1024
-    norm_first: bool = False
+    norm_first: bool = False  # normalise before each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not after it
     source_vocabulary: int | None = None
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    embedding_dropout: float | None = None
-    position_encoding: str = "sinusoidal"
+    attention_dropout: float = 0.0  # of the weights of attention
+    activation_dropout: float = 0.0  # of the output of the ReLU
+    embedding_dropout: float | None = None  # of the sums of embeddings and positions; None: as ``dropout``
+    position_encoding: str = "sinusoidal"  # or "rotary", of queries and keys (Su et al. 2021, arXiv 2104.09864)
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads or self.d_model % 2:
@@ -69,6 +54,70 @@ class Config(Configuration):
         if encoding == "rotary" and self.d_model // self.heads % 2:
             raise ValueError(f"rotary positions need heads of an even width, not {self.d_model} / {self.heads}")
         self.check_dropouts()
+
+
+class Cached:
+    """Decoding with the keys and values of the tokens so far, see ``generation.continuation``: each call of
+    ``next_logits`` must add one token. N rows are B sentences times W beams (1 without beam search)."""
+
+    @mg.no_grad()
+    def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+        self.model, self.start, self.mask = model, start, mask
+        self.beam_size, self.length = 1, 0  # W; tokens seen so far
+        padding = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
+        self.layers = [CachedLayer(layer, memory, padding) for layer in model.decoder]
+
+    @mg.no_grad()
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
+        x = self.model.embed(tokens[:, -1:], self.length).array  # (N, 1, D)
+        for layer in self.layers:
+            x = layer.step(x, self.length)
+        self.length += 1
+        return F.linear(self.model.decoder_norm(wrap(x[:, 0])), self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
+        sentences = rows[::beam_size] // self.beam_size
+        for layer in self.layers:
+            if len(sentences) < len(self.mask):
+                layer.keep(sentences.array)
+            layer.beam_size = beam_size
+            layer.self_attention.reorder(rows.array, self.length)
+        self.mask, self.beam_size = self.mask[sentences], beam_size
+
+
+class CachedLayer:
+    """A decoder layer, with the keys and values of its attentions: those of the source (B, H, S, D/H) are shared by the
+    W beams of a sentence."""
+
+    def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
+        cross = layer.cross_attention
+        self.self_attention = CachedAttention(layer.self_attention, len(memory))
+        self.feed_forward = CachedFeedForward(layer.feed_forward)
+        residuals = (layer.self_residual, layer.cross_residual, layer.feed_forward_residual)
+        self.residuals = [CachedResidual(residual) for residual in residuals]
+        self.cross_query, self.cross_output = CachedLinear(cross.query), CachedLinear(cross.output)
+        self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
+        self.heads, self.beam_size, self.mask = cross.heads, 1, mask
+
+    def step(self, x: Array, position: int) -> Array:
+        """The state of the new token after this layer, (N, 1, D) -> (N, 1, D)."""
+        x = self.residuals[0](x, lambda y: self.self_attention.step(y, position))
+        x = self.residuals[1](x, self.attend_to_source)
+        return self.residuals[2](x, self.feed_forward)
+
+    def attend_to_source(self, x: Array) -> Array:
+        """Cross-attention: the W beams of a sentence are W queries to the same keys."""
+        d = x.shape[-1]
+        q = self.cross_query(x).reshape(-1, self.beam_size, self.heads, d // self.heads)
+        heads = attend(q.swapaxes(1, 2), self.keys, self.values, self.mask)  # (B, H, W, D/H)
+        return self.cross_output(heads.swapaxes(1, 2).reshape(x.shape))  # -> (N, 1, D)
+
+    def keep(self, sentences: Array) -> None:
+        """Keep some of the B sentences, and drop the others."""
+        self.keys, self.values = self.keys[sentences], self.values[sentences]
+        self.mask = None if self.mask is None else self.mask[sentences]
 
 
 class Transformer(TranslationModel):
@@ -115,20 +164,6 @@ class Transformer(TranslationModel):
         for layer in self.decoder:
             x = layer(x, memory, mask)
         return self.decoder_norm(x)
-
-    @mg.no_grad()
-    def cross_attention(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """See ``TranslationModel``: (layers, H, B, T, S)."""
-        weights: list[Tensor] = []
-
-        def record(attention: Any, inputs: tuple[Any, ...]) -> None:
-            weights.append(attention.weights(*inputs).transpose(0, 1))
-
-        with ExitStack() as hooks, hooks:
-            for layer in self.decoder:
-                hooks.callback(layer.cross_attention.register_forward_pre_hook(record).remove)
-            self.decode(target, memory, mask)
-        return mg.stack(weights)
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import codecs
 import io
 import sys
 import time
@@ -16,11 +15,10 @@ import minigrad as mg
 from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
-from ..text import Lines, read_pairs
-from ..text.lines import fault
-from ..text.scores import check_installed, tokenizer_for
+from ..text import read_lines, read_pairs
+from ..text.lines import decoded
+from ..text.scores import bleu_metric, report, tokenizer_for, write
 from . import translation_data as data
-from .evaluation import report, write
 from .translation_settings import languages
 from .translator import Translation, Translator
 
@@ -34,7 +32,7 @@ NOTES = 10  # the most to print for a text
 def translate(options: argparse.Namespace) -> int:
     """Print the translation of each sentence. Returns 1 if an argument is an empty sentence."""
     _check(options)
-    lines = Lines(options.input) if options.input is not None else None  # before anything is written
+    lines = None if options.input is None else list(read_lines(options.input))  # before anything is written
     translator = Translator.load(options.run, options.device)
     mg.manual_seed(options.seed)
     with _output(options.output) as out:
@@ -135,18 +133,12 @@ def _stdin() -> Iterator[list[str]]:
     while data := raw.read1(AT_ONCE):
         *whole, rest = (rest + data).split(b"\n")
         if whole:
-            yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
+            yield [decoded(line, count + i, "standard input") for i, line in enumerate(whole, 1)]
         count += len(whole)
         if len(rest) > LONGEST_LINE:
             raise ValueError(f"standard input: {TOO_LONG.format(count + 1)}")
     if rest:
-        yield [_decoded(rest, count + 1)]
-
-
-def _decoded(line: bytes, number: int) -> str:
-    if wrong := fault(line):
-        raise ValueError(f"standard input, line {number}: {wrong}")
-    return line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode("utf-8").rstrip("\r")
+        yield [decoded(rest, count + 1, "standard input")]
 
 
 def _tell(text: str) -> None:
@@ -185,15 +177,16 @@ def evaluate(options: argparse.Namespace) -> int:
     tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
         tokenizer = tokenizer_for(language)
-    check_installed(tokenizer)  # before minutes of translating
+    bleu_metric(tokenizer)  # before minutes of translating
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
-    source, target, start = list(pairs.source), list(pairs.target), time.perf_counter()
-    with bar(len(source), "translating", " sentences") as shown:
-        translations = _translated(translator, options, source, shown.update)
-    _tell(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s")
-    results = report(translations, target, language=language, worst=options.worst, tokenizer=tokenizer)
+    start = time.perf_counter()
+    with bar(len(pairs.source), "translating", " sentences") as shown:
+        translations = _translated(translator, options, pairs.source, shown.update)
+    _tell(f"{len(translations):,} sentences translated in {time.perf_counter() - start:.1f} s")
+    sources, texts = [t.source for t in translations], [t.text for t in translations]
+    results = report(texts, pairs.target, sources, language, options.worst, tokenizer)
     print(results.text())
     if options.json is not None:
-        write(options.json, results, translations)
+        write(options.json, results, texts)
         _tell(f"wrote {options.json}")
     return 0

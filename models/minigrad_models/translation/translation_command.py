@@ -8,21 +8,14 @@ from pathlib import Path
 from minigrad.backend.extras import how_to_install
 
 from ..programs import command_line as common
-from ..programs.command_line import Command
+from ..programs.command_line import Command, later
 from ..programs.models import check_device
 from ..programs.options import add_limits, whole
 from .translation_settings import BLEU_TOKENIZERS, Settings, languages, preset
 
 DEFAULT = "toy without --data, else what suits the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
-
-
-def _train(p: argparse.ArgumentParser) -> None:
-    common.add_training(p, Settings, "preset's or the data's", DEFAULT)
-
-
-def _config(p: argparse.ArgumentParser) -> None:
-    common.add_settings(p, Settings, DEFAULT)
+TRANSLATE, EVALUATE = (later(f"translation.translate_and_evaluate.{name}") for name in ("translate", "evaluate"))
 
 
 def _search(p: argparse.ArgumentParser) -> None:
@@ -75,7 +68,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
-    from .suited import suited  # here: it reads data, for which ``--help`` needs not wait
+    from .own_pairs import suited  # here: it reads data, for which ``--help`` needs not wait
 
     start = common.start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
     return start.changed(values)
@@ -92,25 +85,13 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 
 
 def _do_train(options: argparse.Namespace) -> int:
-    from ..programs.ranks import train_as_ranks
+    from ..programs.start_training import train_as_ranks
     from .train_translator import train
 
     check_device(options.device or "cpu")  # before data is read, from which settings follow
     settings = settings_of(options)
     folder = run_folder(options, settings)
     return train_as_ranks(options.words, settings.training, lambda: train(settings, folder, options.fresh))
-
-
-def _do_translate(options: argparse.Namespace) -> int:
-    from .translate_and_evaluate import translate
-
-    return translate(options)
-
-
-def _do_evaluate(options: argparse.Namespace) -> int:
-    from .translate_and_evaluate import evaluate
-
-    return evaluate(options)
 
 
 def _do_serve(options: argparse.Namespace) -> int:
@@ -134,9 +115,19 @@ def _do_config(options: argparse.Namespace) -> int:
 
 
 COMMANDS = (
-    Command("train", "train a model, or resume a training", _train, _do_train),
-    Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, _do_translate),
-    Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, _do_evaluate),
+    Command(
+        "train",
+        "train a model, or resume a training",
+        lambda p: common.add_training(p, Settings, "preset's or the data's", DEFAULT),
+        _do_train,
+    ),
+    Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, TRANSLATE),
+    Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, EVALUATE),
     Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
-    Command("config", "print all settings of a training as a configuration file", _config, _do_config),
+    Command(
+        "config",
+        "print all settings of a training as a configuration file",
+        lambda p: common.add_settings(p, Settings, DEFAULT),
+        _do_config,
+    ),
 )

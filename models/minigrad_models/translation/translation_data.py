@@ -11,20 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-import minigrad as mg
 from minigrad import Tensor
 
 from .. import text
 from ..programs.validation import moved
 from ..text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
-from ..text.corpus import part
-from ..text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from ..text.tokenizer import PAD
 from . import english_italian
 from .transformer import pad
-from .translation_settings import DataSettings, Settings
+from .translation_settings import DataSettings, Settings, TrainingSettings
 
 CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
-ON_DISK = 200_000  # with so many pairs, token ids are in a temporary file of the run's folder, not in memory
 
 
 class Batch(NamedTuple):
@@ -32,7 +29,6 @@ class Batch(NamedTuple):
 
     source: Tensor  # tokens and EOS (B, S)
     target: Tensor  # BOS, tokens, EOS (B, T)
-    read: Tensor  # the decoder's input (B, T - 1): the target, in which word dropout makes some tokens UNKNOWN
     weight: int  # the number of tokens to predict, without padding
 
 
@@ -48,7 +44,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
         splits = read_shipped()
     train = splits["train"]
     if 0 < settings.pairs < len(train.source):
-        splits["train"] = part(train, np.arange(settings.pairs))._replace(skipped=train.skipped)
+        splits["train"] = Pairs(train.source[: settings.pairs], train.target[: settings.pairs], train.skipped)
     return splits
 
 
@@ -75,13 +71,16 @@ def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
         first.setdefault(pairs.source[i], i)
     copies = Counter(source for source in pairs.source if source in first)
     taken = sorted(first.values(), key=lambda i: copies[pairs.source[i]])[: 2 * count]
-    places = {"validation": np.sort(taken[: len(taken) // 2]), "test": np.sort(taken[len(taken) // 2 :])}
     new = {pairs.source[i] for i in taken}
-    rest = np.flatnonzero(np.fromiter((source not in new for source in pairs.source), np.bool_, len(pairs.source)))
-    if not len(rest) or not len(places["validation"]):
+    rest, middle = [i for i, source in enumerate(pairs.source) if source not in new], len(taken) // 2
+    if not rest or not middle:
         return {"train": pairs}  # one sentence, again and again
-    splits = {split: part(pairs, chosen) for split, chosen in places.items()}
-    return {"train": part(pairs, rest)._replace(skipped=pairs.skipped), **splits}
+
+    def part(numbers: list[int], skipped: int = 0) -> Pairs:
+        return Pairs([pairs.source[i] for i in numbers], [pairs.target[i] for i in numbers], skipped)
+
+    held_out = {"validation": part(sorted(taken[:middle])), "test": part(sorted(taken[middle:]))}
+    return {"train": part(rest, pairs.skipped), **held_out}
 
 
 def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
@@ -93,8 +92,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
         else:
             words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
-    same = ("vocabulary", "joint", "split_digits", "lowercase")
-    options = {name: getattr(settings, name) for name in same}
+    options = {name: getattr(settings, name) for name in ("vocabulary", "joint", "split_digits")}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         tokenizers = TokenizerPair.train(train.source, train.target, **options)
@@ -103,11 +101,10 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
     return tokenizers
 
 
-def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: Path) -> EncodedPairs:
+def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> EncodedPairs:
     """The training pairs as ids. Prints how many are left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
-    files = folder if len(pairs.source) >= ON_DISK else None
-    encoded = EncodedPairs.build(pairs, tokenizers, longest=longest, folder=files)
+    encoded = EncodedPairs(pairs, tokenizers, longest=longest)
     if pairs.skipped:
         print(f"{pairs.skipped:,} pairs with an empty side left out", file=sys.stderr)
     if encoded.left_out:
@@ -116,61 +113,17 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: 
 
 
 class PairBatches:
-    """Batches of sentence pairs and their ids, epoch by epoch; a batch depends on the settings and its number alone."""
+    """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone."""
 
-    def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
-        training = settings.training
-        self.pairs, self.encoded, self.settings = pairs, encoded, training
-        self.order = text.TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
-        self.longest = min(settings.data.longest, settings.model.positions)
-        self.samplers: list[text.SubwordSampler] = []  # of source and target, which split them into random subwords
-        for tokenizer in (tokenizers.source, tokenizers.target) if training.subword_dropout else ():
-            if not isinstance(tokenizer, text.SubwordTokenizer):
-                raise ValueError("subword_dropout needs tokenizer = 'subwords'")
-            if not (self.samplers and tokenizers.joint):
-                sampler = text.SubwordSampler(tokenizer, training.subword_dropout, training.seed)
-            self.samplers.append(sampler)
+    def __init__(self, encoded: EncodedPairs, settings: TrainingSettings, shuffle: bool = True) -> None:
+        self.encoded, self.device = encoded, settings.device
+        self.order = text.TokenBatches(encoded.lengths, settings.batch_tokens, seed=settings.seed, shuffle=shuffle)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from number ``start`` on."""
-        for place, rows in enumerate(self.order.epoch(number, start), start):
-            yield self.batch(rows, number, place)
-
-    def batch(self, rows: list[int], epoch: int, place: int) -> Batch:
-        """The pairs with some numbers."""
-        chosen = [self._sampled(i, epoch) if self.samplers else self.encoded[i] for i in rows]
-        if epoch < self.settings.both_ways:
-            draw = np.random.default_rng((self.settings.seed, epoch, place, 1))
-            chosen = [
-                reverse(*pair) if is_reversed else pair
-                for pair, is_reversed in zip(chosen, draw.random(len(chosen)) < 0.5, strict=True)
-            ]
-        source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
-        read = target[:, :-1]
-        if self.settings.word_dropout:
-            draw = np.random.default_rng((self.settings.seed, epoch, place))
-            source, read = (self._forget(x, draw) for x in (source, read))
-        weight = int((target[:, 1:] != PAD).sum())
-        source, target, read = moved(self.settings.device, source, target, read)
-        return Batch(source, target, read, weight)
-
-    def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
-        """A pair with random subwords; with the regular ones if the random ones are too many."""
-        place, draw = int(self.encoded.index[i]), epoch * len(self.encoded) + i
-        a, b = self.pairs.source[place], self.pairs.target[place]
-        source, target = self.samplers[0].encode(a, draw), self.samplers[1].encode(b, draw)
-        if max(len(source) + 1, len(target) + 2) > self.longest:
-            return self.encoded[i]
-        return [*source, EOS], [BOS, *target, EOS]
-
-    def _forget(self, tokens: Tensor, draw: np.random.Generator) -> Tensor:
-        """Word dropout (Bowman et al. 2016, arXiv 1511.06349, section 3.1): some tokens become UNKNOWN."""
-        chance = draw.random(tuple(tokens.shape)) < self.settings.word_dropout
-        words = (tokens != PAD) & (tokens != BOS) & (tokens != EOS)
-        return tokens.masked_fill(words & mg.from_numpy(chance), UNKNOWN)
-
-
-def reverse(source: list[int], target: list[int]) -> tuple[list[int], list[int]]:
-    """A pair in the other direction. A model that first trains on both directions then learns the one better (Ding
-    et al. 2021, arXiv 2109.07780); the language that it reads tells it which one to write."""
-    return target[1:], [BOS, *source]
+        for rows in self.order.epoch(number, start):
+            source, target = zip(*(self.encoded[i] for i in rows), strict=True)
+            read, written = pad(list(source)), pad(list(target))
+            weight = int((written[:, 1:] != PAD).sum())
+            read, written = moved(self.device, read, written)
+            yield Batch(read, written, weight)

@@ -1,7 +1,5 @@
-"""The settings of a training in four sections, with presets and configuration files in TOML.
-
-Options of the command line override a preset or a ``--config`` file, and these override the defaults. The files
-in ``presets/`` contain every setting.
+"""The settings of a training in four sections. Options of the command line override a preset or a ``--config`` file,
+and these override the defaults. The files in ``presets/`` contain every setting.
 """
 
 from __future__ import annotations
@@ -10,8 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..programs.settings import ALMOST_ONE, Sections, amount, chance, count, setting
-from ..programs.updates import FREE, Updates
+from ..programs.settings import ALMOST_ONE, FREE, Sections, Updates, amount, chance, count, setting
 from ..text.scores import tokenizer_for
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")  # "de", "zh-CN", "zho_Hans"
@@ -37,7 +34,6 @@ class DataSettings:
     vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
     split_digits: bool = setting(False, "each digit is a token of its own")
-    lowercase: bool = setting(False, "make all text lower-case")
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
     held_out: int = amount(1000, "pairs to validate and to test, if the data has none; a twentieth of all at most")
 
@@ -71,9 +67,6 @@ class TrainingSettings(Updates):
     batch_tokens: int = count(4096, "the most tokens on a side of a batch, padding included")
     label_smoothing: float = chance(0.1, "probability that is shared among all wrong tokens")
     r_drop: float = amount(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
-    subword_dropout: float = chance(0.0, "probability of skipping a merge of subwords (BPE-dropout)")
-    word_dropout: float = chance(0.0, "probability that the model reads <unk> in place of a token")
-    both_ways: int = amount(0, "first epochs, in which half of the pairs are learned from target to source")
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
     bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
 
@@ -105,13 +98,8 @@ class Settings(Sections):
         if sizes.model == "transformer" and (sizes.d_model % sizes.heads or sizes.d_model % 2):
             raise ValueError(f"d_model ({sizes.d_model}) must be even and a multiple of heads ({sizes.heads})")
         check_positions(sizes.positions, sizes.d_model)
-        subwords = self.data.tokenizer == "subwords"
-        if self.training.subword_dropout and not subwords:
-            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
-        if self.training.both_ways and not self.data.joint:
-            raise ValueError("both_ways needs joint = true: one vocabulary for both languages")
-        if not subwords and (self.data.lowercase or not self.data.joint):
-            raise ValueError("lowercase and joint = false need tokenizer = 'subwords'")
+        if self.data.tokenizer != "subwords" and not self.data.joint:
+            raise ValueError("joint = false needs tokenizer = 'subwords'")
 
     @property
     def bleu_tokenizer(self) -> str:

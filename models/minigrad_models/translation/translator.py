@@ -1,11 +1,9 @@
-"""A trained model with its tokenizers: its file, translations of sentences, and their attention.
-
-The folder of a run has what ``programs.folder`` says.
-"""
+"""A trained model with its tokenizers: its file, translations of sentences, and their attention."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired
@@ -16,24 +14,20 @@ import minigrad as mg
 from minigrad.autograd.mode import at_end
 
 from ..generation.beam_search import Hypothesis as TokenHypothesis
-from ..generation.beam_search import beam_search, greedy, power, sample
-from ..generation.minimum_bayes_risk import minimum_bayes_risk
+from ..generation.beam_search import beam_search, greedy, minimum_bayes_risk, power, sample
 from ..programs.folder import Description, Program
 from ..programs.folder import write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
-from ..text.lines import Texts
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
-from .overview import Examples, examples_of, limited
-from .translation_data import read_shipped
+from .own_pairs import Examples, limited
 from .translation_settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
     from minigrad.viz.linked import Linked
 
-SHOWN = 2000  # pairs of the shipped corpus that are drawn for the words of an earlier version's model
 BATCH = 100  # sentences to translate together
 PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
 
@@ -47,26 +41,18 @@ class Described(Description):
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
     """The values that must not change when a training resumes: settings, and the sentences themselves."""
-    sides = (train.source, train.target)
-    digests = [side.digest for side in sides if isinstance(side, Texts)]
+    digests = []
+    for side in (train.source, train.target) if settings.data.data else ():
+        checksum = hashlib.blake2b(digest_size=16)
+        for text in side:
+            checksum.update(text.encode() + b"\n")
+        digests.append(checksum.hexdigest())
     return {**settings.fixed(), "the text of the corpus": digests}
 
 
 REPORTS = ("validation.json", "test.json")
 EARLIER = ("minigrad.translate", "examples.translate")
 PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS, EARLIER)
-
-
-def extra(
-    model: TranslationModel,
-    tokenizers: TokenizerPair,
-    settings: Settings,
-    config: dict[str, Any],
-    examples: Examples | None = None,
-) -> dict[str, Any]:
-    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
-    more = {} if examples is None else {"examples": examples}
-    return PROGRAM.described(settings, config, model=model.config.as_dict(), tokenizers=tokenizers.as_dict(), **more)
 
 
 class Hypothesis(NamedTuple):
@@ -104,17 +90,6 @@ class _Inputs(NamedTuple):
     written: list[str]  # those of the T tokens that the model predicts
 
 
-def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
-    """(start, stop) of groups of sentences in ascending order of length, none of them too large."""
-    start = 0
-    for stop, length in enumerate(lengths, 1):
-        if stop - start > 1 and (stop - start > most or (stop - start) * beam_size * 3 * length > PLACES):
-            yield start, stop - 1
-            start = stop - 1
-    if start < len(lengths):
-        yield start, len(lengths)
-
-
 class Translator:
     """A translation model with the tokenizers of its source and target, the settings of its training, which have the
     defaults of its search, and examples to show to whoever asks what it can translate."""
@@ -140,17 +115,13 @@ class Translator:
                 raise ValueError("its tokenizers have other vocabularies than its model")
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
-        examples: Examples | None = None
-        if "examples" in description:
-            examples = limited(description["examples"])
-        elif not settings.data.data:  # a file of an earlier version; the shipped corpus is always there
-            examples = examples_of(read_shipped(SHOWN))
+        examples = limited(description["examples"]) if "examples" in description else None  # of an earlier version
         return cls(model.to(device).eval(), tokenizers, settings, examples)
 
-    @property
-    def languages(self) -> tuple[str, str]:
-        """The source and target languages."""
-        return self.settings.data.source, self.settings.data.target
+    def described(self, config: dict[str, Any]) -> dict[str, Any]:
+        """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
+        more = {"model": self.model.config.as_dict(), "tokenizers": self.tokenizers.as_dict()}
+        return PROGRAM.described(self.settings, config, **more, examples=self.examples)
 
     @mg.no_grad()
     def translate(
@@ -166,15 +137,14 @@ class Translator:
         progress: Callable[[int], Any] | None = None,
         mbr: float | None = None,
     ) -> list[Translation]:
-        """Translate sentences, those of similar length together. Results are in the order of the sentences.
+        """Translate sentences, those of similar length together, at most ``batch``. Results are in the order of the
+        sentences; an empty one has an empty translation.
 
         Args:
-            sentences: text; an empty one has an empty translation.
             beam, length_penalty, mbr: of the beam search; None is the value of the settings.
             sample: a temperature, to draw translations at random: from the top_k likeliest tokens, or from the
                 likeliest ones with probability top_p together.
             cached: keep keys and values; without a cache, each step computes everything again.
-            batch: the number of sentences to translate together.
             progress: called with the number of sentences after each batch.
 
         Raises ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
@@ -187,12 +157,16 @@ class Translator:
             raise ValueError(f"{choosing[0]} chooses among the texts of a beam, and a beam of 1 has only one")
         prepared = [self._prepared(sentence) for sentence in sentences]
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
-        order = sorted(full, key=lambda i: len(prepared[i][1]))
+        groups: list[list[int]] = []  # of numbers of sentences, none of them too large
+        for i in sorted(full, key=lambda i: len(prepared[i][1])):
+            places = 3 * decoding.beam * len(prepared[i][1])
+            if not groups or len(groups[-1]) >= batch or (len(groups[-1]) + 1) * places > PLACES:
+                groups.append([])
+            groups[-1].append(i)
         results = [Translation(text, "", 0.0, [], notes) for text, _, notes in prepared]
-        lengths = [len(prepared[i][1]) for i in order]
         with at_end(self.model.train, self.model.training) as end, end:
             self.model.eval()
-            for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
+            for rows in groups:
                 beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
                 for i, hypotheses in zip(rows, beams, strict=True):
                     texts = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
@@ -221,7 +195,6 @@ class Translator:
         sampling: tuple[float | None, int | None, float | None],
         cached: bool,
     ) -> list[list[TokenHypothesis]]:
-        """The best hypotheses of each sentence."""
         decoder = self.model.begin(pad(sources, self.model.embedding.weight.device), cached)
         limits = [min(2 * len(ids) + 10, self.model.config.positions - 1) for ids in sources]
         temperature, top_k, top_p = sampling
@@ -233,14 +206,15 @@ class Translator:
         beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.early_stopping)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
-    @mg.no_grad()
     def attention(self, source: str, target: str) -> Attention:
-        """The attention of each token of a translation to the tokens of the source."""
+        """The attention of each token of a translation to the tokens of the source. Raises ValueError: the model has
+        none."""
+        from minigrad.viz.attention import attention
+
+        self.model.check_attention()
         inputs = self._inputs(source, target)
-        with at_end(self.model.train, self.model.training) as end, end:
-            self.model.eval()
-            weights = self.model.attention(inputs.source, inputs.target)
-        return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
+        view = attention(self.model, inputs.source, inputs.target)
+        return Attention(inputs.read, inputs.written, np.stack(view.weights("cross")))
 
     def look(self, translation: Translation) -> AttentionView:
         """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam. A notebook shows it,

@@ -273,7 +273,7 @@ def small_run(tmp_path: Path) -> Path:
     mg.manual_seed(0)
     words = WordTokenizer.train([WORDS])
     model = Transformer(Config(len(words), d_model=16, heads=2, layers=2, d_ff=16, positions=32))
-    described = run.extra(model, TokenizerPair(words, words), preset("toy"), {})
+    described = run.Translator(model, TokenizerPair(words, words), preset("toy")).described({})
     folder = tmp_path / "runs" / "small"
     folder.mkdir(parents=True)
     run.write_model(folder, model.state_dict(), 1, described)

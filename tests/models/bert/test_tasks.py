@@ -14,7 +14,7 @@ from minigrad_models.bert import bert_data as data
 from minigrad_models.bert import questions, tasks
 from minigrad_models.bert.bert_data import Feature, Labelled, LikeLength, Question, Tagged
 from minigrad_models.bert.tasks import TASKS
-from minigrad_models.text.word_pieces import train_word_pieces
+from minigrad_models.text.pretrained import train_word_pieces
 from tests.support.cases import raises
 
 NAMES = {"0": "no", "1": "yes"}

@@ -4,7 +4,7 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.generation import beam_search as generate
-from minigrad_models.generation import cache
+from minigrad_models.generation import continuation
 from minigrad_models.generation.continuation import Cached, Plain
 from minigrad_models.gpt.gpt2 import GPT2, Config
 
@@ -17,7 +17,7 @@ ENDLESS = None
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short texts, too, outgrow what the cache begins with."""
-    monkeypatch.setattr(cache, "INITIAL_CAPACITY", 3)
+    monkeypatch.setattr(continuation, "INITIAL_CAPACITY", 3)
 
 
 def small(device: str = "cpu") -> GPT2:

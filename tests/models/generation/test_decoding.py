@@ -7,9 +7,9 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.generation import beam_search as generate
-from minigrad_models.generation import cache
+from minigrad_models.generation import continuation
 from minigrad_models.text.tokenizer import BOS, EOS
-from minigrad_models.translation.decoding import Plain
+from minigrad_models.translation.encoder_decoder import Plain
 from minigrad_models.translation.transformer import Config, Transformer, pad
 
 V = 13
@@ -19,7 +19,7 @@ ROOM = 6  # tokens, at first
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short sentences, too, outgrow what the cache begins with."""
-    monkeypatch.setattr(cache, "INITIAL_CAPACITY", ROOM)
+    monkeypatch.setattr(continuation, "INITIAL_CAPACITY", ROOM)
 
 
 def transformer(device: str, norm_first: bool = False, positions: int = 64, order: str = "sinusoidal") -> Transformer:

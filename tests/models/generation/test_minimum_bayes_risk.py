@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from minigrad_models.generation.beam_search import Hypothesis
-from minigrad_models.generation.minimum_bayes_risk import _bleu, _counts, minimum_bayes_risk
+from minigrad_models.generation.beam_search import Hypothesis, _bleu, _counts, minimum_bayes_risk
 from minigrad_models.text.tokenizer import EOS
 
 

@@ -4,14 +4,14 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.programs.updates import Updates, loop_settings, optimizer_of, schedule_of
+from minigrad_models.programs.settings import Updates
 
 
 def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
     """The kinds of parameters in each group of an optimiser, and the weight decay."""
     model = GPT2(Config(9, 8, 8, 2, 2))
     names = {id(p): name for name, p in model.named_parameters()}
-    optimizer = optimizer_of(model, s, (0.9, 0.99), 1e-8, decay_vectors)
+    optimizer = s.make_optimizer(model, (0.9, 0.99), 1e-8, decay_vectors)
     assert sorted(id(p) for group in optimizer.param_groups for p in group["params"]) == sorted(names)
 
     def kind(p: mg.Tensor) -> str:
@@ -30,24 +30,24 @@ def test_what_decays() -> None:
 
 def test_a_cosine_ends_at_the_final_rate_and_a_warm_up_must_end() -> None:
     s = Updates(steps=24, warm_up=4, schedule="cosine")
-    assert [schedule_of(s, 0.1)(e) for e in (3, 14, 24)] == pytest.approx([1.0, 0.55, 0.1])
-    assert schedule_of(s)(24) == pytest.approx(0.0)
+    assert [s.rate(0.1)(e) for e in (3, 14, 24)] == pytest.approx([1.0, 0.55, 0.1])
+    assert s.rate()(24) == pytest.approx(0.0)
     for name in ("cosine", "linear", "inverse_sqrt_with_decay"):
         with pytest.raises(ValueError, match="--warm-up is 50: it must be less than --steps, which is 50"):
-            schedule_of(Updates(schedule=name, warm_up=50, steps=50))
-    schedule_of(Updates(schedule="inverse_sqrt", warm_up=50, steps=50))
+            Updates(schedule=name, warm_up=50, steps=50).rate()
+    Updates(schedule="inverse_sqrt", warm_up=50, steps=50).rate()
 
 
 def test_zeros_are_no_limits() -> None:
-    loop = loop_settings(Updates(clip=0.0, save_seconds=0.0, patience=0), True, unit="bytes")
+    loop = Updates(clip=0.0, save_seconds=0.0, patience=0).loop_settings(True, unit="bytes")
     limits = (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay)
     assert limits == (None,) * 5 and loop.unit == "bytes"
-    assert loop_settings(Updates(patience=3), False).patience is None  # it counts evaluations
+    assert Updates(patience=3).loop_settings(False).patience is None  # it counts evaluations
 
 
 def test_an_update_changes_every_weight() -> None:
     model = GPT2(Config(9, 8, 8, 2, 1))
-    optimizer = optimizer_of(model, Updates(optimizer="muon"), (0.9, 0.99), 1e-8, decay_vectors=False)
+    optimizer = Updates(optimizer="muon").make_optimizer(model, (0.9, 0.99), 1e-8, decay_vectors=False)
     model.loss(mg.tensor([[1, 2, 3]]), mg.tensor([[2, 3, 4]])).backward()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     optimizer.step()

@@ -25,9 +25,9 @@ def padding(batches: Batches, lengths: Any) -> float:
     return padded / int(lengths.sum()) - 1
 
 
-@pytest.mark.parametrize(("pool", "shuffle"), [(1, True), (7, False), (100, True), (10_000, True), (10_000, False)])
-def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool, pool: int) -> None:
-    batches = TokenBatches(lengths, 200, seed=1, shuffle=shuffle, pool=pool)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool) -> None:
+    batches = TokenBatches(lengths, 200, seed=1, shuffle=shuffle)
     for epoch in range(2):
         rows = list(batches.epoch(epoch))
         assert sorted(i for batch in rows for i in batch) == list(range(500))
@@ -36,7 +36,7 @@ def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool, poo
 
 
 def test_sorted_batches_are_full(lengths: Any) -> None:
-    """No batch has room for the pair that comes next, except where a pool ends."""
+    """No batch has room for the pair that comes next."""
     batches = TokenBatches(lengths, 200, shuffle=False)
     rows = list(batches.epoch(0))
     for batch, following in pairwise(rows):
@@ -76,7 +76,6 @@ def test_bad_arguments() -> None:
         ([1, 2, 3], {}, r"\(N, 2\), source and target, not \(3,\)"),
         ([(1, 2, 3)], {}, r"not \(1, 3\)"),
         ([(1, 2)], {"tokens": 0}, "tokens=0"),
-        ([(1, 2)], {"pool": 0}, "pool=0"),
         ([(1, 2)], {"seed": -1}, "seed=-1"),
     ]
     for lengths, options, message in wrong:

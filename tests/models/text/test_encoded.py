@@ -1,16 +1,14 @@
-"""Encoded pairs: what the tokenizers give, from memory and from files, and files that are wrong."""
+"""Encoded pairs: what the tokenizers give, and what is too long."""
 
-import errno
 import pickle
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from minigrad.utils.data import DataLoader, Dataset
-from minigrad_models.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded
+from minigrad_models.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, pair
 from minigrad_models.text.tokenizer import BOS, EOS
 
 SOURCE = [f"{'a ' * (i % 5)}b{i}" for i in range(50)]
@@ -31,74 +29,49 @@ def expected(pair: TokenizerPair, i: int) -> tuple[list[int], list[int]]:
     return [*pair.source.encode(SOURCE[i]), EOS], [BOS, *pair.target.encode(TARGET[i]), EOS]
 
 
-@pytest.fixture(params=["memory", "disk"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
-    return tmp_path / "a" / "b" if request.param == "disk" else None
-
-
 @pytest.mark.parametrize(("chunk", "joint"), [(1, True), (7, False), (4096, True)])
-def test_pairs_as_ids(folder: Path | None, chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
-    monkeypatch.setattr(encoded, "CHUNK_CHARACTERS", 10 * chunk)
-    pair = tokenizers(joint=joint)
-    pairs = EncodedPairs.build(PAIRS, pair, longest=100, folder=folder)
+def test_pairs_as_ids(chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "CHUNK_PAIRS", chunk)
+    sides = tokenizers(joint=joint)
+    pairs = EncodedPairs(PAIRS, sides, longest=100)
     assert isinstance(pairs, Dataset)
     assert len(pairs) == 50
-    assert [pairs[i] for i in range(50)] == [expected(pair, i) for i in range(50)]
-    assert pairs[-1] == pairs[np.int64(49)] == expected(pair, 49)
+    assert [pairs[i] for i in range(50)] == [expected(sides, i) for i in range(50)]
+    assert pairs[-1] == pairs[np.int64(49)] == expected(sides, 49)
     assert pairs.lengths.tolist() == [[len(a), len(b)] for a, b in pairs]  # type: ignore[attr-defined]
     assert (pairs.lengths.dtype, pairs.ids.dtype) == (np.dtype("<i4"), np.dtype("<u2"))
-    assert pairs.index.tolist() == list(range(50))
     assert pairs.left_out == 0
     for outside in (50, -51):
         with pytest.raises(IndexError, match=f"no pair {outside} of 50"):
             pairs[outside]
     with pytest.raises(ValueError, match="shorter"):
-        EncodedPairs.build(Pairs(["a", "b1"], ["c"]), pair, longest=9)
+        EncodedPairs(Pairs(["a", "b1"], ["c"]), sides, longest=9)
 
 
-def test_pairs_that_are_too_long(folder: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoded, "CHUNK_PAIRS", 3)
-    pair = tokenizers()
-    pairs = EncodedPairs.build(PAIRS, pair, longest=6, folder=folder)
-    short = [i for i in range(50) if max(map(len, expected(pair, i))) <= 6]
+def test_pairs_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "CHUNK_PAIRS", 3)
+    sides = tokenizers()
+    pairs = EncodedPairs(PAIRS, sides, longest=6)
+    short = [i for i in range(50) if max(map(len, expected(sides, i))) <= 6]
     assert 10 < len(short) < 40
-    assert pairs.index.tolist() == short
     assert pairs.left_out == 50 - len(short)
-    assert [pairs[k] for k in range(len(pairs))] == [expected(pair, i) for i in short]
+    assert [pairs[k] for k in range(len(pairs))] == [expected(sides, i) for i in short]
     with pytest.raises(ValueError, match=r"every pair of the corpus \(50\) is longer than 3 tokens"):
-        EncodedPairs.build(PAIRS, pair, longest=3, folder=folder)
-    if folder:
-        assert isinstance(pairs.ids, np.memmap) and not pairs.ids.flags.writeable
-        assert not list(folder.iterdir()), "the file has no name"
+        EncodedPairs(PAIRS, sides, longest=3)
 
 
-def test_large_vocabularies_take_four_bytes(folder: Path | None) -> None:
-    pair = tokenizers(extra=1 << 16, joint=True)
+def test_large_vocabularies_take_four_bytes() -> None:
+    sides = tokenizers(extra=1 << 16, joint=True)
     texts = Pairs(["a x65000 x65535"], ["d"])
-    pairs = EncodedPairs.build(texts, pair, longest=9, folder=folder)
+    pairs = EncodedPairs(texts, sides, longest=9)
     assert pairs.ids.dtype == np.uint32
-    assert pairs[0][0] == [*pair.source.encode("a x65000 x65535"), EOS]
+    assert pairs[0][0] == [*sides.source.encode("a x65000 x65535"), EOS]
     assert max(pairs[0][0]) > 1 << 16
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource", reason="a limit on the size of files needs Unix")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    pairs = Pairs(SOURCE * 200, TARGET * 200)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        with pytest.raises(OSError, match=r"token ids cannot be written to .*File too large") as caught:
-            EncodedPairs.build(pairs, tokenizers(), longest=9, folder=tmp_path, progress=False)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert caught.value.errno == errno.EFBIG
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_in_a_data_loader(folder: Path | None) -> None:
-    pair = tokenizers()
-    pairs = EncodedPairs.build(PAIRS, pair, longest=9, folder=folder)
+def test_in_a_data_loader() -> None:
+    sides = tokenizers()
+    pairs = EncodedPairs(PAIRS, sides, longest=9)
     order = list(TokenBatches(pairs.lengths, 40).epoch(0))
     loader: DataLoader[Any] = DataLoader(pairs, batch_sampler=order, collate_fn=list)
     assert list(loader) == [[pairs[i] for i in batch] for batch in order]
@@ -107,10 +80,10 @@ def test_in_a_data_loader(folder: Path | None) -> None:
 
 def test_a_bar_if_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
-    monkeypatch.setattr(encoded, "QUIET_SECONDS", 0)
-    monkeypatch.setattr(encoded, "CHUNK_PAIRS", 1)
-    EncodedPairs.build(PAIRS, tokenizers(), longest=20)
+    monkeypatch.setattr(pair, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(pair, "CHUNK_PAIRS", 1)
+    EncodedPairs(PAIRS, tokenizers(), longest=20)
     shown = capsys.readouterr()
     assert re.search(r"encoding: .*/50\.0 .* pairs/s", shown.err) and shown.out == ""
-    EncodedPairs.build(PAIRS, tokenizers(), longest=20, progress=False)
+    EncodedPairs(PAIRS, tokenizers(), longest=20, progress=False)
     assert capsys.readouterr().err == ""

@@ -79,7 +79,11 @@ def test_hard_texts_come_back(vocabulary: int) -> None:
 
 
 def test_punctuation_stands_by_itself_as_with_moses() -> None:
-    words = train(HARD).words
+    model = train(HARD).model
+
+    def words(text: str) -> list[str]:
+        return [word for word, _ in model.pre_tokenizer.pre_tokenize_str(model.normalizer.normalize_str(text))]
+
     assert words("Hello, (world)!") == ["▁Hello", ",", "▁(", "world", ")", "!"]
     assert words("it's d'hiver, dogs'.") == ["▁it's", "▁d'hiver", ",", "▁dogs", "'", "."]
     assert words('3.5 1,000. U.S. "so"...') == ["▁3.5", "▁1,000", ".", "▁U.S.", '▁"', "so", '"', "..."]
@@ -88,13 +92,8 @@ def test_punctuation_stands_by_itself_as_with_moses() -> None:
 
 
 def test_normal_forms() -> None:
-    def forms(text: str, **options: Any) -> str:
-        t = train(HARD, min_frequency=1, **options)
-        assert t.decode(t.encode(text)) == t.prepare(text)
-        return t.prepare(text)
-
-    assert forms("ÉCOLE ﬁn") == "ÉCOLE ﬁn"
-    assert forms("ÉCOLE ﬁn", lowercase=True) == "école ﬁn"
+    t = train(HARD, min_frequency=1)
+    assert t.decode(t.encode("E\u0301COLE ﬁn")) == t.prepare("E\u0301COLE ﬁn") == "\xc9COLE ﬁn"
     assert train(HARD).prepare("a \udcff b") == "a ? b"  # what Python makes of a byte that is not UTF-8
 
 
@@ -104,17 +103,15 @@ def test_the_same_texts_give_the_same_vocabulary() -> None:
 
 
 LEARN = """
-from minigrad_models.text import SubwordSampler, SubwordTokenizer
+from minigrad_models.text import SubwordTokenizer
 texts = ["several young women walk outside together", "a young man walks"] * 50
 tokenizer = SubwordTokenizer.train(texts, 50)
 print(tokenizer.as_dict())
-sampler = SubwordSampler(tokenizer, 0.4, seed=3)
-print([sampler.encode("several young women", draw) for draw in range(50)])
 """
 
 
 @pytest.mark.nightly
-def test_another_process_learns_and_draws_the_same() -> None:
+def test_another_process_learns_the_same() -> None:
     printed = []
     for seed, threads in ("01", "12"):
         settings = {**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads}

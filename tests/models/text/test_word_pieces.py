@@ -6,8 +6,7 @@ import pytest
 
 pytest.importorskip("tokenizers", reason="the tokenizers library learns word pieces")
 
-from minigrad_models.text.pretrained import read_tokenizer
-from minigrad_models.text.word_pieces import SPECIAL, train_word_pieces, word_pieces
+from minigrad_models.text.pretrained import SPECIAL, read_tokenizer, train_word_pieces, word_pieces
 
 TEXTS = ["The lowest river of the low lands", "a lower river flows slowly, slower than the others"] * 3
 

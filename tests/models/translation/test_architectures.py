@@ -31,7 +31,7 @@ def translator(name: str) -> Translator:
 @each_model
 def test_a_file_gives_the_same_translator(name: str, tmp_path: Path) -> None:
     first = translator(name)
-    run.write_model(tmp_path, first.model.state_dict(), 1, run.extra(first.model, BOTH, first.settings, {}))
+    run.write_model(tmp_path, first.model.state_dict(), 1, Translator(first.model, BOTH, first.settings).described({}))
     second = Translator.load(tmp_path)
     assert type(second.model) is type(first.model)
     assert second.settings == first.settings

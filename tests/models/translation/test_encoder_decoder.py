@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
+from minigrad.viz.attention import attention
 from minigrad_models.programs.models import size
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
@@ -113,12 +115,14 @@ def test_attention_of_a_translation(name: str, device: str) -> None:
     source, target = pad(SOURCE, device), pad(TARGET, device)
     if name.endswith("none"):
         with pytest.raises(ValueError, match="no attention"):
-            model.attention(source, target)
+            model.check_attention()
         return
-    weights = values(model.attention(source, target))
-    assert weights.shape[2:] == (3, 5, 4)
-    assert mg.allclose(weights.sum(-1), mg.ones(weights.shape[:-1]), atol=1e-5)
-    assert not weights[:, :, 1, :, 3].any() and not weights[:, :, 2, :, 2:].any()  # padding
+    for i, length in enumerate((4, 3, 2)):
+        rows = mg.tensor([i, (i + 1) % 3, (i + 2) % 3], device=device)  # of the first one it is seen
+        weights = np.stack(attention(model, source[rows], target[rows]).weights("cross"))
+        assert weights.shape[2:] == (5, 4)
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+        assert not weights[..., length:].any()  # padding
 
 
 @each_model

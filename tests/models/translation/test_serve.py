@@ -18,9 +18,8 @@ import pytest
 
 from minigrad_models.text import TokenizerPair, WordTokenizer
 from minigrad_models.translation.serve import server as server_module
-from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM
+from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM, sentences, units
 from minigrad_models.translation.serve.server import LONGEST_BODY, Server, serve
-from minigrad_models.translation.serve.words import sentences, units
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator

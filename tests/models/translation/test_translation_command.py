@@ -19,11 +19,9 @@ import pytest
 
 import minigrad as mg
 from minigrad_models.commands import minigrad_command as cli
-from minigrad_models.generation.beam_search import beam_search, power
-from minigrad_models.generation.minimum_bayes_risk import minimum_bayes_risk
+from minigrad_models.generation.beam_search import beam_search, minimum_bayes_risk, power
 from minigrad_models.text.tokenizer import EOS
 from minigrad_models.training import checkpoints, read_checkpoint
-from minigrad_models.translation import translation_data as data
 from minigrad_models.translation.encoder_decoder import TranslationModel
 from minigrad_models.translation.transformer import pad
 from minigrad_models.translation.translator import Translator
@@ -128,16 +126,13 @@ def test_it_trains_reports_and_translates(table: Path, say: Say) -> None:
     assert len(streams.out.splitlines()) == 2 and "note: the model has never seen: X" in streams.err
 
 
-NOISE = (
-    "--subword-dropout 0.2 --word-dropout 0.1 --r-drop 0.5 --accumulate 2 --ema 0.9 "
-    "--attention-dropout 0.1 --optimizer muon"
-)
+NOISE = "--r-drop 0.5 --accumulate 2 --ema 0.9 --attention-dropout 0.1 --optimizer muon"
 OPTIONS = {
     "noise": NOISE,
     "vocabularies": "--no-joint",
     "gru-attention": "--model gru-attention --hidden 12 --r-drop 0.5",
     "rnn-multiplicative": "--model rnn-multiplicative --hidden 12 --no-joint",
-    "convolution": "--model convolution --hidden 12 --subword-dropout 0.2",
+    "convolution": "--model convolution --hidden 12",
 }
 
 
@@ -463,7 +458,7 @@ def test_options(capsys: pytest.CaptureFixture[str], table: Path, fails: Say) ->
 
 IMPOSSIBLE = """
 --data none.tsv; --schedule cosine --warm-up 50; --device gpu; --device cuda:99; --vocabulary 5; --longest 1;
---positions 2; --ranks 2 --accumulate 1; --tokenizer words --subword-dropout 0.1;
+--positions 2; --ranks 2 --accumulate 1; --tokenizer words --no-joint;
 --position-encoding rotary --d-model 6; --layers 1000000 --d-model 512
 """
 
@@ -486,7 +481,6 @@ def test_a_start_that_is_refused_touches_nothing(
 def test_fresh_keeps_the_old_run_under_another_name(
     table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, say: Say
 ) -> None:
-    monkeypatch.setattr(data, "ON_DISK", 100)  # token ids in files, too
     (table / "run" / "notes.txt").write_text("mine")
     before = contents(table / "run")
     for count in (1, 2):
@@ -509,11 +503,12 @@ def test_fresh_keeps_the_old_run_under_another_name(
 
 
 def test_a_training_of_an_earlier_version_goes_on(table: Path, trained: list[str]) -> None:
-    """Its settings lacked some that there are now: these count as if they had had their default."""
+    """Its settings lacked some that there are now, which count as their default; and had some that are gone."""
     path = table / "run" / "last.safetensors"
     checkpoint = read_checkpoint(path)
     for part in (checkpoint["extra"]["config"], checkpoint["extra"]["settings"]["training"]):
-        del part["word_dropout"]
+        del part["r_drop"]
+        part["word_dropout"] = 0.1
     mg.save(checkpoint, path)
     assert cli.main(arguments(table, "--steps", "10")) == 0
 

@@ -10,7 +10,7 @@ import pytest
 from minigrad_models.commands.minigrad_command import parser
 from minigrad_models.translation import translation_command as cli
 from minigrad_models.translation import translation_settings as settings
-from minigrad_models.translation.suited import suited
+from minigrad_models.translation.own_pairs import suited
 from minigrad_models.translation.translation_settings import FIELDS, FREE, PRESETS, Settings
 from tests.support.cases import raises
 
@@ -65,9 +65,7 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
         ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
         ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
-        ("[data]\ntokenizer = 'words'\n[training]\nsubword_dropout = 0.1", "needs tokenizer = 'subwords'"),
-        ("[data]\njoint = false\n[training]\nboth_ways = 3", "both_ways needs joint = true"),
-        ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
+        ("[data]\ntokenizer = 'words'\njoint = false", "needs tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
         ("[training]\nlearning_rate = nan", "learning_rate is nan"),
     ]

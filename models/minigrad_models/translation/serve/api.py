@@ -1,13 +1,14 @@
-"""The answers for the page, as plain data: translations of a text, and the attention of one sentence."""
+"""The answers for the page, as plain data: translations of a text, by sentences, which a model is trained on, and the
+attention of one sentence, by words, which a person reads."""
 
 from __future__ import annotations
 
 import math
+import re
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-from .words import sentences, units
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ..translator import Translator
@@ -18,6 +19,21 @@ WIDEST_BEAM = 20
 BEAM = 5  # to begin with, where the model's own search is greedy
 MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of some 10 MB
 MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: some 6 MB of JSON
+
+# Letters and digits, with apostrophes, hyphens, full stops and commas between them; or a single mark.
+_WORD = re.compile(r"\w+(?:[-'’.,]\w+)*|[^\w\s]")
+
+# An end mark, closing quotes and brackets, white space, and the next letter or digit.
+_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+\s+(?=[\"'“‘«¿¡(\[]*([^\W_]))|(?<=[。！？])")
+_SHORT = (
+    "Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Jr|Sr|St|Mt|Sig|Mme|Mlle|Hr|Fr|"  # persons, places
+    "Fig|Figs|Eq|Eqs|Sec|Ch|Vol|No|Nos|Nr|pp|Abb|Abs|Kap|Tab|"  # before a number
+    "Inc|Ltd|Co|Corp|Jan|Feb|Aug|Sept|Oct|Nov|Dec|Tel|Str|vs|bzw|etc|cf|ca|approx|inkl|et al"
+)
+# The day of a date or an ordinal, too: one or two digits alone ("am 3. Mai", "vom 3.–5. Mai").
+_ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
+LONGEST = 8  # characters of an abbreviation with its full stop, and of the context before it
+Span = tuple[int, int]  # start and end in the text
 
 
 class Refused(Exception):
@@ -31,13 +47,12 @@ class Refused(Exception):
 def about(translator: Translator) -> dict[str, Any]:
     """The model: codes of its languages, number of parameters, the beam to begin with, whether it chooses from that by
     minimum Bayes risk, not by score; and sentences and words to try."""
-    source, target = (name.rpartition(".")[2] for name in translator.languages)
-    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    data = translator.settings.data
     return {
-        "source": source,
-        "target": target,
-        "parameters": parameters,
-        "beam": _beam(translator),
+        "source": data.source.rpartition(".")[2],
+        "target": data.target.rpartition(".")[2],
+        "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
+        "beam": _beam_of(translator, {}),
         "mbr": bool(translator.settings.decoding.mbr),
         **translator.examples,
     }
@@ -106,15 +121,11 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
     return {"tokens": [unit._asdict() for unit in pieces], "words": [unit._asdict() for unit in words]}
 
 
-def _beam(translator: Translator) -> int:
-    """The model's beam, up to the widest that the page offers; a greedy model's translations are compared, too."""
-    own = int(translator.settings.decoding.beam)
-    return min(own, WIDEST_BEAM) if own > 1 else BEAM
-
-
 def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
-    """The beam of a request. Raises Refused: it is none."""
-    beam = request.get("beam", _beam(translator))
+    """The beam of a request, by default the model's, up to the widest that the page offers; a greedy model's
+    translations are compared, too. Raises Refused: it is none."""
+    own = translator.settings.decoding.beam
+    beam = request.get("beam", min(own, WIDEST_BEAM) if own > 1 else BEAM)
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
         raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
     return beam
@@ -144,3 +155,101 @@ def _text(request: dict[str, Any], name: str) -> str:
 def _number(value: float) -> float | None:
     """A number for JSON, which has neither NaN nor infinity."""
     return round(float(value), 4) if math.isfinite(value) else None
+
+
+# Words and sentences -----------------------------------------------------------------------------------------
+
+
+class Unit(NamedTuple):
+    """A piece of the text: the text between it and the previous piece, itself, and the numbers of its tokens."""
+
+    before: str
+    text: str
+    tokens: list[int]
+
+
+def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
+    """A text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens,
+    "▁" and case do not matter. A token that does not occur in the text is an unknown one: it stands for the text
+    between its neighbours."""
+    spans = _spans(tokens[:-1], text)
+    groups: list[list[int]] = []
+    starts, last = [word.start() for word in _WORD.finditer(text)], -1
+    for i, (start, end) in enumerate(spans):
+        word = bisect_right(starts, start) - 1
+        if groups and (word == last or start == end or all(spans[j][0] == spans[j][1] for j in groups[-1])):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+        last = word
+    ending = Unit(" ", "end", [len(tokens) - 1])
+    pieces = _pieces(text, spans, [[i] for i in range(len(spans))], tokens)
+    return [*pieces, ending], [*_pieces(text, spans, groups, tokens), ending]
+
+
+def _pieces(text: str, spans: list[Span], groups: list[list[int]], tokens: Sequence[str]) -> list[Unit]:
+    pieces, place = [], 0
+    for group in groups:
+        start, end = spans[group[0]][0], spans[group[-1]][1]
+        pieces.append(Unit(text[place:start], text[start:end] or tokens[group[0]], group))
+        place = end
+    return pieces
+
+
+def _spans(tokens: Sequence[str], text: str) -> list[Span]:
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    spans: list[Span] = []
+    place = unknown = 0
+    for token in tokens:
+        piece = token.replace("▁", " ").strip().lower()
+        start = _find(piece, lower, place, skip=unknown > 0)
+        if start is None:
+            unknown += 1
+            continue
+        spans += _share(text, place, start, unknown)
+        place, unknown = start + len(piece), 0
+        spans.append((start, place))
+    return spans + _share(text, place, len(text), unknown)
+
+
+def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
+    """The next place of a piece, after spaces alone, or after any text (then at the begin of a word if possible)."""
+    if not piece:
+        return None
+    if skip and (word := re.compile(rf"(?<!\w){re.escape(piece)}").search(text, place)):
+        return word.start()
+    start = text.find(piece, place)
+    return start if start >= 0 and (skip or not text[place:start].strip()) else None
+
+
+def _share(text: str, start: int, end: int, count: int) -> list[Span]:
+    """The spans of unknown tokens: a word each of the text between their neighbours, for the last one the rest."""
+    if not count:
+        return []
+    parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
+    if len(parts) > count:
+        parts[count - 1 :] = [(parts[count - 1][0], parts[-1][1])]
+    last = parts[-1][1] if parts else start
+    return parts + [(last, last)] * (count - len(parts))
+
+
+class Sentence(NamedTuple):
+    """One sentence, and its line in the text, from 0."""
+
+    line: int
+    text: str
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Split a text at line ends, and at end marks before a new sentence. Empty lines are left out."""
+    parts = []
+    for number, line in enumerate(text.splitlines()):
+        start = 0
+        for end in _END.finditer(line):
+            part = line[start : end.end()].strip()
+            if part and not (end[1] or "").islower() and not _ABBREVIATED.search(part[-LONGEST:]):
+                parts.append(Sentence(number, part))
+                start = end.end()
+        if rest := line[start:].strip():
+            parts.append(Sentence(number, rest))
+    return parts

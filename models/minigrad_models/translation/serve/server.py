@@ -109,9 +109,6 @@ class Server:
         self._known = {"localhost", host.lower(), socket.gethostname().lower()}
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
         options |= {"access_log": False, "server_header": False, "timeout_graceful_shutdown": 1}
-        self._server = uvicorn.Server(uvicorn.Config(self._app(), http=Protocol, **options))
-
-    def _app(self) -> Starlette:
         paths = ["/", *(f"/{name}" for name in FILES[1:])]
         routes = [self._route(path, partial(_constant, *_file(name))) for path, name in zip(paths, FILES, strict=True)]
         routes += [
@@ -122,7 +119,7 @@ class Server:
         ]
         app = Starlette(routes=routes, exception_handlers={Refused: _refusal, HTTPException: _no_such_address})
         app.router.redirect_slashes = False
-        return app
+        self._server = uvicorn.Server(uvicorn.Config(app, http=Protocol, **options))
 
     def serve_forever(self) -> None:
         """Answer until ``shutdown``, or Ctrl-C, which raises KeyboardInterrupt."""

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from minigrad_models.programs.updates import schedule_of
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
-from minigrad_models.translation.overview import overview
-from minigrad_models.translation.suited import PAIRS, RECIPE, sizes, suited
+from minigrad_models.translation.own_pairs import PAIRS, RECIPE, overview, sizes, suited
 from minigrad_models.translation.translation_settings import preset
 
 
@@ -55,7 +53,7 @@ def test_the_sizes_fit_each_other_for_any_number_of_pairs_or_updates() -> None:
         assert preset(RECIPE).from_dict(chosen.as_dict()) == chosen  # of the right types, as a file has them
         assert chosen.training.average * chosen.training.snapshot_every <= chosen.training.steps
     for steps in (1, 2, 9):
-        schedule = schedule_of(preset(RECIPE).changed(sizes(100, {"steps": steps})).training)
+        schedule = preset(RECIPE).changed(sizes(100, {"steps": steps})).training.rate()
         assert 0 < schedule(0) <= 1
 
 

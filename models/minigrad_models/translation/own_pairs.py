@@ -1,22 +1,61 @@
-"""What is said of a corpus before a training: its parts, what stands in it twice, words that are new to the model; and
-what a trained model shows of itself before anybody types, which is written into its file."""
+"""A person's own pairs: settings that follow from how many there are and what they are made of; what is said of them
+before a training; and what a trained model shows of itself before anybody types, which is written into its file."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ..text import Pairs, SubwordTokenizer, TokenizerPair
+from . import translation_data as data
+from .translation_settings import Settings, preset
 
+RECIPE = "multi30k"  # the settings for as many pairs as that corpus has, and for more
+PAIRS = 29_000
+SMALL = 20_000  # pairs: below, the sizes follow the corpus
+LEAST = 400  # updates
+OFTEN = 5  # a subword stands so often, or is not one
 LARGEST = 200_000  # pairs of a corpus that is read through for this
 FEW, A_LANGUAGE = 100, 5000  # pairs: below, nothing is held out; from there on, there may be more than a rule to learn
 SENTENCES, LONGEST = 6, 80  # characters
 WORDS, LONGEST_WORD = 1000, 40
 READ = 20_000  # sentences of the training that words are taken from
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
+
+
+def suited(values: dict[str, Any]) -> Settings:
+    """The settings for the pairs of ``values["data"]``; the other values are given, and hold."""
+    start = preset(RECIPE).changed({"split_digits": True, **values})
+    train = data.read(start.data)["train"]
+    chosen, s = sizes(len(train.source), values), start.data
+    if len(train.source) < SMALL and s.tokenizer == "subwords":
+        # A subword that stands in the corpus a few times only is learned from nothing, and its pieces stand more often
+        # (Gowda and May 2020, arXiv 2004.02334).
+        options: dict[str, Any] = {"split_digits": s.split_digits, "min_frequency": OFTEN}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            chosen["vocabulary"] = len(SubwordTokenizer.train([*train.source, *train.target], s.vocabulary, **options))
+    return start.changed({**chosen, **values})
+
+
+def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
+    """The updates, and the model, for a number of pairs. The recipe's 10,000 updates go over 29,000 pairs fifty times.
+    Fewer pairs are gone over more often, and by a smaller model: updates grow with the power 0.8 of their number."""
+    chosen: dict[str, Any] = {}
+    steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
+    steps = values.get("steps", max(LEAST, steps))
+    if pairs < SMALL:
+        chosen |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
+        chosen["metric"] = "loss"  # BLEU is zero, or nearly, of texts of less than four words
+    if steps == 1:
+        chosen["schedule"] = "inverse_sqrt"  # the others need an update after those in which the rate rises
+    every = max(1, steps // 10)
+    warm_up = min(every, 1000)
+    return {**chosen, "steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
 
 
 def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
@@ -62,22 +101,15 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
         held_out = [text for split in ("validation", "test") for text in texts.get(split, ())]
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
-        new = set(words)
-        for text in texts["train"]:
-            if not new:
-                break
-            new.difference_update(words_of(tokenizer.prepare(text)))
+        new = set(words) - {word for text in texts["train"] for word in words_of(tokenizer.prepare(text))}
         share = sum(word in new for word in words) / max(1, len(words))
         shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
         whole = whole and not new
         if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
             yield f"note: only pairs that are held out have {', '.join(unknown)[:80]}, which the model cannot know"
     if not whole:
-        how = (
-            "put together from pieces that it knows"
-            if isinstance(tokenizers.source, SubwordTokenizer)
-            else "unknown to the model"
-        )
+        in_pieces = isinstance(tokenizers.source, SubwordTokenizer)
+        how = "put together from pieces that it knows" if in_pieces else "unknown to the model"
         yield f"words that only the pairs held out have: {' and '.join(shares)}; they are {how}"
 
 
