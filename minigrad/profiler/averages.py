@@ -20,9 +20,8 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from .event import CATEGORIES, MODULE, NODE, Event
 from .table import Columns, cut, format_bytes, format_count, format_rows, format_share, format_time
-from .watch import Recorder
+from .watch import CATEGORIES, MODULE, NODE, Event, Recorder
 
 _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 

@@ -18,8 +18,7 @@ from typing import Any
 from .. import cuda
 from . import watch
 from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace, write_stacks
-from .event import USER, Event
-from .watch import Recorder, gpu_clock
+from .watch import USER, Event, Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):

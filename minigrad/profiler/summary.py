@@ -6,7 +6,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
@@ -33,17 +32,6 @@ _NARROWEST = 14  # of the first column
 _EXACT = 10**9  # numbers are written out up to here
 _DROPPED = ("input", "class", "kept", "output")  # columns that go first where there is no room
 _GAP = 2
-_STYLE = """
-.minigrad-summary { border-collapse: collapse; color: inherit;
-  font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace }
-.minigrad-summary th, .minigrad-summary td { padding: 1px 10px; text-align: right; white-space: nowrap;
-  background: transparent; color: inherit; border: 0 }
-.minigrad-summary th:first-child, .minigrad-summary td:first-child,
-.minigrad-summary th:nth-child(2), .minigrad-summary td:nth-child(2) { text-align: left }
-.minigrad-summary thead th { border-bottom: 1px solid rgba(128, 128, 128, .5) }
-.minigrad-summary tfoot td { text-align: left !important }
-.minigrad-summary tfoot tr:first-child td { border-top: 1px solid rgba(128, 128, 128, .5) }
-"""
 
 
 @dataclass
@@ -105,15 +93,11 @@ def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[
     yield _Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
     if depth is not None and row.depth >= depth:
         return
-    for _, group in groupby(enumerate(row.children), lambda numbered: _alike(*numbered)):
-        rows = [child for _, child in group]
+    # Neighbours that may be one line: numbered modules of the same structure, shapes and numbers.
+    keys = {id(r): _structure(r) if r.path.rpartition(".")[2].isdigit() else id(r) for r in row.children}
+    for rows in ([*group] for _, group in groupby(row.children, lambda r: keys[id(r)])):
         own = [child.path.rpartition(".")[2] for child in rows]
         yield from _lines(_mean(rows), len(rows), depth, f"{own[0]} … {own[-1]}" if len(rows) > 1 else "")
-
-
-def _alike(number: int, row: Row) -> Any:
-    """Equal for neighbours that may be one line: numbered modules of the same structure, shapes and numbers."""
-    return _structure(row) if row.path.rpartition(".")[2].isdigit() else number
 
 
 def _mean(rows: list[Row]) -> Row:
@@ -184,7 +168,7 @@ def summary(
         depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
 
     Returns:
-        What shows itself as a table in a terminal and in a notebook, and has the numbers in ``rows`` and ``total``.
+        What prints itself as a table, and has the numbers in ``rows`` and ``total``.
 
     Raises TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
     """
@@ -229,7 +213,9 @@ class Summary:
         """The table, at most ``width`` characters wide where that can be; by default the terminal's width. Columns are
         left out and the first is cut where the lines would be too long."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
-        lines, columns = self._table()
+        lines = list(_lines(self.root, 1, self.depth))
+        names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]
+        columns = {name: [*map(_COLUMNS[name], lines)] for name in names}
         labels = [f"{'  ' * line.row.depth}{line.name}" for line in lines]
         first = max(map(len, ["module", *labels]))
         for dropped in ("", *_DROPPED):
@@ -240,29 +226,6 @@ class Summary:
         first = max(min(first, room), _NARROWEST)
         rows = list(zip((cut(label, first) for label in labels), *columns.values(), strict=True))
         return format_table(["module", *columns], rows, self._foot(), left=2 if "class" in columns else 1).rstrip("\n")
-
-    def html(self) -> str:
-        """The table for a page or a notebook, whose colours it takes."""
-        lines, columns = self._table()
-        heads = "".join(f"<th>{escape(name)}</th>" for name in ("module", *columns))
-        body = "".join(
-            f'<tr><td style="padding-left: {10 + 16 * line.row.depth}px">{escape(line.name)}</td>'
-            + "".join(f"<td>{escape(text)}</td>" for text in texts)
-            + "</tr>"
-            for line, texts in zip(lines, zip(*columns.values(), strict=True), strict=True)
-        )
-        span = 1 + len(columns)
-        foot = "".join(f'<tr><td colspan="{span}">{escape(line)}</td></tr>' for line in self._foot())
-        return (
-            f'<style>{_STYLE}</style><div style="overflow-x: auto"><table class="minigrad-summary">'
-            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table></div>"
-        )
-
-    def _table(self) -> tuple[list[_Line], dict[str, list[str]]]:
-        """The lines, at most ``depth`` levels deep, neighbours that are alike as one; and their texts by column."""
-        lines = list(_lines(self.root, 1, self.depth))
-        names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]
-        return lines, {name: [*map(_COLUMNS[name], lines)] for name in names}
 
     def _foot(self) -> list[str]:
         total = self.total
@@ -281,9 +244,6 @@ class Summary:
         return self.text()
 
     __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": self.text(), "text/html": self.html()}
 
 
 def _is_shape(value: Any) -> bool:

@@ -21,8 +21,7 @@ from ..backend.device import Device
 from ..backend.dtype import named
 from ..tensor import Size
 from .bounds import dict_of, set_of
-from .errors import short
-from .source import Ndarray, check_shape
+from .source import Ndarray, check_shape, short
 
 Name = tuple[str, str]  # module, name
 NUMPY_KINDS = "biufcUS"
@@ -33,24 +32,22 @@ _MOST_EMPTY = 1_000_000
 safe: dict[Name, Any] = {}
 
 
-def _name(entry: Any) -> tuple[Name, Any]:
-    """A class or function, and its name in files: its own, or the second item of a pair."""
-    if isinstance(entry, tuple):
-        entry, full = entry
-        module, _, name = full.rpartition(".")
-        return (module, name), entry
-    if not callable(entry):
-        raise TypeError(f"safe globals are classes and functions, or (class, 'module.name'), not {entry!r}")
-    return (entry.__module__, entry.__qualname__), entry
-
-
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``.
 
     Args:
         safe_globals: classes or functions; (class, "module.Name") for one that has another name in files.
     """
-    safe.update(_name(entry) for entry in safe_globals)
+    names: dict[Name, Any] = {}
+    for entry in safe_globals:
+        if isinstance(entry, tuple):
+            module, _, name = entry[1].rpartition(".")
+            names[module, name] = entry[0]
+        elif callable(entry):
+            names[entry.__module__, entry.__qualname__] = entry
+        else:
+            raise TypeError(f"safe globals are classes and functions, or (class, 'module.name'), not {entry!r}")
+    safe.update(names)
 
 
 def get_safe_globals() -> list[Any]:
@@ -136,10 +133,6 @@ def _named(name: Any) -> Any:
     return named(name[:100])
 
 
-def _complex(real: Any, imag: Any = 0.0) -> complex:
-    return complex(float(real), float(imag))
-
-
 # NumPy ------------------------------------------------------------------------------------------------------
 
 
@@ -147,13 +140,6 @@ def _dtype(text: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
     if not isinstance(text, str) or not re.fullmatch(r"[<>|=]?[?biufcUS]\d{0,9}", text):
         raise TypeError(f"a NumPy dtype {short(text)}, which holds more than numbers or text")
     return np.dtype(text, copy=True)
-
-
-def _check_dtype(kind: Any) -> np.dtype[Any]:
-    if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
-        shown = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
-        raise TypeError(f"a NumPy dtype {shown}, which holds more than numbers or text")
-    return kind
 
 
 def fill_dtype(kind: Any, state: Any) -> None:
@@ -180,7 +166,10 @@ def fill_array(array: Any, state: Any) -> None:
 
 def _content(raw: Any, kind: Any, shape: Any) -> bytes:
     """The bytes of an array, after a check."""
-    check_shape(shape, max(1, _check_dtype(kind).itemsize))
+    if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
+        shown = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
+        raise TypeError(f"a NumPy dtype {shown}, which holds more than numbers or text")
+    check_shape(shape, max(1, kind.itemsize))
     raw = _encode(raw) if isinstance(raw, str) else raw
     if not kind.itemsize and math.prod(shape) > _MOST_EMPTY:  # NumPy gives each a letter
         raise ValueError("a NumPy array of many empty texts")
@@ -238,7 +227,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     defaultdict: _defaultdict,
     set: set_of,
     frozenset: lambda items=(): frozenset(set_of(items)),
-    complex: _complex,
+    complex: lambda real, imag=0.0: complex(float(real), float(imag)),
     bytes: lambda: b"",
     range: range,
     bytearray: _bytearray,

@@ -28,8 +28,7 @@ from ..backend.device import Device
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import NUMPY_KINDS, PYTHON_2, VALUES
-from .memory import Block, Part, blocks
-from .rebuild import STORAGES
+from .memory import STORAGES, Block, Part, blocks
 from .source import Ndarray, replaced
 from .tree import NotPlain
 
@@ -56,7 +55,7 @@ class _Late:
 
 
 class Archiver(_Pickler):  # type: ignore[misc]
-    """Pickles any object; ``content`` and ``storages`` are the parts of its archive."""
+    """Pickles any object for an archive."""
 
     def __init__(self, protocol: int) -> None:
         self._codes: list[Any] = []  # bytes, and functions that return them in the end
@@ -64,22 +63,17 @@ class Archiver(_Pickler):  # type: ignore[misc]
         self._keys: dict[Block, str] = {}
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
-    def dump(self, obj: Any) -> None:
-        """Pickle the object, without frames, which would put the parts together too early."""
+    def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
+        """The pickle of an object (without frames, which would put it together too early), and the memory of its tensors
+        by key, each (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
         blocks(self._parts)
         for part in self._parts:
             self._keys.setdefault(part.block, str(len(self._keys)))
-
-    def content(self) -> bytes:
-        """The pickle."""
-        return b"".join(code() if callable(code) else code for code in self._codes)
-
-    def storages(self) -> list[tuple[str, Ndarray]]:
-        """The memory of the tensors by key, each (n,) uint8."""
-        return [(key, block.read()) for block, key in self._keys.items()]
+        content = b"".join(code() if callable(code) else code for code in self._codes)
+        return content, [(key, block.read()) for block, key in self._keys.items()]
 
     # Tensors ------------------------------------------------------------------------------------------------
 
@@ -87,7 +81,11 @@ class Archiver(_Pickler):  # type: ignore[misc]
         part, state = Part(obj.array), dict(vars(obj))
         self._parts.append(part)
         is_parameter = type(obj) is Parameter
-        function, arguments = partial(self._function, part), partial(self._arguments, part, obj, is_parameter)
+        arguments = partial(self._arguments, part, obj, is_parameter)
+
+        def function() -> bytes:  # that builds the tensor: of a storage of one dtype, or of bytes
+            return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
+
         if is_parameter:
             data = _Late(lambda: function() + arguments() + pickle.REDUCE)
             name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
@@ -100,10 +98,6 @@ class Archiver(_Pickler):  # type: ignore[misc]
         else:
             self._codes += [function, arguments, pickle.REDUCE]
             self.memoize(obj)
-
-    def _function(self, part: Part) -> bytes:
-        """The function that builds a tensor: of a storage of one dtype, or of bytes."""
-        return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
 
     def _arguments(self, part: Part, obj: Tensor, is_parameter: bool) -> bytes:
         """The storage, and the tensor's place in it."""
@@ -127,16 +121,13 @@ class Archiver(_Pickler):  # type: ignore[misc]
         else:
             self.save_reduce(encode, ("", "latin1"), obj=obj)
 
-    def _global(self, obj: Any) -> None:
-        self.save_global(obj)
-
     _own: ClassVar[dict[Any, Any]] = {
         Tensor: _tensor,
         Parameter: _tensor,
         _Name: lambda self, name: self.write(name.code),
         _Late: lambda self, part: self._codes.append(part.code),
         bytes: _bytes,
-        FunctionType: _global,
+        FunctionType: lambda self, function: self.save_global(function),
         Size: lambda self, size: self.save_reduce(_Name("torch", "Size"), (tuple(size),), obj=size),
         **dict.fromkeys((dt.DType, dt.ExtraDType), lambda self, dtype: self.write(_global("torch", dtype.name))),
         Device: lambda self, device: self.save_reduce(
@@ -193,12 +184,11 @@ def _numbers(values: Any) -> bytes:
 
 def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
     """Write plain data for PyTorch, to a path or a binary file object. Raises NotPlain; OSError."""
-    archiver = PlainArchiver(2 if protocol in (None, 0, 1) else protocol)
     try:
-        archiver.dump(obj)
+        parts = PlainArchiver(2 if protocol in (None, 0, 1) else protocol).parts(obj)
     except Exception as error:  # of an object's own
         raise NotPlain("a part that cannot be pickled") from error
-    _write(f, archiver.content(), archiver.storages())
+    _write(f, *parts)
 
 
 def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
@@ -206,10 +196,8 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
     protocol = 5 if protocol is None else protocol
     if pickle_module not in (None, pickle):
         _write(f, pickle_module.dumps(obj, protocol=protocol), [])
-        return
-    archiver = Archiver(protocol)
-    archiver.dump(obj)
-    _write(f, archiver.content(), archiver.storages())
+    else:
+        _write(f, *Archiver(protocol).parts(obj))
 
 
 def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:

@@ -19,11 +19,9 @@ import numpy as np
 
 from ..backend.device import Device
 from ..tensor import Size
-from .errors import DAMAGE, cause, reason, short
 from .machine import Machine, refusal
-from .memory import Placing
-from .rebuild import Rebuilder
-from .source import Ndarray, Source
+from .memory import Placing, Rebuilder
+from .source import DAMAGE, Ndarray, Source, cause, reason, short
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 
@@ -129,18 +127,14 @@ class _Archive:
             raise self.source.damaged(f"is damaged: the checksum of its record {short(name)} is wrong")
         return data
 
-    def check_byteorder(self) -> None:
-        """Refuse a file of a machine whose byte order is not that of this one."""
-        order = self.read("byteorder").tobytes() if self.folder + "byteorder" in self.records else b"little"
-        if order != sys.byteorder.encode():
-            shown = order[:20].decode("ascii", "replace")
-            raise self.source.damaged(f"has the byte order {shown!r}", "save it on a machine of this byte order")
-
 
 def load_archive(source: Source, how: How) -> Any:
     """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
-    archive.check_byteorder()
+    order = archive.read("byteorder").tobytes() if archive.folder + "byteorder" in archive.records else b"little"
+    if order != sys.byteorder.encode():
+        shown = order[:20].decode("ascii", "replace")
+        raise source.damaged(f"has the byte order {shown!r}", "save it on a machine of this byte order")
     rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size))
     pickled = archive.read("data.pkl")
     obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)

@@ -11,7 +11,7 @@ from typing import Any
 from ..autograd.tape import Variable
 from ..autograd.tracebacks import at
 from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value
-from .graph.graph_record import graph_of, last_result_of
+from .graph.graph_record import built, last_result_of
 from .graph.graph_values import summary, value_of
 from .graph.rules import BACKWARD
 from .numbers import similar
@@ -75,8 +75,12 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
             f"{now}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
             f"explain(tensor, of=loss)."
         )
-    graph, number = graph_of(root, tensor, run)
-    return Explanation(_Chain(graph, depth).text(number, tensor))
+    nodes, source = built("explain", root, (), {}), tensor._source()[0]
+    number = nodes.number.get(id(tensor) if source is None else source)
+    if number is None:
+        raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
+    drawn = nodes.drawn(run or any(leaf._grad is not None for leaf in nodes.leaves()))
+    return Explanation(_Chain(drawn, depth).text(number, tensor))
 
 
 def _number(graph: Graph, name: Variable | str) -> int:

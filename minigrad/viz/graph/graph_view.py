@@ -12,10 +12,11 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from .dot import Colour, Dot, library
-from .fold import BUDGET, Direction, Tree, key_of, label_of, labels, total, tree
+from .fold import BUDGET, SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
 from .graph_data import Graph
-from .graph_record import MOST, built, with_gradients
+from .graph_record import MOST, built
 from .graph_values import Stored
+from .observe import place_in
 from .replay import Change, Replay
 
 _SCRIPTS = tuple(
@@ -62,7 +63,7 @@ def graph(
         drawn, replay = what, None
     else:
         nodes = built("graph", what, inputs, named, modules)
-        drawn = with_gradients(nodes, run=True)
+        drawn = nodes.drawn(run=True)
         replay = nodes.replay(drawn)
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
@@ -144,6 +145,39 @@ class GraphView(Picture):
 
     def _dot(self, dark: bool) -> Dot:
         return Dot(self.graph, self.tree, self.direction, self.colour, dark)
+
+
+def make_dot(
+    var: Variable, params: Mapping[str, Variable] | None = None, show_attrs: bool = False, show_saved: bool = False
+) -> Any:
+    """The whole graph of a tensor as a ``graphviz.Digraph``, by the arguments of torchviz's function.
+
+        viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
+
+    Args:
+        var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
+        show_attrs: boxes show the arguments of ops that are not tensors. show_saved: boxes show what is kept for
+            the backward pass.
+
+    Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
+    """
+    graphviz = library()
+    if not isinstance(var, Variable):
+        raise TypeError(f"make_dot takes a tensor, not {type(var).__name__}: viz.graph(function, inputs) draws a call")
+    nodes = built("make_dot", var, (), {}, None)
+    graph = nodes.drawn(run=False)
+    for name, tensor in (params or {}).items():
+        if (number := place_in(nodes.number, tensor)) is not None:
+            graph.nodes[number].name = name
+    dot = Dot(graph, tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes)), "forward")
+    for node in graph.nodes:
+        details = [f"{name} = {value}" for name, value in node.attributes.items()] if show_attrs else []
+        if show_saved and node.saved:
+            details.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
+        label = dot.labels[key := key_of(("node", node.id))]
+        always, forward, backward = (SEPARATOR.join(filter(None, [text, *details])) for text in label.below)
+        dot.labels[key] = replace(label, below=(always, forward, backward))
+    return graphviz.Digraph(graph.title, body=dot.source().splitlines(keepends=True)[1:-1])
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
