@@ -10,10 +10,9 @@ from typing import Any
 
 from ..autograd.tape import Variable
 from ..autograd.tracebacks import at
-from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value
+from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value, summary, value_of
+from .graph.graph_names import BACKWARD
 from .graph.graph_record import built, last_result_of
-from .graph.graph_values import summary, value_of
-from .graph.rules import BACKWARD
 from .numbers import similar
 from .vector import cut
 
@@ -34,12 +33,11 @@ class Explanation(str):
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
-    """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
+    """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers: which ops
+    read it, the result of each one's rule, where the rule's own gradient came from, and so on to the loss. Where no
+    backward has run it shows the rules without the gradients.
 
         print(viz.explain(layer.weight))
-
-    Which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and so on to
-    the loss. Where no backward has run it shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
@@ -57,7 +55,14 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         raise TypeError("explain: depth is a number of rules; the tensor that a gradient is of goes in of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
-        return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
+        if not isinstance(tensor, str):
+            raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
+        numbers = [node.id for node in graph.nodes if node.name == tensor]
+        if not numbers:
+            hint = similar(tensor, dict.fromkeys(node.name for node in graph.nodes))
+            title = _plain(cut(graph.title, LONGEST))
+            raise RuntimeError(f"explain: there is no {tensor!r} in the graph of {title}{hint}")
+        return Explanation(_Chain(graph, depth).text(numbers[-1]))
     if not isinstance(tensor, Variable):
         raise TypeError(f"explain takes a tensor, or a name in a graph (of=viz.graph(model, x)), not {tensor!r:.60}")
     if not isinstance(of, Variable | None):
@@ -83,16 +88,6 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
     return Explanation(_Chain(drawn, depth).text(number, tensor))
 
 
-def _number(graph: Graph, name: Variable | str) -> int:
-    if not isinstance(name, str):
-        raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
-    numbers = [node.id for node in graph.nodes if node.name == name]
-    if not numbers:
-        hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))
-        raise RuntimeError(f"explain: there is no {name!r} in the graph of {_plain(_short(graph.title))}{hint}")
-    return numbers[-1]
-
-
 class _Chain:
     """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to."""
 
@@ -105,7 +100,9 @@ class _Chain:
         self.readers: list[list[Edge]] = [[] for _ in graph.nodes]  # and those from it that have a rule
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
-            if self._has_rule(edge):
+            op = graph.ops[graph.nodes[edge.target].op]
+            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
+            if graph.nodes[edge.source].kind != "constant" and (edge.gradient is not None or readable):
                 self.readers[edge.source].append(edge)
         self.places: dict[int, Label] = {}  # after which rule stands what follows a node
 
@@ -187,13 +184,6 @@ class _Chain:
                     self.places[node.id] = here
                 yield from self._rules(node.id, here, self.readers[node.id])
 
-    def _has_rule(self, edge: Edge) -> bool:
-        """Whether a gradient goes back along an edge."""
-        op = self.graph.ops[self.graph.nodes[edge.target].op]
-        constant = self.graph.nodes[edge.source].kind == "constant"
-        readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
-        return not constant and (edge.gradient is not None or readable)
-
     def _rule(self, label: Label, edge: Edge) -> Iterator[str]:
         """What an op gives back for one of its inputs: the formula first, then the rule, then the numbers."""
         indent = "  " * (len(label) - 1)
@@ -215,9 +205,14 @@ class _Chain:
         yield from _source("backward" if key == BACKWARD else "rule", source, op)
         if op.kernel:
             yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same"
+        after = f", after hooks: {_short(hooks)}" if (hooks := node.attributes.get("hooks")) else ""
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
-            yield "g", self._arrived(node, slot)
-        for name in _arguments(source):
+            gradient = self._gradient(node.id, slot)
+            shape = node.value.shape if node.value and not slot else ""
+            numbers = str(shape) if gradient is None else summary(gradient)
+            yield "g", f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
+        tree = ast.parse(f"({source.text})", mode="eval").body if source and source.text.startswith("lambda") else None
+        for name in [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else ():
             if argument := self._argument(name, edge):
                 yield name, argument
         if edge.gradient is not None:
@@ -236,14 +231,6 @@ class _Chain:
                 value = None if other.slot else self.graph.nodes[other.source].value
                 return f"{self._called(other.source, other.slot)} {summary(value) if value else ''}"
         return _short(node.attributes.get(name, ""))
-
-    def _arrived(self, node: Node, slot: int) -> str:
-        """The gradient of a result, as a rule gets it."""
-        gradient, hooks = self._gradient(node.id, slot), node.attributes.get("hooks")
-        shape = node.value.shape if node.value and not slot else ""
-        numbers = str(shape) if gradient is None else summary(gradient)
-        after = f", after hooks: {_short(hooks)}" if hooks else ""
-        return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
 
     def _called(self, number: int, slot: int) -> str:
         which = f"result {slot + 1} of " if number in self.several else ""
@@ -278,13 +265,6 @@ def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
     """The key and the source of an input's rule: of a variadic one under "xs", of a Function under BACKWARD."""
     keys = (name, name.rpartition(" ")[0], BACKWARD)
     return next(((key, op.rules[key]) for key in keys if key in op.rules), None)
-
-
-def _arguments(source: Source | None) -> list[str]:
-    if source is None or not source.text.startswith("lambda"):
-        return []
-    tree = ast.parse(f"({source.text})", mode="eval").body
-    return [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else []
 
 
 def _called(node: Node) -> str:

@@ -25,7 +25,7 @@ from ...ops.op import REGISTRY
 from ...profiler.watched import memory_of
 from . import graph_data as data
 from .belonging import modules_of
-from .graph_data import Edge, Graph, Kind, Saved
+from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
 from .graph_names import (
     Modules,
     Named,
@@ -33,14 +33,13 @@ from .graph_names import (
     expression,
     function_text,
     input_name,
+    op_info,
     readable,
     tensors_within,
     variables_of,
 )
-from .graph_values import outline, value_of
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
 from .replay import Replay, computed_again, kept_arguments, other_arguments
-from .rules import op_info
 
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
@@ -124,7 +123,8 @@ class Builder:
         graph.backward = "done" if gradients.ran else "none"
         if gradients.ran and self.root.array.size != 1:
             graph.nodes[graph.output].attributes["backward"] = "begins with its sum"
-        graph.modules = self.modules.infos({node.module for node in graph.nodes})
+        paths = {""}.union(*(ways(node.module) for node in graph.nodes))
+        graph.modules = {path: self.modules.info(path) for path in sorted(paths)}
         return graph
 
     def _add(self, node: Node) -> None:

@@ -13,9 +13,8 @@ from ..page import Page
 from ..view import Picture
 from .dot import Colour, Dot, library
 from .fold import BUDGET, SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
-from .graph_data import Graph
+from .graph_data import Graph, Stored
 from .graph_record import MOST, built
-from .graph_values import Stored
 from .observe import place_in
 from .replay import Change, Replay
 

@@ -22,8 +22,7 @@ from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...ops.op import Op
-from .graph_data import Edge, Graph
-from .graph_values import value_of
+from .graph_data import Edge, Graph, value_of
 from .observe import Shown, place_in, watch_backward
 
 BUDGET = 4_000_000  # numbers that are read and written for it at most: no large model is computed a second time
