@@ -259,9 +259,6 @@ class EventList(list[Any]):
         write_stacks(path, self, metric)
 
 
-# By module ------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Row:
     """A module. Times are in µs; "self" leaves out the modules below it."""

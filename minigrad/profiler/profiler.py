@@ -196,8 +196,6 @@ class profile:
         self._step: record_function | None = None
         self._tracing = False  # whether tracemalloc was begun here
 
-    # On and off ------------------------------------------------------------------------------------------
-
     def __enter__(self) -> profile:
         self.start()
         return self
@@ -275,8 +273,6 @@ class profile:
         for number, event in enumerate(recorder.events):
             event.id = number
         self._done = recorder
-
-    # What it recorded ------------------------------------------------------------------------------------
 
     def events(self) -> EventList:
         """All events, in the order in which they began. Raises RuntimeError while the profile is on."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..autograd import enable_grad
 from ..autograd.observer import observed
@@ -81,23 +80,30 @@ class Total:
     kept: int
 
 
-class _Line(NamedTuple):
-    """A row of the table: the module's own name, or "0 … 11" of several that are alike, and its row's numbers."""
-
-    name: str
-    times: int  # how many modules are in it
-    row: Row
-
-
-def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[_Line]:
-    yield _Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
+def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """The name and the texts, by column, of each line: of a row, or as "0 … 11" of so many that are alike."""
+    parameters = f"{row.parameters:,}" if row.parameters else "--"
+    if row.parameters and row.trainable < row.parameters:
+        parameters += " partly frozen" if row.trainable else " frozen"
+    adds = row.multiply_adds
+    texts = {
+        "class": f"{times} × {row.kind}" if times > 1 else row.kind,
+        "input": _shapes(row.inputs),
+        "output": _shapes(row.outputs),
+        "parameters": "shared" if row.shared else parameters,
+        "multiply-adds": f"{adds:,}" if 0 < adds < _EXACT else f"{adds / 1e9:,.3f} G" if adds else "--",
+        "kept": format_bytes(row.kept) if row.kept else "--",
+    }
+    if row.calls is None:
+        texts = {column: texts[column] for column in ("class", "parameters")}
+    yield "  " * row.depth + (name or row.path.rpartition(".")[2] or row.kind), texts
     if depth is not None and row.depth >= depth:
         return
     # Neighbours that may be one line: numbered modules of the same structure, shapes and numbers.
     keys = {id(r): _structure(r) if r.path.rpartition(".")[2].isdigit() else id(r) for r in row.children}
     for rows in ([*group] for _, group in groupby(row.children, lambda r: keys[id(r)])):
         own = [child.path.rpartition(".")[2] for child in rows]
-        yield from _lines(_mean(rows), len(rows), depth, f"{own[0]} … {own[-1]}" if len(rows) > 1 else "")
+        yield from _lines(_mean(rows), depth, len(rows), f"{own[0]} … {own[-1]}" if len(rows) > 1 else "")
 
 
 def _mean(rows: list[Row]) -> Row:
@@ -116,29 +122,6 @@ def _structure(row: Row) -> tuple[Any, ...]:
 def _shapes(shapes: tuple[Shape, ...]) -> str:
     more = f" + {len(shapes) - 2}" if len(shapes) > 2 else ""
     return ", ".join(map(str, shapes[:2])) + more if shapes else "--"
-
-
-def _parameters(row: Row) -> str:
-    if row.shared:
-        return "shared"
-    if row.parameters and row.trainable < row.parameters:
-        return f"{row.parameters:,} {'partly ' if row.trainable else ''}frozen"
-    return f"{row.parameters:,}" if row.parameters else "--"
-
-
-def _count(number: int) -> str:
-    return f"{number:,}" if 0 < number < _EXACT else f"{number / 1e9:,.3f} G" if number else "--"
-
-
-_COLUMNS: dict[str, Callable[[_Line], str]] = {
-    "class": lambda line: f"{line.times} × {line.row.kind}" if line.times > 1 else line.row.kind,
-    "input": lambda line: _shapes(line.row.inputs),
-    "output": lambda line: _shapes(line.row.outputs),
-    "parameters": lambda line: _parameters(line.row),
-    "multiply-adds": lambda line: _count(line.row.multiply_adds),
-    "kept": lambda line: format_bytes(line.row.kept) if line.row.kept else "--",
-}
-_OF_CALL = ("input", "output", "multiply-adds", "kept")
 
 
 def summary(
@@ -186,7 +169,7 @@ def summary(
         measured = _Measured(model)
         if inputs or named:
             measured.run(inputs, named)
-    return Summary(measured.rows(), measured.total(inputs, named), depth)
+    return measured.summary(inputs, named, depth)
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,10 +196,8 @@ class Summary:
         """The table, at most ``width`` characters wide where that can be; by default the terminal's width. Columns are
         left out and the first is cut where the lines would be too long."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
-        lines = list(_lines(self.root, 1, self.depth))
-        names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]
-        columns = {name: [*map(_COLUMNS[name], lines)] for name in names}
-        labels = [f"{'  ' * line.row.depth}{line.name}" for line in lines]
+        labels, texts = zip(*_lines(self.root, self.depth), strict=True)
+        columns = {name: [line[name] for line in texts] for name in texts[0]}
         first = max(map(len, ["module", *labels]))
         for dropped in ("", *_DROPPED):
             columns.pop(dropped, None)
@@ -225,20 +206,17 @@ class Summary:
                 break
         first = max(min(first, room), _NARROWEST)
         rows = list(zip((cut(label, first) for label in labels), *columns.values(), strict=True))
-        return format_table(["module", *columns], rows, self._foot(), left=2 if "class" in columns else 1).rstrip("\n")
-
-    def _foot(self) -> list[str]:
         total = self.total
         frozen = total.parameters - total.trainable
         share = f", {total.trainable:,} trainable and {frozen:,} frozen" if frozen else ""
-        lines = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
+        foot = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
         if total.buffer_bytes:
-            lines.append(f"{format_bytes(total.buffer_bytes)} of buffers")
+            foot.append(f"{format_bytes(total.buffer_bytes)} of buffers")
         if self.root.calls is not None:
-            lines.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
+            foot.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
             inputs = f"{format_bytes(total.input_bytes)} of inputs"
-            lines.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
-        return lines
+            foot.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
+        return format_table(["module", *columns], rows, foot, left=2 if "class" in columns else 1).rstrip("\n")
 
     def __str__(self) -> str:
         return self.text()
@@ -275,23 +253,20 @@ def _shapes_of(values: Iterable[Any]) -> tuple[Shape, ...]:
 
 
 class _Measured(Within):
-    """What is counted while a model runs, by the paths of its modules ("" is the model)."""
+    """Fills in the rows of a model's modules while it runs."""
 
     def __init__(self, model: Module) -> None:
         super().__init__(ModuleNames(model))
         self.model = model
-        self.calls: Counter[str] = Counter()
-        self.shapes: dict[str, tuple[tuple[Shape, ...], tuple[Shape, ...]]] = {}
-        self.adds: Counter[str] = Counter()
-        self.kept: Counter[str] = Counter()
         self.modules = dict(model.named_modules())  # by path; what no module has registered is added when it runs
-        self.ran = False
-        self._nodes: dict[Node, str] = {}
+        self.rows = {path: Row(path, type(module).__name__, 0) for path, module in self.modules.items()}
+        self._nodes: dict[Node, Row] = {}
 
     def run(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        for row in self.rows.values():
+            row.calls = 0
         with enable_grad(), observed(self), around_calls(None, self._called):
             result = self.model(*inputs, **named)
-        self.ran = True
         results = tuple(x for x in tree_leaves(result) if isinstance(x, Variable) and x._wanted())
         free = [*self.model.parameters(), *self.model.buffers(), *tree_leaves((inputs, named))]
         paid = {id(owner(x.array)) for x in free if isinstance(x, Variable)}
@@ -300,57 +275,50 @@ class _Measured(Within):
             for memory in memory_of([node.out, node.saved if isinstance(node.saved, list) else None, kept]):
                 if id(memory) not in paid:
                     paid.add(id(memory))
-                    self.kept[self._nodes.get(node, "")] += int(memory.nbytes)
+                    self._nodes.get(node, self.rows[""]).kept += int(memory.nbytes)
         self._nodes.clear()
 
     def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        path = self.within[-1]
-        self.calls[path] += 1
-        self.shapes.setdefault(path, (_shapes_of([*args, *kwargs.values()]), _shapes_of([result])))
+        row = self.rows[self.within[-1]]
+        if not row.calls:
+            row.inputs, row.outputs = _shapes_of([*args, *kwargs.values()]), _shapes_of([result])
+        row.calls = (row.calls or 0) + 1
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         super().entered(name, kind, subject)
-        if kind == "module":
-            self.modules.setdefault(self.within[-1], subject)
+        if (path := self.within[-1]) not in self.modules:
+            self.modules[path], self.rows[path] = subject, Row(path, type(subject).__name__, 0, 0)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         self.running.pop()
+        row = self.rows[self.within[-1]]
         if node is not None:
-            self._nodes[node] = self.within[-1]
+            self._nodes[node] = row
         if not any(around.name in PRODUCTS for around in self.running):  # else that one is counted
-            self.adds[self.within[-1]] += multiply_adds(op.name, result, args) or 0
+            row.multiply_adds += multiply_adds(op.name, result, args) or 0
 
-    def rows(self) -> Row:
-        """The row of the model, with all others in it."""
-        rows: dict[str, Row] = {}
+    def summary(self, inputs: Any, named: Any, depth: int | None) -> Summary:
         counted: set[int] = set()
-        for path, module in self.modules.items():
-            row = rows[path] = Row(path, type(module).__name__, 0)
-            held = [p for p in module._parameters.values() if p is not None]
+        for path, row in self.rows.items():
+            held = [p for p in self.modules[path]._parameters.values() if p is not None]
             new = [p for p in {id(p): p for p in held}.values() if id(p) not in counted]
             counted.update(map(id, new))
             row.parameters = sum(map(_size, new))
             row.trainable = sum(_size(p) for p in new if p.requires_grad)
             row.shared = bool(held) and not new
-            row.multiply_adds, row.kept = self.adds[path], self.kept[path]
-            row.calls = self.calls[path] if self.ran else None
-            row.inputs, row.outputs = self.shapes.get(path, ((), ()))
-        for path, row in rows.items():
-            if path:
-                around = path.rpartition(".")[0]
-                while around not in rows:
-                    around = around.rpartition(".")[0]
-                rows[around].children.append(row)
-        _add_up(rows[""], 0)
-        return rows[""]
-
-    def total(self, inputs: Any, named: Any) -> Total:
-        """What stands below the table."""
+            around = path
+            while around:
+                around = around.rpartition(".")[0]
+                if around in self.rows:
+                    self.rows[around].children.append(row)
+                    break
+        root = self.rows[""]
+        _add_up(root, 0)
         parameters, buffers = list(self.model.parameters()), list(self.model.buffers())
         counts = sum(map(_size, parameters)), sum(_size(p) for p in parameters if p.requires_grad)
         of_inputs = _bytes(x for x in tree_leaves((inputs, named)) if isinstance(x, Variable))
-        adds, kept = sum(self.adds.values()), sum(self.kept.values())
-        return Total(*counts, _bytes(parameters), _bytes(buffers), adds, of_inputs, kept)
+        sizes = _bytes(parameters), _bytes(buffers), root.multiply_adds, of_inputs, root.kept
+        return Summary(root, Total(*counts, *sizes), depth)
 
 
 def _add_up(row: Row, depth: int) -> None:

@@ -214,8 +214,6 @@ class Recorder(Observer):
             self._close_to(None, stack, end)
         self.lasted = end - self._began
 
-    # What the engine announces --------------------------------------------------------------------------------
-
     def applying(self, op: Any, args: tuple[Any, ...]) -> None:
         if self.over:
             return

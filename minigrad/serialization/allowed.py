@@ -27,8 +27,6 @@ Name = tuple[str, str]  # module, name
 NUMPY_KINDS = "biufcUS"
 _MOST_EMPTY = 1_000_000
 
-# Names that the program allows ------------------------------------------------------------------------------
-
 safe: dict[Name, Any] = {}
 
 
@@ -72,9 +70,6 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
     with at_end(put_back) as end, end:
         add_safe_globals(safe_globals)
         yield
-
-
-# Functions that are called in place of those that a pickle names ---------------------------------------------
 
 
 def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
@@ -131,9 +126,6 @@ def _named(name: Any) -> Any:
     if not isinstance(name, str):
         raise TypeError(f"a dtype called {short(name)}")
     return named(name[:100])
-
-
-# NumPy ------------------------------------------------------------------------------------------------------
 
 
 def _dtype(text: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:

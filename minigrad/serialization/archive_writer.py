@@ -64,8 +64,8 @@ class Archiver(_Pickler):  # type: ignore[misc]
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """The pickle of an object (without frames, which would put it together too early), and the memory of its tensors
-        by key, each (n,) uint8."""
+        """The pickle of an object, without frames, which would put it together too early, and its tensors' memory by
+        key, each (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
@@ -74,8 +74,6 @@ class Archiver(_Pickler):  # type: ignore[misc]
             self._keys.setdefault(part.block, str(len(self._keys)))
         content = b"".join(code() if callable(code) else code for code in self._codes)
         return content, [(key, block.read()) for block, key in self._keys.items()]
-
-    # Tensors ------------------------------------------------------------------------------------------------
 
     def _tensor(self, obj: Tensor) -> None:
         part, state = Part(obj.array), dict(vars(obj))
@@ -111,8 +109,6 @@ class Archiver(_Pickler):  # type: ignore[misc]
         layout = _number(part.offset) + _numbers(part.array.shape) + _numbers(part.strides)
         last = b"" if typed else _global("torch", kind)
         return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
-
-    # Names of PyTorch's -------------------------------------------------------------------------------------
 
     def _bytes(self, obj: bytes) -> None:
         """As protocol 2 writes bytes, also where there are none: PyTorch refuses the call of ``bytes``."""
@@ -177,9 +173,6 @@ def _number(value: int) -> bytes:
 
 def _numbers(values: Any) -> bytes:
     return pickle.MARK + b"".join(map(_number, values)) + pickle.TUPLE
-
-
-# Files ------------------------------------------------------------------------------------------------------
 
 
 def save_plain(obj: Any, f: Any, protocol: int | None) -> None:

@@ -39,7 +39,22 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
     """The object of the next pickle in a file of some size."""
     try:
         if how.trusted:
-            return _trusting(source, file, rebuilder, how).load()
+            values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
+
+            class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
+                """Calls the functions that the file names; tensors are built here."""
+
+                def find_class(self, module: str, name: str) -> Any:
+                    if (module, name) in values:
+                        return values[module, name]
+                    if module.partition(".")[0] == "torch":
+                        raise refusal(source.name, module, name)
+                    return super().find_class(module, name)
+
+                def persistent_load(self, persistent_id: Any) -> Any:
+                    return rebuilder.storage(persistent_id)
+
+            return Trusting(file, encoding=how.encoding).load()
         return Machine(file, size, source.name, rebuilder, how.encoding).load()
     except (*DAMAGE, RuntimeError, pickle.UnpicklingError) as error:
         if isinstance(error, RuntimeError | pickle.UnpicklingError) and source.name in str(error):
@@ -50,27 +65,6 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
                 "the name it had in the program that saved it"
             ) from error
         raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
-
-
-def _trusting(source: Source, file: Any, rebuilder: Rebuilder, how: How) -> Any:
-    """Python's unpickler, which calls the functions that the file names; tensors are built here."""
-    values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
-
-    class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
-        def find_class(self, module: str, name: str) -> Any:
-            if (module, name) in values:
-                return values[module, name]
-            if module.partition(".")[0] == "torch":
-                raise refusal(source.name, module, name)
-            return super().find_class(module, name)
-
-        def persistent_load(self, persistent_id: Any) -> Any:
-            return rebuilder.storage(persistent_id)
-
-    return Trusting(file, encoding=how.encoding)
-
-
-# Zip archives -----------------------------------------------------------------------------------------------
 
 
 class _Archive:
@@ -140,9 +134,6 @@ def load_archive(source: Source, how: How) -> Any:
     obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)
     rebuilder.finish()
     return obj
-
-
-# Before PyTorch 1.6 -----------------------------------------------------------------------------------------
 
 
 def load_legacy(source: Source, how: How) -> Any:

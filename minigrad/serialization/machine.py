@@ -117,8 +117,6 @@ class Machine(Unpickler):  # type: ignore[misc]
         del self.stack[len(self.stack) - count :]
         return values
 
-    # Containers ---------------------------------------------------------------------------------------------
-
     def _target(self, kind: type) -> Any:
         """The container on top of the stack, of some kind or a subclass, or of a safe class, such as deque."""
         target = self.stack[-1]
@@ -154,8 +152,6 @@ class Machine(Unpickler):  # type: ignore[misc]
     def _frozen(self, items: list[Any]) -> None:
         self._spend(hashed(items, self._bounds))
         self.append(frozenset(add(set(), items)))
-
-    # What needs permission ----------------------------------------------------------------------------------
 
     def _check_args(self, function: Any, args: Any) -> None:
         """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""

@@ -275,8 +275,8 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Convert the numbers, once all bytes are there, and move tensors to their devices. Those that share memory share
-        it again."""
+        """Convert the numbers, once all bytes are there, and move tensors to their devices, where they share memory as
+        before."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())

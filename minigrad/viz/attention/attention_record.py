@@ -8,7 +8,7 @@ over masks, sums and scalings to the product of queries and keys.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -84,9 +84,6 @@ def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
     return joined
 
 
-# Around the forward -----------------------------------------------------------------------------------------
-
-
 @contextmanager
 def in_evaluation(model: Module) -> Iterator[None]:
     """The model in evaluation mode, its floating parameters requiring gradients; afterwards as before."""
@@ -102,27 +99,22 @@ def in_evaluation(model: Module) -> Iterator[None]:
         yield
 
 
-# What an attention is ---------------------------------------------------------------------------------------
-
-
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
     """Whether queries and keys come from the same tensor, as the innermost module tells that has states as inputs."""
     target, source = layer.weights.shape[-2:]
-    answers = (answer for frame in reversed(frames) if (answer := _crosses(query, key, frame)) is not None)
-    if next(answers, target != source):
+    crosses = target != source  # where no module tells
+    for frame in reversed(frames):
+        (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
+        of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
+        are_same = bool(of_query) and of_query <= of_key
+        are_inputs = (of_query and not query_mapped) or (of_key and not key_mapped)
+        if are_same or ((of_query or of_key) and not are_inputs):
+            crosses = not are_same
+            break
+    if crosses:
         return "cross"
     decodes = any(word.startswith("dec") for word in layer.path.lower().split("."))
     return "decoder" if is_causal(layer.blocked) or decodes else "encoder"
-
-
-def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
-    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
-    (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
-    of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
-    if of_query and of_query <= of_key:
-        return False
-    are_inputs = (of_query and not query_mapped) or (of_key and not key_mapped)
-    return True if (of_query or of_key) and not are_inputs else None
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
@@ -255,7 +247,9 @@ class Trace(Observer):
         if op.name == "scaled_dot_product_attention":
             self._fused(args)
         for factor in args[:2] if op.name in PRODUCTS else ():
-            weights = self._behind(factor, _SHAPES | {"dropout"})
+            weights = self._call(factor)
+            while weights is not None and (weights.op in _SHAPES or weights.op == "dropout"):
+                weights = self._call(weights.args[0])
             if weights is None or weights.op != "softmax" or id(weights.result) in self._taken:
                 continue
             scores, axes = weights.args[0], weights.result.array.ndim
@@ -325,13 +319,6 @@ class Trace(Observer):
     def _call(self, x: Any) -> Call | None:
         node = x._source()[0] if isinstance(x, Variable) else None
         return None if node is None else self._calls.get(node.order)
-
-    def _behind(self, x: Any, through: Container[str]) -> Call | None:
-        """The first op behind a tensor that is none of those."""
-        call = self._call(x)
-        while call is not None and call.op in through:
-            call = self._call(call.args[0])
-        return call
 
     def _note(
         self, noise: float, parts: Iterable[Array | None], scale: float, query: Variable | None, key: Variable | None

@@ -97,7 +97,7 @@ class AttentionView(Picture):
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
-        """The interactive page, with all views: all kinds, layers and heads of one text, or of several to choose from."""
+        """The interactive page: all views, kinds, layers and heads of one text, or of several to choose from."""
         texts = self.beam or (Candidate("", 0.0, self.attentions),)
         different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
         arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)

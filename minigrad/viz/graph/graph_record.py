@@ -9,16 +9,18 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from ...autograd.mode import enable_grad
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.tape import RETAINED, Lost, Node, Variable, node_of, wrap
 from ...autograd.tracebacks import at, user_frame, user_frames
 from ...autograd.walk import nodes_behind
-from ...backend import of
+from ...backend import ARRAY_TYPES, of
 from ...nn.module import Module
 from ...nn.parameter import Parameter
 from ...ops.op import REGISTRY
@@ -39,7 +41,7 @@ from .graph_names import (
     variables_of,
 )
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
-from .replay import Replay, computed_again, kept_arguments, other_arguments
+from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
@@ -92,13 +94,44 @@ class Builder:
     def is_released(self) -> bool:
         return any(node.saved is None for node in self.tape)
 
-    def replay(self, graph: Graph) -> Replay | None:
-        """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
+    def is_large(self) -> bool:
+        """Whether it would take much memory to keep all that can compute the graph again."""
         shapes = [edge[2] for node in self.tape for edge in node.edges]
         shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
-        if sum(map(math.prod, shapes)) > MOST:
-            return None
-        return Replay(graph, self.tape, self.root, self.number, self.leaf_of, self.edges)
+        return sum(map(math.prod, shapes)) > MOST
+
+    def changed(self, changes: Changes) -> Graph:
+        """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
+        known = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
+        leaves = {number: copied(leaf, changes.get(number, ())) for number, leaf in known.items()}
+        results: dict[Node, tuple[Any, ...]] = {}
+
+        def result(source: Any, slot: int) -> Any:
+            return results[source][slot]
+
+        def leaf(value: Any) -> Any:
+            number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
+            if number is None:
+                return value
+            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result itself
+
+        with enable_grad():
+            for node in self.tape:
+                args = arguments_of(node, result, leaf)
+                results[node] = run_again(node, args, changes.get(self.number[node], ()))
+        again: dict[Node, Any] = {node: node_of(results[node]) for node in self.tape}
+        gradients = Shown(list(again.values()))
+        if self._graph.backward == "done":
+            watch_backward(result(*self.root._source()), gradients)
+        values = {self.number[node]: value_of(results[node][0].array) for node in self.tape}
+        values |= {number: value_of(leaf.array) for number, leaf in leaves.items()}
+        arrived = {self.number[node]: gradients.first(again[node]) for node in self.tape}
+        arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
+        nodes = [replace(node, gradient=arrived.get(node.id)) for node in self._graph.nodes]
+        nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
+        back = {id(edge): gradients.edges.get((again[node], i)) for (node, i), edge in self.edges.items()}
+        edges = [replace(edge, gradient=back.get(id(edge))) for edge in self._graph.edges]
+        return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
         """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
@@ -295,7 +328,17 @@ def built(
     if isinstance(what, Variable):
         if inputs or named:
             raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")
-        return _of_tensor(what, modules)
+        if not what._wanted() or what._source()[0] is None:
+            raise RuntimeError(
+                "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
+                "require a gradient, outside no_grad()"
+            )
+        variables, of_caller = variables_of(*user_frames())
+        known = Modules()
+        for name, module in (of_caller if modules is None else modules).items():
+            known.add(name, module)
+        title = next((name for name, variable in variables if variable is what), "tensor")
+        return Builder(title, what, known, variables)
     if not callable(what):
         raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(what).__name__}")
     owner = what if isinstance(what, Module) else getattr(what, "__self__", None)
@@ -321,20 +364,6 @@ def _start(result: Any) -> Variable | None:
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
     chosen: list[Any] = losses or like_first  # Tensors
     return reduce(operator.add, (x.sum() for x in chosen)) if len(chosen) > 1 else next(iter(chosen), None)
-
-
-def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> Builder:
-    if not tensor._wanted() or tensor._source()[0] is None:
-        raise RuntimeError(
-            "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
-            "require a gradient, outside no_grad()"
-        )
-    variables, of_caller = variables_of(*user_frames())
-    known = Modules()
-    for name, module in (of_caller if modules is None else modules).items():
-        known.add(name, module)
-    title = next((name for name, variable in variables if variable is tensor), "tensor")
-    return Builder(title, tensor, known, variables)
 
 
 def last_result_of(tensor: Variable) -> Variable | None:

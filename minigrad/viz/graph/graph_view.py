@@ -14,9 +14,9 @@ from ..view import Picture
 from .dot import Colour, Dot, library
 from .fold import BUDGET, SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
 from .graph_data import Graph, Stored
-from .graph_record import MOST, built
+from .graph_record import MOST, Builder, built
 from .observe import place_in
-from .replay import Change, Replay
+from .replay import Change
 
 _SCRIPTS = tuple(
     f"graph{part}.js"
@@ -59,18 +59,18 @@ def graph(
     number of boxes below 0.
     """
     if isinstance(what, Graph):
-        drawn, replay = what, None
+        drawn, again = what, None
     else:
         nodes = built("graph", what, inputs, named, modules)
         drawn = nodes.drawn(run=True)
-        replay = nodes.replay(drawn)
+        again = None if nodes.is_large() else nodes
     direction = direction or ("forward" if drawn.backward == "none" else "both")
     for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
         if value not in known:
             raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
     if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
         raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
-    return GraphView(drawn, direction, depth, fold, colour, replay)
+    return GraphView(drawn, direction, depth, fold, colour, again)
 
 
 @dataclass(eq=False)
@@ -83,7 +83,7 @@ class GraphView(Picture):
     depth: int | None
     fold: bool | int
     colour: Colour
-    replay: Replay | None = None  # what computes it again; None where it is too large, or plain data
+    replay: Builder | None = None  # what computes it again; None where it is too large, or plain data
     changes: dict[int, list[Change]] = field(default_factory=dict)  # numbers that are not the program's, by node
 
     def __repr__(self) -> str:
@@ -107,15 +107,12 @@ class GraphView(Picture):
             raise RuntimeError(
                 f"this graph cannot be computed again: it is plain data, or its ops read over {MOST:,} numbers"
             )
-        number = self.graph.nodes[node].id if isinstance(node, int) else self._number(node)
-        changes = {**self.changes, number: [*self.changes.get(number, ()), (at, value)]}
-        return replace(self, graph=self.replay.changed(changes), changes=changes)
-
-    def _number(self, name: str) -> int:
-        numbers = [node.id for node in self.graph.nodes if node.name == name]
+        nodes = self.graph.nodes
+        numbers = [nodes[node].id] if isinstance(node, int) else [one.id for one in nodes if one.name == node]
         if len(numbers) != 1:
-            raise KeyError(f"{len(numbers) or 'no'} nodes are called {name!r}: give its number")
-        return numbers[0]
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: give its number")
+        changes = {**self.changes, numbers[0]: [*self.changes.get(numbers[0], ()), (at, value)]}
+        return replace(self, graph=self.replay.changed(changes), changes=changes)
 
     @cached_property
     def tree(self) -> Tree:

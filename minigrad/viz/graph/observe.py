@@ -77,7 +77,9 @@ class Observation(Within):
             seen.forward_seconds = (end - begin - aside) / 1e9
             self.ops[node] = seen, others
         elif isinstance(result, Variable):
-            names = (self._called(a) for a in args if isinstance(a, Variable))
+            read = (a for a in args if isinstance(a, Variable))
+            of_call, frame = self._arguments_of_call, user_frame()
+            names = (of_call.get(id(a), "") or self.made_of(a) or name_in(frame, a) for a in read)
             if name := next(filter(None, names), "").partition(" (")[0]:
                 self.made[id(result)] = ref(result), f"{name} ({'a view' if op.view else op.name})"
         if self._times:
@@ -91,9 +93,6 @@ class Observation(Within):
         """What a result of an op without a gradient was made of, and by which op: "target (cast)"; "" of others."""
         result, name = self.made.get(id(tensor), (None, ""))
         return name if result and result() is tensor else ""
-
-    def _called(self, tensor: Variable) -> str:
-        return self._arguments_of_call.get(id(tensor), "") or self.made_of(tensor) or name_in(user_frame(), tensor)
 
     def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
         """The arguments that are no arrays, and those that are and want no gradient; looks at leaves."""
