@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import cuda
 from . import watch
-from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace, write_stacks
+from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace
 from .watch import USER, Event, Recorder, gpu_clock
 
 
@@ -141,13 +141,13 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default what there is. Ops on a GPU run beside the program: with
-            CUDA the profile waits for the GPU at both ends of every event; else times are of the launches.
+        activities: CPU, CUDA or both; by default what there is. With CUDA the profile waits for the GPU at both ends
+            of every event; else times are of the launches.
         schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
         on_trace_ready: called with the profile when a round of the schedule is complete, and at the end.
         record_shapes: the shapes of arguments.
-        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; see
-            ``watch.malloc_reader``. With CUDA it is what CuPy's pool has given out.
+        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; with CUDA
+            what CuPy's pool has given out.
         with_stack: the lines of the program that called each op; a backward node has those of its forward.
         with_flops: multiplications and additions of matrix products, convolutions, attention, add and mul.
         with_modules: record calls of modules (PyTorch's default is False).
@@ -310,7 +310,7 @@ class profile:
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``. Raises
         OSError, and ValueError where there are no stacks."""
-        write_stacks(path, self.events(), metric)
+        self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Write a text of one's own into the traces."""

@@ -138,20 +138,16 @@ def summary(
         print(minigrad.summary(model, x))
         minigrad.summary(model, input_size=(1, 3, 32, 32))
 
-    The model is called once, with gradients, in the mode that it is in; what is counted are the ops that run.
-    Parameters, gradients, modes, buffers and random numbers are afterwards as before. Without inputs nothing is called,
-    and the table has parameters alone.
+    The model is called once, with gradients, in the mode that it is in, and is afterwards as before. Without inputs
+    nothing is called, and the table has parameters alone. It prints itself, and has its numbers in ``rows`` and
+    ``total``.
 
     Args:
-        model: any module.
         inputs, named: what the model is called with. A single tuple of integers is a shape.
         input_size: in their place a shape, the batch included, or a list of them: of random numbers, or zeros of an
             integer dtype.
         dtypes: of ``input_size``: one for all shapes, or one for each; the default dtype if None.
         depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
-
-    Returns:
-        What prints itself as a table, and has the numbers in ``rows`` and ``total``.
 
     Raises TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
     """
@@ -298,7 +294,7 @@ class _Measured(Within):
             row.multiply_adds += multiply_adds(op.name, result, args) or 0
 
     def summary(self, inputs: Any, named: Any, depth: int | None) -> Summary:
-        counted: set[int] = set()
+        counted, inside = set[int](), list[tuple[Row, Row]]()
         for path, row in self.rows.items():
             held = [p for p in self.modules[path]._parameters.values() if p is not None]
             new = [p for p in {id(p): p for p in held}.values() if id(p) not in counted]
@@ -307,28 +303,23 @@ class _Measured(Within):
             row.trainable = sum(_size(p) for p in new if p.requires_grad)
             row.shared = bool(held) and not new
             around = path
-            while around:
-                around = around.rpartition(".")[0]
-                if around in self.rows:
-                    self.rows[around].children.append(row)
-                    break
+            while around and (around := around.rpartition(".")[0]) not in self.rows:
+                continue
+            if path:
+                inside.append((self.rows[around], row))
+                self.rows[around].children.append(row)
+                row.depth = self.rows[around].depth + 1
+        for outer, row in reversed(inside):  # modules inside come after the one around them
+            outer.parameters += row.parameters
+            outer.trainable += row.trainable
+            outer.multiply_adds += row.multiply_adds
+            outer.kept += row.kept
         root = self.rows[""]
-        _add_up(root, 0)
         parameters, buffers = list(self.model.parameters()), list(self.model.buffers())
         counts = sum(map(_size, parameters)), sum(_size(p) for p in parameters if p.requires_grad)
         of_inputs = _bytes(x for x in tree_leaves((inputs, named)) if isinstance(x, Variable))
         sizes = _bytes(parameters), _bytes(buffers), root.multiply_adds, of_inputs, root.kept
         return Summary(root, Total(*counts, *sizes), depth)
-
-
-def _add_up(row: Row, depth: int) -> None:
-    row.depth = depth
-    for child in row.children:
-        _add_up(child, depth + 1)
-        row.parameters += child.parameters
-        row.trainable += child.trainable
-        row.multiply_adds += child.multiply_adds
-        row.kept += child.kept
 
 
 def _size(tensor: Any) -> int:

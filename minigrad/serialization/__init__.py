@@ -44,17 +44,13 @@ def save(
     """Write an object to a file for ``load``.
 
     Args:
-        obj: anything. Dicts (also OrderedDict, defaultdict, Counter), lists, tuples, sets, tensors,
-            Parameters, NumPy arrays and numbers, numbers, text, bytes, dtypes, devices, sizes and namespaces,
-            in any nesting, are written as data. An object that holds anything else (a module, an instance of
-            the program's classes) is pickled, and ``load`` needs ``weights_only=False`` or the classes among
-            ``safe_globals``. Tensors in the same memory, and views of it, are written once, and share it again
-            when they are loaded.
-        f: a path, which is replaced in one step, or a binary file object.
-            Data goes into a safetensors file if the path ends in ".safetensors", else into an archive that
-            ``torch.load`` reads.
-        pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, which PyTorch reads, 5 for
-            other objects.
+        obj: anything. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
+            dtypes, devices, sizes and namespaces are written as data. An object that holds anything else (a module) is
+            pickled, and ``load`` needs ``weights_only=False`` or the classes among ``safe_globals``. Tensors in the
+            same memory, and views of it, are written once, and share it again when they are loaded.
+        f: a path, which is replaced in one step, or a binary file object. Data goes into a safetensors file if the
+            path ends in ".safetensors", else into an archive that ``torch.load`` reads.
+        pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, 5 for other objects.
 
     Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
     tensor of complex128, or of floats of 4 bits, for a safetensors file, which has no such dtypes; AttributeError:
@@ -116,14 +112,12 @@ def load(
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
-        weights_only: read only data (the default). False lets a pickle import, call and run what it names,
-            for files that you trust.
+        weights_only: read only data (the default). False lets a file that you trust run what it names.
         mmap: leave tensors in the file until they are read.
         pickle_load_args: ``encoding``, of text that Python 2 wrote.
 
-    Returns:
-        The object; of a safetensors file of another program, a dict of its tensors. Where the package
-        ml_dtypes is missing, bfloat16 becomes float32, which holds all its numbers.
+    Returns the object; of a safetensors file of another program, a dict of its tensors. Where ml_dtypes is missing,
+    bfloat16 becomes float32.
 
     Raises FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of another
     kind. pickle.UnpicklingError: it holds more than data.

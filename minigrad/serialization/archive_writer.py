@@ -1,10 +1,7 @@
 """Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors.
 
-Python's own pickler, in its version in Python, writes the pickle: it names PyTorch's functions, and PyTorch need not be
-there. Tensors that overlap are views of one storage, in either library.
-
-The archive is a zip of records without compression, whose bytes begin at multiples of 64: a field "FB" of each record's
-header fills the gap, as in PyTorch's own archives.
+Python's own pickler names PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one
+storage. The archive is a zip of records without compression, whose bytes begin at multiples of 64, as in PyTorch's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch.
 
-Every input, result and op's result gets a name, and another value goes on in its place where it is changed. A value is
-a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. An op's name is the running
-module's and its own ("layers.0.gelu", the second time "layers.0.gelu 2"), and the same in every run.
+A value is a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. Names are the same
+in every run.
 """
 
 from __future__ import annotations
@@ -56,12 +55,8 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
     "PATH.OP" and "PATH.OP 2" for the results of ops in it, and of an attention "PATH.weights", "PATH.scores", "PATH.q",
     "PATH.k", "PATH.v" and "PATH.heads". The result of the model is "output".
 
-    The model runs in the mode that it is in. Its parameters, modes and buffers, gradients and random numbers are
-    afterwards as before; values are connected, so that gradients can be taken of and from them.
-
-    Args:
-        model: a module, a method of one, or a function; it is called once, and again for each change.
-        inputs, named: what it is called with.
+    A module, a method of one, or a function is called once, and again for each change, in the mode that it is in; it is
+    afterwards as before. Values are connected, so that gradients can be taken of and from them.
 
     Raises TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran;
     on tensors.
@@ -181,6 +176,13 @@ class Run(Mapping[str, Any]):
         """The values of a name or a pattern, each once."""
         names = self.names(pattern) if pattern not in self and ("*" in pattern or "?" in pattern) else []
         return list(dict.fromkeys(map(self._known, names or [pattern])))
+
+
+def parts(value: Any, name: str) -> dict[str, Tensor]:
+    """The tensors of a value by their names: of a pair "lstm" these are "lstm[0]" and "lstm[1]"."""
+    tensors: dict[str, Tensor] = {}
+    mapped(value, name, lambda tensor, part: tensors.setdefault(part, tensor))
+    return tensors
 
 
 def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: type = Tensor) -> Any:
@@ -426,9 +428,7 @@ class Recorder(Within):
     def _structure(self, name: str, value: Any, change: Change) -> Any:
         """What a change makes of several tensors at once."""
         new = self._replacement(change, value, name)
-        old, after = dict[str, Tensor](), dict[str, Tensor]()  # the parts by name: of "lstm" "lstm[0]" and "lstm[1]"
-        for tensors, whole in ((old, value), (after, new)):
-            mapped(whole, name, lambda tensor, part, into=tensors: into.setdefault(part, tensor))
+        old, after = parts(value, name), parts(new, name)
         if list(old) != list(after) or type(new) is not type(value):
             raise RuntimeError(f"the replacement of {name!r} must have the same parts: {', '.join(old)}")
         self.changed.add(name)

@@ -159,34 +159,30 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
     seen: list[Seen] = []
     for name, value in named.items():
-        layers = _layers(value, name or "weights")
+        told = name or "weights"
+        if isinstance(value, list | tuple) and value and hasattr(value[0], "shape"):
+            layers = [w[0] if w.ndim == 4 else w for w in map(_host, value)]
+            shapes = [w.shape for w in layers]
+            if any(len(shape) != 3 for shape in shapes):
+                raise ValueError(f"{told}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
+        else:
+            array = _host(value)
+            if not 2 <= array.ndim <= 4:
+                raise ValueError(
+                    f"{told}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
+                    f"take one sentence, as weights[:, :, 0]"
+                )
+            layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
+        if not layers:
+            raise ValueError(f"{told}: there is no layer")
+        if len({w.shape[-2:] for w in layers}) > 1:
+            raise ValueError(f"{told}: layers differ in their tokens: {[w.shape for w in layers]}")
         blocked = inferred_mask(np.concatenate(layers))  # heads of all layers side by side
         if name is None:  # cross-attention between two texts, else as the mask says
             target, source = layers[0].shape[-2:]
             name = "cross" if two or target != source else "decoder" if is_causal(blocked) else "encoder"
         seen += [(name, Layer(layer, blocked=blocked)) for layer in layers]
     return seen
-
-
-def _layers(weights: Any, name: str) -> list[Array]:
-    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
-        layers = [w[0] if w.ndim == 4 else w for w in map(_host, weights)]
-        shapes = [w.shape for w in layers]
-        if any(len(shape) != 3 for shape in shapes):
-            raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
-    else:
-        array = _host(weights)
-        if not 2 <= array.ndim <= 4:
-            raise ValueError(
-                f"{name}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
-                f"take one sentence, as weights[:, :, 0]"
-            )
-        layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
-    if not layers:
-        raise ValueError(f"{name}: there is no layer")
-    if len({w.shape[-2:] for w in layers}) > 1:
-        raise ValueError(f"{name}: layers differ in their tokens: {[w.shape for w in layers]}")
-    return layers
 
 
 def _host(array: Any) -> Array:
@@ -287,9 +283,17 @@ class Trace(Observer):
     def _factors(self, call: Call, scores: Array) -> tuple[Array, Array] | None:
         """Queries (..., T, Dh) and keys (..., S, Dh); None where they do not fit the scores."""
         lead = scores.shape[:-2]
+        left, right = _floats(call.args[0]), _floats(call.args[1])
         try:
-            sides = _floats(call.args[0]), _floats(call.args[1])
-            sides = _of_letters(*sides, call.args[2]) if call.op == "einsum_pair" else (sides[0], sides[1].mT)
+            if call.op == "einsum_pair":  # "…td,…sd->…ts", whatever their order
+                a, b, out = call.args[2]
+                shared = "".join(c for c in a if c in b and c not in out)
+                if out[-1] in a and out[-1] not in b:
+                    (a, b), (left, right) = (b, a), (right, left)
+                queries, keys = (f"{out[:-2]}{axis}{shared}" for axis in out[-2:])
+                sides = np.einsum(f"{a}->{queries}", left), np.einsum(f"{b}->{keys}", right)
+            else:
+                sides = left, right.mT
             q, k = (
                 np.broadcast_to(side, (*lead, *side.shape[-2:]))
                 if side.ndim == scores.ndim
@@ -361,13 +365,3 @@ def _factor(call: Call, position: int) -> float | None:
 
 def _floats(x: Any) -> Array:
     return np.array(host(x), np.float32)
-
-
-def _of_letters(left: Array, right: Array, letters: tuple[str, str, str]) -> tuple[Array, Array]:
-    """The factors of an einsum "…td,…sd->…ts" as (..., T, Dh) and (..., S, Dh), whatever their order."""
-    a, b, out = letters
-    shared = "".join(c for c in a if c in b and c not in out)
-    if out[-1] in a and out[-1] not in b:
-        (a, b), (left, right) = (b, a), (right, left)
-    lead, t, s = out[:-2], out[-2], out[-1]
-    return np.einsum(f"{a}->{lead}{t}{shared}", left), np.einsum(f"{b}->{lead}{s}{shared}", right)

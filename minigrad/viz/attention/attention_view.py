@@ -33,9 +33,6 @@ def attention(
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
-    A decoder reads a token and writes the next one. Its rows bear the token that is read, or, with tokens for
-    "written", the one that is written.
-
     Args:
         subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
             evaluation mode; every attention that runs is recorded. Or weights: an array or Tensor
@@ -43,11 +40,10 @@ def attention(
             {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
         inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
         tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
-            "written": …}, of which some may be left out. For a module a function from an id to a text or a
-            tokenizer will do (not for what is written). By default the module's ``tokenizer``, else the ids, or
-            numbers.
+            "written": …}, of which some may be left out: rows of a decoder bear the tokens that it writes, or else
+            those that it has read. For a module a function from an id to a text or a tokenizer will do (not for what
+            is written). By default the module's ``tokenizer``, else the ids, or numbers.
         title: of the page.
-        named: the module's inputs by name.
 
     Raises TypeError: neither a module nor weights; tokens that are not texts; ValueError: no attention, tokens that do
     not fit, weights that are not rows of probabilities.
@@ -263,7 +259,14 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointD
     drawing.caption(left, top - 0.6 * SMALL, of_left, "end")
     drawing.caption(right, top - 0.6 * SMALL, of_right)
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
-    _lines(drawing, what, (left + 4, right - 4), middles)
+    least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
+    apart = min(1.3, 0.5 * (pitch if len(middles[0]) > 1 else 14.0) / len(what.heads))
+    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):  # those of heads beside each other
+        colour = palette.nth(head) if len(what.heads) > 1 else palette.accent
+        lower = apart * (k - (len(what.heads) - 1) / 2)
+        for opacity, places in _shaded(weights, least):
+            ends = [(left + 4, middles[0][t] + lower, right - 4, middles[1][s] + lower) for t, s in places]
+            drawing.strokes(ends, colour, 1.1, opacity, True)
     for y, text in zip(middles[0], names[0], strict=True):
         drawing.text(left, y + 0.35 * size, text, "end", size, palette.ink)
     for y, text, colour in zip(middles[1], names[1], _colours(what, palette), strict=True):
@@ -273,19 +276,6 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointD
     many = int((what.weights >= LEAST).sum()) > MOST
     notes = [attention.legend("left", "right"), *[f"the heaviest {MOST:,} lines are drawn"] * many]
     return _note(drawing, notes)
-
-
-def _lines(drawing: PointDrawing, what: Chosen, across: tuple[float, float], middles: list[list[float]]) -> None:
-    """A line for each weight; those of several heads beside each other."""
-    least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
-    pitch = middles[0][1] - middles[0][0] if len(middles[0]) > 1 else 14.0
-    apart = min(1.3, 0.5 * pitch / len(what.heads))
-    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):
-        colour = drawing.palette.nth(head) if len(what.heads) > 1 else drawing.palette.accent
-        lower = apart * (k - (len(what.heads) - 1) / 2)
-        for opacity, places in _shaded(weights, least):
-            ends = [(across[0], middles[0][t] + lower, across[1], middles[1][s] + lower) for t, s in places]
-            drawing.strokes(ends, colour, 1.1, opacity, True)
 
 
 def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:

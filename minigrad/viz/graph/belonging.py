@@ -99,16 +99,16 @@ def _add_residuals(
                 sums.append((node, branch, blocks, certain))
                 break
     classes = {type(modules[block]) for *_, certain in sums for block in certain}
-    for node, end, blocks, certain in sums:
+    for node, start, blocks, certain in sums:
         if not (chosen := certain or [path for path in blocks if type(modules[path]) in classes]):
             continue
         belongs[node] = chosen[0]
-        branch: Any = end
-        while isinstance(branch, Node) and branch not in known and readers[branch] == [node]:  # a dropout at its end
-            belongs[branch] = max(belongs[branch], chosen[0], key=len)
-            if len(branch.edges) != 1:
+        at: Any = start
+        while isinstance(at, Node) and at not in known and readers[at] == [node]:  # a dropout at its end
+            belongs[at] = max(belongs[at], chosen[0], key=len)
+            if len(at.edges) != 1:
                 break
-            node, branch = branch, branch.edges[0][0]
+            node, at = at, at.edges[0][0]
 
 
 def _sources(node: Node) -> list[Any]:

@@ -320,10 +320,12 @@ class Label:
 
 def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
     """Of all nodes and groups, by their keys."""
-    docks: dict[int, list[int]] = {}
+    docks: dict[int, tuple[tuple[int, str], ...]] = {}
     for leaf, op in tree.docks.items():
-        docks.setdefault(op, []).append(leaf)
-    nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, [])) for node in graph.nodes}
+        value, name = graph.nodes[leaf].value, shortened(name_of(graph, tree, graph.nodes[leaf]), BESIDE)
+        text = f"{name} = {one}" if value and (one := _single(value)) else name
+        docks[op] = (*docks.get(op, ()), (leaf, text))
+    nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, ())) for node in graph.nodes}
     totals = (total(graph, list(tree.nodes(number))) for number in range(len(tree.groups)))
     return nodes | {key_of(("group", i)): _group(graph, tree, i, each) for i, each in enumerate(totals)}
 
@@ -340,11 +342,7 @@ def shortened(words: str, longest: int = LONGEST) -> str:
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
 
 
-def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
-    docks = []
-    for leaf in (graph.nodes[number] for number in leaves):
-        name, one = shortened(name_of(graph, tree, leaf), BESIDE), leaf.value and _single(leaf.value)
-        docks.append((leaf.id, f"{name} = {one}" if one else name))
+def _node(graph: Graph, tree: Tree, node: Node, docks: tuple[tuple[int, str], ...]) -> Label:
     op = graph.ops[node.op].name if node.kind == "op" else ""
     line: list[tuple[str, Look]] = [(name_of(graph, tree, node), "text")]
     if node.id in tree.names:
@@ -353,7 +351,7 @@ def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
         line = [(shortened(tree.names[node.id]), "name"), (shortened(kind), "kind")]
     elif op and node.name not in ("", op):
         line.append((shortened(op), "kind"))
-    return Label(tuple(line), _by_direction("", shown(node.value), shown(node.gradient, "∇")), tuple(docks))
+    return Label(tuple(line), _by_direction("", shown(node.value), shown(node.gradient, "∇")), docks)
 
 
 def name_of(graph: Graph, tree: Tree, node: Node) -> str:

@@ -149,7 +149,10 @@ def value_of(array: Array) -> Value:
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
-        return value(_table(array))
+        host = np.ascontiguousarray(_matrix(of(array).to_numpy(array)))
+        if host.dtype.kind in "bc":
+            host = host.view(np.uint8 if host.dtype.kind == "b" else host.real.dtype)
+        return value(host.tolist())
     real = xp(array).absolute(array) if array.dtype.kind == "c" else array
     return value(None, statistics(real), _heat(real))
 
@@ -158,14 +161,6 @@ def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
     """An array whose numbers are gone, or not there yet: its shape (NumPy's dtype, the device's name)."""
     dtype = np.dtype(dtype)
     return Value(tuple(shape), dt.of_numpy(dtype).name, device, math.prod(shape) * dtype.itemsize)
-
-
-def _table(array: Array) -> list[list[float]]:
-    host = np.ascontiguousarray(_matrix(of(array).to_numpy(array)))
-    if host.dtype.kind in "bc":
-        host = host.view(np.uint8 if host.dtype.kind == "b" else host.real.dtype)
-    rows: list[list[float]] = host.tolist()
-    return rows
 
 
 def _matrix(array: Array) -> Array:

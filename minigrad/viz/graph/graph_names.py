@@ -267,16 +267,8 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
     if function is not None:
         return OpInfo(op.name, _first_line(function), source_of(function.forward), sources)
     formulas = {name: text for name in rules if (text := op.formula(name))}
-    kernel = next(iter(of(np.empty(0) if array is None else array).kernels(op.name)), None)
-    accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
-    forward = source_of(op.__wrapped__)
-    return OpInfo(op.name, _first_line(op), forward, sources, _helpers(op), formulas, accelerator)
-
-
-def _helpers(op: Op) -> dict[str, Source]:
-    """The functions of ops that the rules call, and those that these call."""
-    helpers: dict[str, Source] = {}
-    todo = [rule for rule, _ in op.rules.values() if isinstance(rule, FunctionType)]
+    helpers: dict[str, Source] = {}  # the functions of ops that the rules call, and those that these call
+    todo = [rule for rule in rules.values() if isinstance(rule, FunctionType)]
     for rule in todo:  # grows
         for name in sorted(_names(rule.__code__) - helpers.keys()):
             helper: Any = rule.__globals__.get(name)
@@ -284,7 +276,10 @@ def _helpers(op: Op) -> dict[str, Source]:
             if of_ops and (source := source_of(helper)):
                 helpers[name] = source
                 todo.append(helper)
-    return helpers
+    kernel = next(iter(of(np.empty(0) if array is None else array).kernels(op.name)), None)
+    accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
+    forward = source_of(op.__wrapped__)
+    return OpInfo(op.name, _first_line(op), forward, sources, helpers, formulas, accelerator)
 
 
 def _names(code: CodeType) -> set[str]:

@@ -12,7 +12,7 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from .dot import Colour, Dot, library
-from .fold import BUDGET, SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
+from .fold import SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
 from .graph_data import Graph, Stored
 from .graph_record import MOST, Builder, built
 from .observe import place_in
@@ -33,9 +33,7 @@ def graph(
     what: Graph | Variable | Callable[..., Any],
     /,
     *inputs: Any,
-    direction: Direction | None = None,
     depth: int | None = None,
-    fold: bool | int = True,
     colour: Colour = "none",
     modules: Mapping[str, Module] | None = None,
     **named: Any,
@@ -47,16 +45,12 @@ def graph(
     Args:
         what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``named``
             while it is watched, which shows most: all values, and times.
-        direction: "forward", "backward" or "both"; by default both where there are gradients.
         depth: how many nested modules are open; by default as many as one screen can show.
-        fold: whether repeated modules are one box, closed at first; a number: how many boxes are visible
-            at first.
         colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
         modules: of a tensor: modules by what they are called.
 
     Raises RuntimeError: no op was recorded, as no tensor of the result wants a gradient; TypeError: a tensor and
-    inputs, or something that cannot be called; ValueError: a direction or colour that is not known, or a depth or
-    number of boxes below 0.
+    inputs, or something that cannot be called; ValueError: a colour that is not known, or a depth below 0.
     """
     if isinstance(what, Graph):
         drawn, again = what, None
@@ -64,13 +58,11 @@ def graph(
         nodes = built("graph", what, inputs, named, modules)
         drawn = nodes.drawn(run=True)
         again = None if nodes.is_large() else nodes
-    direction = direction or ("forward" if drawn.backward == "none" else "both")
-    for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
-    if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
-        raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
-    return GraphView(drawn, direction, depth, fold, colour, again)
+    if colour not in get_args(Colour):
+        raise ValueError(f"colour is {colour!r}; it must be one of {', '.join(get_args(Colour))}")
+    if depth is not None and depth < 0:
+        raise ValueError(f"depth is {depth}; it must be 0 at least")
+    return GraphView(drawn, depth, colour, again)
 
 
 @dataclass(eq=False)
@@ -79,9 +71,7 @@ class GraphView(Picture):
 
     endings = (".html", ".svg", ".png", ".pdf", ".dot")
     graph: Graph  # what is known
-    direction: Direction
     depth: int | None
-    fold: bool | int
     colour: Colour
     replay: Builder | None = None  # what computes it again; None where it is too large, or plain data
     changes: dict[int, list[Change]] = field(default_factory=dict)  # numbers that are not the program's, by node
@@ -117,19 +107,23 @@ class GraphView(Picture):
     @cached_property
     def tree(self) -> Tree:
         """The nested boxes of the graph, and which are open."""
-        budget = BUDGET if isinstance(self.fold, bool) else self.fold
-        return tree(self.graph, self.fold is not False, budget, self.depth)
+        return tree(self.graph, depth=self.depth)
+
+    @property
+    def direction(self) -> Direction:
+        """Which arrows there are: results go forward, and gradients, where there are any, backward."""
+        return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
         """The interactive page, which works offline."""
-        fit = self.depth is None and isinstance(self.fold, bool)  # nobody asked for what is open: more may be closed
-        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
+        # Where nobody asked for what is open, more may be closed, so that it fits.
+        look = {"direction": self.direction, "colour": self.colour, "fit": self.depth is None}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
         """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
-        return self._dot(dark).source()
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
 
     def graphviz(self, dark: bool = False) -> Any:
         """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
@@ -137,10 +131,7 @@ class GraphView(Picture):
 
     def svg(self, dark: bool = False) -> str:
         """What Graphviz's ``dot`` draws of it. Raises ImportError as ``graphviz``."""
-        return self._dot(dark).svg()
-
-    def _dot(self, dark: bool) -> Dot:
-        return Dot(self.graph, self.tree, self.direction, self.colour, dark)
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark).svg()
 
 
 def make_dot(

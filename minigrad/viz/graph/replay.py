@@ -1,9 +1,8 @@
 """Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers.
 
-The library's ops draw no random numbers, as a dropout's mask is an argument of them; a program's own might, and do not
-run. For lost results nothing is used that a program has changed since, and what comes out has to agree with the results
-that are still known. For other numbers ops run on copies; a change of a result adds the difference to it: what it was
-computed from stays, and its gradient goes back by the same rules.
+The library's ops draw no random numbers; a program's own might, and do not run. For lost results nothing is used that a
+program has changed since, and what comes out has to agree with the results that are still known. For other numbers ops
+run on copies; what a changed result was computed from stays, and its gradient goes back by the same rules.
 """
 
 from __future__ import annotations
