@@ -187,6 +187,8 @@ class profile:
         self.activities, self.on_trace_ready, self.acc_events = wanted, on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
+        parts = {"memory": profile_memory, "shapes": record_shapes, "stack": with_stack, "flops": with_flops}
+        self._parts = {name for name, asked in {**parts, "modules": with_modules}.items() if asked}
         self.schedule, self.record_steps = schedule or (lambda step: ProfilerAction.RECORD), schedule is not None
         self.step_num = 0
         self.current_action: ProfilerAction | None = None  # None while it is not on
@@ -246,13 +248,10 @@ class profile:
 
     def _begin(self) -> None:
         gpu = ProfilerActivity.CUDA in self.activities
-        parts = {"memory": self.profile_memory, "shapes": self.record_shapes, "stack": self.with_stack}
-        parts |= {"flops": self.with_flops, "modules": self.with_modules}
         read = None
         if self.profile_memory:
             read = cuda.memory_allocated if gpu else watch.malloc_reader() or watch.traced
-        wanted = {name for name, asked in parts.items() if asked}
-        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, wanted)
+        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, self._parts)
         watch.begin(recorder)
         if read is watch.traced and not tracemalloc.is_tracing():
             tracemalloc.start()

@@ -278,9 +278,12 @@ def _bytes(result: Any, args: tuple[Any, ...]) -> int:
     """The bytes of an op's results that are neither arguments nor share their memory."""
     results = result if isinstance(result, tuple) else (result,)
     inputs, arrays = ([x.array if isinstance(x, Variable) else x for x in values] for values in (args, results))
-    known = {id(owner) for a in inputs for owner in (a, getattr(a, "base", None)) if owner is not None}
-    new = (array for array in arrays if hasattr(array, "nbytes") and known.isdisjoint((id(array), id(array.base))))
-    return sum(array.nbytes for array in new)
+    known = set[int]().union(*map(_owners, inputs))
+    return sum(x.nbytes for x in arrays if hasattr(x, "nbytes") and known.isdisjoint(_owners(x)))
+
+
+def _owners(array: Any) -> set[int]:
+    return {id(owner) for owner in (array, getattr(array, "base", None)) if owner is not None}
 
 
 def gpu_clock() -> int:

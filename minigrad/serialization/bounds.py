@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -118,7 +118,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
     return total
 
 
-def dict_of(items: Any = ()) -> dict[Any, Any]:
+def dict_of(items: Any = ()) -> Any:
     """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: something else, which may
     have any number of items."""
     if not isinstance(items, (dict, list, tuple)):
@@ -128,39 +128,28 @@ def dict_of(items: Any = ()) -> dict[Any, Any]:
     return put({}, pairs)
 
 
-def set_of(members: Any = ()) -> set[Any]:
-    """The set of some members. Raises as ``hashed`` and ``add``."""
+def set_of(members: Any = ()) -> Any:
+    """The set of some members. Raises as ``hashed`` and ``put``."""
     if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a range, in a few bytes, has any number of them
         raise TypeError(f"a set of a {type(members).__name__}")
     hashed(list(members), Bounds())
-    return add(set(), members)
+    return put(set(), members)
 
 
-def put(target: dict[Any, Any], items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """The dict, with more items. Raises ValueError when too many of its keys have one hash."""
-    for key, value in items:
+def put(target: Any, items: Iterable[Any]) -> Any:
+    """The dict with more (key, value) pairs, or the set with more members. Raises ValueError when too many keys have
+    one hash: whenever their number becomes a power of two, their hashes are compared, in linear time."""
+    is_dict = isinstance(target, dict)
+    for item in items:
         before = len(target)
-        target[key] = value
-        if len(target) > before:
-            _look(target)
+        if is_dict:
+            key, value = item
+            target[key] = value
+        else:
+            target.add(item)
+        count = len(target)
+        if count > before and count >= _FEW and not count & (count - 1):
+            alike = max(Counter(map(hash, target)).values())
+            if alike > _MOST_ALIKE:
+                raise ValueError(f"{alike} keys of a dict or set with one hash, which would take quadratic time")
     return target
-
-
-def add(target: set[Any], members: Iterable[Any]) -> set[Any]:
-    """The set, with more members. Raises as ``put``."""
-    for member in members:
-        before = len(target)
-        target.add(member)
-        if len(target) > before:
-            _look(target)
-    return target
-
-
-def _look(container: Collection[Any]) -> None:
-    """Compare the hashes of a growing container's keys, whenever their number is a power of two: in linear time."""
-    count = len(container)
-    if count < _FEW or count & (count - 1):
-        return
-    alike = max(Counter(map(hash, container)).values())
-    if alike > _MOST_ALIKE:
-        raise ValueError(f"{alike} keys of a dict or set with one hash, which would take quadratic time")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .bounds import FRAGILE, MOST_PARTS, Bounds, add, dismantle, hashed, put
+from .bounds import FRAGILE, MOST_PARTS, Bounds, dismantle, hashed, put
 from .memory import Rebuilder
 from .source import reason, short
 
@@ -147,11 +147,11 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def _add_items(self, items: list[Any]) -> None:
         self._spend(hashed(items, self._bounds))
-        add(self._target(set), items)
+        put(self._target(set), items)
 
     def _frozen(self, items: list[Any]) -> None:
         self._spend(hashed(items, self._bounds))
-        self.append(frozenset(add(set(), items)))
+        self.append(frozenset(put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
         """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""
@@ -238,8 +238,7 @@ def _check_tuple(args: Any) -> None:
 _PLAIN = """
     PROTO STOP MARK POP POP_MARK BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1
     BININT2 LONG1 LONG4 BINFLOAT SHORT_BINUNICODE BINUNICODE BINUNICODE8 SHORT_BINSTRING BINSTRING SHORT_BINBYTES
-    BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL
-    BINPERSID
+    BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL BINPERSID
 """
 _CHECKED: dict[bytes, Callable[[Machine], object]] = {
     pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only hurries reading

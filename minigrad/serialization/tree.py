@@ -27,7 +27,7 @@ from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import FACTORIES, device_of, size_of
-from .bounds import Bounds, add, dismantle, put
+from .bounds import Bounds, dismantle, put
 from .memory import Part, Placing, Storage, blocks, check_flag, on_device, set_attributes, view
 from .safetensors_file import holds
 from .source import Ndarray, check_shape, short
@@ -254,7 +254,7 @@ class Reader:
             return (bytes if tag == "bytes" else bytearray)(self._from_blob(node[tag]))
         if tag in ("tuple", "frozenset"):
             parts = map(self.decode, node[tag])
-            return tuple(parts) if tag == "tuple" else frozenset(add(set(), parts))
+            return tuple(parts) if tag == "tuple" else frozenset(put(set(), parts))
         return self._containers[node[tag]] if tag == "again" else self._container(tag, node)
 
     def _from_blob(self, node: Any) -> bytearray:
@@ -275,7 +275,7 @@ class Reader:
         self._containers.append(container)
         self._set_attributes(container, node)
         if tag == "set":
-            add(container, map(self.decode, items))
+            put(container, map(self.decode, items))
         else:
             put(vars(container) if tag in _NAMESPACES else container, self._items(items))
         return container

@@ -160,7 +160,9 @@ def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]
     elif isinstance(value, Mapping):
         for key, inner in value.items():  # "batch.mask", and of what is no identifier "batch['\\n']"
             plain = isinstance(key, str) and all(part.isidentifier() or part.isdigit() for part in key.split("."))
-            within = (f"{name}.{key}" if plain else f"{name}[{key!r}]") if name else key if plain else repr(key)
+            within = key if plain else repr(key)
+            if name:
+                within = f"{name}.{key}" if plain else f"{name}[{key!r}]"
             yield from tensors_within(inner, within)
     elif isinstance(value, list | tuple):
         for i, inner in enumerate(value):
