@@ -16,8 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .bounds import FRAGILE, MOST_PARTS, Bounds, dismantle, hashed, put
+from .allowed import (
+    FRAGILE,
+    FUNCTIONS,
+    MOST_PARTS,
+    PYTHON_2,
+    VALUES,
+    Bounds,
+    dismantle,
+    fill_array,
+    fill_dtype,
+    hashed,
+    put,
+    safe,
+)
 from .memory import Rebuilder
 from .source import reason, short
 

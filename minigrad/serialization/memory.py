@@ -19,7 +19,7 @@ from ..backend.dtype import Array, DType
 from ..backend.registry import address
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
-from .bounds import dict_of
+from .allowed import dict_of
 from .source import Ndarray, Source, aligned, check_shape, from_halves, short
 
 Name = tuple[str, str]

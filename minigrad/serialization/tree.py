@@ -26,8 +26,7 @@ from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
-from .allowed import FACTORIES, device_of, size_of
-from .bounds import Bounds, dismantle, put
+from .allowed import FACTORIES, Bounds, device_of, dismantle, put, size_of
 from .memory import Part, Placing, Storage, blocks, check_flag, on_device, set_attributes, view
 from .safetensors_file import holds
 from .source import Ndarray, check_shape, short
