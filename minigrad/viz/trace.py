@@ -34,7 +34,6 @@ from ..utils.checkpoint import is_in_first_run
 from .graph import GraphView
 from .graph import graph as graph_view
 from .graph.graph_names import Modules
-from .graph.graph_record import record as recorded_graph
 from .numbers import similar
 
 __all__ = ["Run", "trace"]
@@ -164,7 +163,7 @@ class Run(Mapping[str, Any]):
         signature = inspect.signature(model.forward if isinstance(model, Module) else model)
         vars(again).update(__self__=owner, __signature__=signature)
         again.__name__ = self.title
-        return graph_view(recorded_graph(again, inputs, named), **look)
+        return graph_view(again, *inputs, **named, **look)
 
     def _known(self, name: str) -> str:
         """What a value is called in every run."""

@@ -308,23 +308,10 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
             yield f"ctx.{name}", value, value
 
 
-def record(
-    what: Variable | Callable[..., Any],
-    inputs: Sequence[Any] = (),
-    named: Mapping[str, Any] | None = None,
-    backward: bool = True,
-    modules: Mapping[str, Module] | None = None,
-) -> Graph:
-    """The graph of a tensor, or of a call that is made now; see ``viz.graph``. Where a backward has freed it, the
-    gradients are those that it has left: the leaves' ``.grad``."""
-    nodes = built("graph", what, inputs, named or {}, modules)
-    return nodes.drawn(backward or not isinstance(what, Variable))
-
-
 def built(
     caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
 ) -> Builder:
-    """The nodes of a tensor, or of a call that is made now and watched; see ``record``."""
+    """The nodes of a tensor, or of a call that is made now and watched; see ``viz.graph``."""
     if isinstance(what, Variable):
         if inputs or named:
             raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")

@@ -30,7 +30,7 @@ _BODY = """<div id="graph">
 
 
 def graph(
-    what: Graph | Variable | Callable[..., Any],
+    what: Variable | Callable[..., Any],
     /,
     *inputs: Any,
     depth: int | None = None,
@@ -52,17 +52,12 @@ def graph(
     Raises RuntimeError: no op was recorded, as no tensor of the result wants a gradient; TypeError: a tensor and
     inputs, or something that cannot be called; ValueError: a colour that is not known, or a depth below 0.
     """
-    if isinstance(what, Graph):
-        drawn, again = what, None
-    else:
-        nodes = built("graph", what, inputs, named, modules)
-        drawn = nodes.drawn(run=True)
-        again = None if nodes.is_large() else nodes
     if colour not in get_args(Colour):
         raise ValueError(f"colour is {colour!r}; it must be one of {', '.join(get_args(Colour))}")
     if depth is not None and depth < 0:
         raise ValueError(f"depth is {depth}; it must be 0 at least")
-    return GraphView(drawn, depth, colour, again)
+    nodes = built("graph", what, inputs, named, modules)
+    return GraphView(nodes.drawn(run=True), depth, colour, None if nodes.is_large() else nodes)
 
 
 @dataclass(eq=False)
@@ -71,8 +66,8 @@ class GraphView(Picture):
 
     endings = (".html", ".svg", ".png", ".pdf", ".dot")
     graph: Graph  # what is known
-    depth: int | None
-    colour: Colour
+    depth: int | None = None
+    colour: Colour = "none"
     replay: Builder | None = None  # what computes it again; None where it is too large, or plain data
     changes: dict[int, list[Change]] = field(default_factory=dict)  # numbers that are not the program's, by node
 

@@ -9,7 +9,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from minigrad.viz.graph.graph_view import graph as view
+import minigrad
+from minigrad import viz
+from minigrad.viz.graph import GraphView as view
 from tests.support import graphs
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
@@ -42,7 +44,7 @@ def test_options() -> None:
     graph = graphs.small()
     assert view(graph).direction == "both" and view(graphs.small(backward=False)).direction == "forward"
     for wrong in ({"colour": "red"}, {"depth": -1}):
-        raises(ValueError, next(iter(wrong)), partial(view, graph, **wrong))
+        raises(ValueError, next(iter(wrong)), partial(viz.graph, minigrad.ones(1, requires_grad=True) * 2, **wrong))
     assert repr(view(graph)) == "<graph of loss: 7 nodes, 5 boxes>"
 
 
