@@ -1,7 +1,6 @@
 """The events of a profile, added up: by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where
-each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the
-loading of data), so that columns add up. And written for other programs: as stacks, and as a trace in the Trace Event
-Format of Chromium's catapult, with PyTorch's categories and names of arguments."""
+each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the loading of
+data). And written for other programs: as stacks, and as a trace in Chromium's format, with PyTorch's names."""
 
 from __future__ import annotations
 

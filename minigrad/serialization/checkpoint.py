@@ -1,8 +1,5 @@
-"""PyTorch's checkpoints, read: a zip archive of one pickle and its storages, or (before 1.6) both in a row.
-
-Reading runs no code, unless the file is ``trusted``: then the names in it are imported and called.
-``archive_writer.py`` writes such archives.
-"""
+"""PyTorch's checkpoints, read: a zip archive of one pickle and its storages, or (before 1.6) both in a row. Reading
+runs no code, unless the file is ``trusted``: then the names in it are imported and called."""
 
 from __future__ import annotations
 

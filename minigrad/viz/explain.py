@@ -55,14 +55,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         raise TypeError("explain: depth is a number of rules; the tensor that a gradient is of goes in of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
-        if not isinstance(tensor, str):
-            raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
-        numbers = [node.id for node in graph.nodes if node.name == tensor]
-        if not numbers:
-            hint = similar(tensor, dict.fromkeys(node.name for node in graph.nodes))
-            title = _plain(cut(graph.title, LONGEST))
-            raise RuntimeError(f"explain: there is no {tensor!r} in the graph of {title}{hint}")
-        return Explanation(_Chain(graph, depth).text(numbers[-1]))
+        return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
     if not isinstance(tensor, Variable):
         raise TypeError(f"explain takes a tensor, or a name in a graph (of=viz.graph(model, x)), not {tensor!r:.60}")
     if not isinstance(of, Variable | None):
@@ -86,6 +79,16 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
     drawn = nodes.drawn(run or any(leaf._grad is not None for leaf in nodes.leaves()))
     return Explanation(_Chain(drawn, depth).text(number, tensor))
+
+
+def _number(graph: Graph, name: Variable | str) -> int:
+    if not isinstance(name, str):
+        raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
+    numbers = [node.id for node in graph.nodes if node.name == name]
+    if not numbers:
+        hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))
+        raise RuntimeError(f"explain: there is no {name!r} in the graph of {_plain(cut(graph.title, LONGEST))}{hint}")
+    return numbers[-1]
 
 
 class _Chain:

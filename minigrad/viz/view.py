@@ -1,8 +1,5 @@
 """What everything that ``viz`` draws can do: show itself, in a notebook or a browser, and save itself.
-
-vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG: resvg draws the pixels and svg2pdf writes
-the vectors, in one wheel for every system, without programs or libraries of the system's.
-"""
+vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG."""
 
 from __future__ import annotations
 

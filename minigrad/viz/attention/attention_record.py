@@ -1,9 +1,6 @@
-"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to. The forward
-runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the model is different afterwards.
-
+"""Attention as a model computes it: all that runs in a forward, in evaluation mode, while a ``Trace`` sees each op.
 Attention is the fused op, or a softmax over the last axis whose result multiplies values. From there the way back leads
-over masks, sums and scalings to the product of queries and keys.
-"""
+over masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
