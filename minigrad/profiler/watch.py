@@ -139,7 +139,6 @@ class Event:
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
 
-_FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
 _STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # as PyTorch calls them
 
 
@@ -293,7 +292,8 @@ def gpu_clock() -> int:
 
 
 class _Mallinfo2(ctypes.Structure):  # of malloc.h (glibc 2.33 and later)
-    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS.split()]
+    _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
 
 
 @cache

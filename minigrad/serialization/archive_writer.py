@@ -34,21 +34,14 @@ _ALIGNMENT = 64  # of records
 _LONG = 1 << 30  # bytes of a record whose size gets a field of 64 bits
 
 
-class _Name:
-    """A function or class of PyTorch's; picklers ask whether it can be called."""
+class _Code:
+    """A part of a pickle: instructions, or a function that returns them when all tensors are known."""
 
-    def __init__(self, module: str, name: str) -> None:
-        self.code = _global(module, name)
+    def __init__(self, code: bytes | Callable[[], bytes]) -> None:
+        self.code = code
 
     def __call__(self) -> None:
-        """Nothing."""
-
-
-class _Late:
-    """A part of a pickle that is written when all tensors are known."""
-
-    def __init__(self, code: Callable[[], bytes]) -> None:
-        self.code = code
+        """Nothing: picklers ask whether a function or class can be called."""
 
 
 class Archiver(_Pickler):  # type: ignore[misc]
@@ -82,14 +75,14 @@ class Archiver(_Pickler):  # type: ignore[misc]
             return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
 
         if is_parameter:
-            data = _Late(lambda: function() + arguments() + pickle.REDUCE)
+            data = _Code(lambda: function() + arguments() + pickle.REDUCE)
             name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
             more = (state,) if state else ()
             hooks: OrderedDict[str, Any] = OrderedDict()
-            self.save_reduce(_Name("torch._utils", name), (data, obj.requires_grad, hooks, *more), obj=obj)
+            self.save_reduce(_Code(_global("torch._utils", name)), (data, obj.requires_grad, hooks, *more), obj=obj)
         elif state:
-            args = (_Late(function), _Name("torch", "Tensor"), _Late(arguments), state)
-            self.save_reduce(_Name("torch._tensor", "_rebuild_from_type_v2"), args, obj=obj)
+            args = (_Code(function), _Code(_global("torch", "Tensor")), _Code(arguments), state)
+            self.save_reduce(_Code(_global("torch._tensor", "_rebuild_from_type_v2")), args, obj=obj)
         else:
             self._codes += [function, arguments, pickle.REDUCE]
             self.memoize(obj)
@@ -117,14 +110,13 @@ class Archiver(_Pickler):  # type: ignore[misc]
     _own: ClassVar[dict[Any, Any]] = {
         Tensor: _tensor,
         Parameter: _tensor,
-        _Name: lambda self, name: self.write(name.code),
-        _Late: lambda self, part: self._codes.append(part.code),
+        _Code: lambda self, part: self._codes.append(part.code),
         bytes: _bytes,
         FunctionType: lambda self, function: self.save_global(function),
-        Size: lambda self, size: self.save_reduce(_Name("torch", "Size"), (tuple(size),), obj=size),
+        Size: lambda self, size: self.save_reduce(_Code(_global("torch", "Size")), (tuple(size),), obj=size),
         **dict.fromkeys((dt.DType, dt.ExtraDType), lambda self, dtype: self.write(_global("torch", dtype.name))),
         Device: lambda self, device: self.save_reduce(
-            _Name("torch", "device"),
+            _Code(_global("torch", "device")),
             (device.type,) if device.index is None else (device.type, device.index),
             obj=device,
         ),
@@ -190,18 +182,6 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
         _write(f, *Archiver(protocol).parts(obj))
 
 
-def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
-    if hasattr(f, "write"):
-        _fill(_Sink(f), content, storages)
-        return
-    with replaced(f) as temporary, open(temporary, "wb") as file:
-        try:
-            _fill(_Sink(file), content, storages)
-        except OSError as error:
-            error.filename = os.fspath(f)  # not the temporary one
-            raise
-
-
 class _Sink:
     """A file object that zipfile only appends to. Places in the archive count from here, whatever the object holds."""
 
@@ -218,8 +198,16 @@ class _Sink:
         """Nothing: that is up to the owner of the file."""
 
 
-def _fill(sink: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
-    """Write the records, in PyTorch's order."""
+def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
+    """Write the records, in PyTorch's order, to a path or a binary file object."""
+    if not hasattr(f, "write"):
+        with replaced(f) as temporary, open(temporary, "wb") as file:
+            try:
+                return _write(file, content, storages)
+            except OSError as error:
+                error.filename = os.fspath(f)  # not the temporary one
+                raise
+    sink: Any = _Sink(f)
     records: list[tuple[str, Any]] = [("data.pkl", content), ("byteorder", sys.byteorder.encode())]
     records += [(f"data/{key}", raw.data) for key, raw in storages]
     with zipfile.ZipFile(sink, "w") as archive:

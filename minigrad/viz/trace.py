@@ -211,9 +211,6 @@ class Kept:
             (self.tensor._node, self.tensor._slot), self.tensor._needs = tensor._source(), tensor._wanted()
             self.tensor._changes = tensor._changes
 
-    def shares(self, array: Any) -> bool:
-        return owner(self.tensor.array) is owner(array)
-
     def save(self) -> None:
         """Copy the numbers, as their memory is about to change."""
         tensor: Tensor = wrap(self.tensor.array.copy())
@@ -353,7 +350,7 @@ class Recorder(Within):
         within, called = self._spans[-1] if self._spans else ("", "")
         if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
             for kept in self.values.values():  # whose memory is about to be overwritten
-                if isinstance(kept, Kept) and isinstance(args[0], Tensor) and kept.shares(args[0].array):
+                if isinstance(kept, Kept) and owner(kept.tensor.array) is owner(getattr(args[0], "array", None)):
                     kept.save()
         name = self._free(self._within(op.name))
         is_fused = op is attention.scaled_dot_product_attention
