@@ -275,14 +275,18 @@ def _shape(value: Any) -> list[int]:
 
 def _bytes(result: Any, args: tuple[Any, ...]) -> int:
     """The bytes of an op's results that are neither arguments nor share their memory."""
-    results = result if isinstance(result, tuple) else (result,)
-    inputs, arrays = ([x.array if isinstance(x, Variable) else x for x in values] for values in (args, results))
-    known = set[int]().union(*map(_owners, inputs))
-    return sum(x.nbytes for x in arrays if hasattr(x, "nbytes") and known.isdisjoint(_owners(x)))
+    inputs = [_array(a) for a in args]
+    arrays = map(_array, result if isinstance(result, tuple) else (result,))
+    return sum(array.nbytes for array in arrays if hasattr(array, "nbytes") and not _is_view(array, inputs))
 
 
-def _owners(array: Any) -> set[int]:
-    return {id(owner) for owner in (array, getattr(array, "base", None)) if owner is not None}
+def _array(value: Any) -> Any:
+    return value.array if isinstance(value, Variable) else value
+
+
+def _is_view(array: Any, inputs: list[Any]) -> bool:
+    base = getattr(array, "base", None)
+    return any(a is array or (base is not None and (base is a or base is getattr(a, "base", None))) for a in inputs)
 
 
 def gpu_clock() -> int:
