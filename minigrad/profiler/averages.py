@@ -195,16 +195,13 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table of text, with ``header`` above it.
+        """The events as a table of text, with ``header`` above it. Raises ValueError: an unknown argument.
 
         Args:
             sort_by: the largest first: one of ``SORT_KEYS``; None leaves the order.
-            row_limit: at most so many rows; -1 for all.
-            max_..._column_width: longer texts are cut; None for none.
+            row_limit: at most so many rows; -1 for all. max_..._column_width: longer texts are cut; None for none.
             top_level_events_only: only events that lie within no other.
             time_unit: "s", "ms" or "us"; None chooses by the size.
-
-        Raises ValueError: an unknown ``sort_by`` or ``time_unit``.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
         columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)

@@ -94,11 +94,9 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be.
-
-    ``worker_name`` begins the files' names; by default the host's name and the process's number. All is Python here.
-    Raises RuntimeError: the folder cannot be created.
-    """
+    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be. Names
+    begin with ``worker_name``, by default the host's name and the process's number. Raises RuntimeError: the folder
+    cannot be created."""
 
     def handler(finished: profile) -> None:
         try:

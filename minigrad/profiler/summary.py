@@ -35,29 +35,19 @@ _GAP = 2
 
 @dataclass
 class Row:
-    """A module. Its numbers are those of a call of the whole model, with all modules inside it.
+    """A module. Its numbers are those of a call of the whole model, with all modules inside it."""
 
-    Attributes:
-        path: its full name, "" for the model. kind: its class. depth: how many modules are around it.
-        calls: how often it ran; None where the model was not called.
-        inputs, outputs: the shapes of the tensors of its first call.
-        parameters, trainable: how many numbers; those that several modules share are the first one's. shared: whether
-            others had counted all its parameters before.
-        multiply_adds: of the products of matrices that ran in it; elementwise ops are not counted.
-        kept: bytes of memory that ops in it keep for the backward pass, parameters and inputs of the model left out.
-    """
-
-    path: str
-    kind: str
-    depth: int
-    calls: int | None = None
-    inputs: tuple[Shape, ...] = ()
+    path: str  # its full name, "" for the model
+    kind: str  # its class
+    depth: int  # how many modules are around it
+    calls: int | None = None  # how often it ran; None where the model was not called
+    inputs: tuple[Shape, ...] = ()  # the shapes of the tensors of its first call
     outputs: tuple[Shape, ...] = ()
-    parameters: int = 0
+    parameters: int = 0  # how many numbers; those that several modules share are the first one's
     trainable: int = 0
-    shared: bool = False
-    multiply_adds: int = 0
-    kept: int = 0
+    shared: bool = False  # whether others had counted all its parameters before
+    multiply_adds: int = 0  # of the products of matrices that ran in it; elementwise ops are not counted
+    kept: int = 0  # bytes that its ops keep for the backward pass, without the model's parameters and inputs
     children: list[Row] = field(default_factory=list, repr=False)
 
     def all(self) -> Iterator[Row]:

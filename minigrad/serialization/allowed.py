@@ -172,11 +172,8 @@ safe: dict[Name, Any] = {}
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``.
-
-    Args:
-        safe_globals: classes or functions; (class, "module.Name") for one that has another name in files.
-    """
+    """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``;
+    (class, "module.Name") is one that has another name in files."""
     names: dict[Name, Any] = {}
     for entry in safe_globals:
         if isinstance(entry, tuple):

@@ -58,13 +58,9 @@ Placing = Callable[[Storage], Device]
 
 
 def placing(map_location: Any = None) -> Placing:
-    """Storage -> device.
-
-    Args:
-        map_location: a device for everything; a dict of locations {"cuda:0": "cpu"}; or a function of
-            (storage, location) that returns a storage (``storage.cuda(1)``), a device, or None. Where it
-            names no device, a tensor goes to the one that it was saved from if that exists, else to the CPU.
-    """
+    """Storage -> device, as a device says, a dict of locations {"cuda:0": "cpu"}, or a function of (storage, location)
+    that returns a storage (``storage.cuda(1)``), a device, or None. Where it names no device, a tensor goes to the one
+    that it was saved from if that exists, else to the CPU."""
 
     @cache
     def saved_from(location: str) -> Device:
@@ -93,11 +89,8 @@ def on_device(array: Array, device: Device) -> Array:
 
 
 class Block:
-    """The memory of arrays that overlap, from the first byte of any to the last.
-
-    Attributes:
-        kind: the NumPy dtype of its arrays; None where they differ. is_shared: whether there are several.
-    """
+    """The memory of arrays that overlap, from the first byte of any to the last. ``kind`` is the NumPy dtype of its
+    arrays, None where they differ; ``is_shared`` says whether there are several."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -123,12 +116,8 @@ class Block:
 
 
 class Part:
-    """An array in a block.
-
-    Attributes:
-        array: it, or a copy where its steps are negative or no multiples of an element. block: where it lies.
-        offset, strides: the place of its first element, and the steps between elements, in elements.
-    """
+    """An array in a block, or a copy where its steps are negative or no multiples of an element. ``offset`` and
+    ``strides`` are the place of its first element, and the steps between elements, in elements."""
 
     __slots__ = ("array", "begin", "block", "end", "offset", "strides")
     block: Block
@@ -205,10 +194,7 @@ def check_flag(tensor: Tensor, requires_grad: bool) -> None:
 
 class Rebuilder:
     """Builds storages and tensors from the persistent ids and the functions that a checkpoint of PyTorch's names.
-
-    ``bytes_of`` is a function from key and size of a storage to its bytes, (size,) uint8, which may be filled in until
-    ``finish`` is called.
-    """
+    ``bytes_of(key, size)`` returns the bytes of a storage, (size,) uint8, which may be filled in until ``finish``."""
 
     def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray]) -> None:
         self._source, self._place, self._bytes_of = source, place, bytes_of

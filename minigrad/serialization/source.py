@@ -66,11 +66,9 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, of a path or of a binary file object, from its position to its end. A file is mapped, and
-    regions are copied out of it; with ``mmap`` they are left there, and changes to them stay in memory.
-
-    Attributes:
-        name: the file in messages. file: it, to be read in memory. data: its bytes, (size,) uint8.
+    """The bytes to load, of a path or of a binary file object from its position to its end: ``file`` and ``data``, (n,)
+    uint8. A file is mapped, and regions are copied out of it; with ``mmap`` they are left there, and changes to them
+    stay in memory.
 
     Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file object;
     TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty.

@@ -30,13 +30,11 @@ _INDENT = "    "
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
     """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
-    out on each edge, and the running sum at each target.
+    out on each edge, and the running sum at each target. It runs here, in the engine's order, and touches no ``.grad``.
 
         viz.playback(loss).save("backward.html")
         viz.playback(model, tokens)
         viz.playback(loss).save("third.svg", step=3)
-
-    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
 
     Args:
         loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for

@@ -115,14 +115,9 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call in which other values go on.
-
-        Args:
-            replace: by name (or pattern, "layers.*.mlp") a tensor or a number, or a function from the value to the one
-                that goes on. Gradients go into it.
-
-        Raises KeyError: a name that there is not. RuntimeError: a value of another shape.
-        """
+        """A run of the same call in which other values go on: by name (or pattern, "layers.*.mlp") a tensor, a number,
+        or a function from the value to the one that goes on. Gradients go into it. Raises KeyError: a name that there
+        is not. RuntimeError: a value of another shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
@@ -133,8 +128,7 @@ class Run(Mapping[str, Any]):
         """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
 
         Args:
-            name: where; a name or a pattern.
-            value: the other run, whose value of that name is taken; or a tensor, an array or a number.
+            name: where; a name or a pattern. value: the other run; or a tensor, an array or a number.
             at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
         """
 

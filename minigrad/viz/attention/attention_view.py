@@ -119,17 +119,14 @@ class AttentionView(Picture):
         head: Heads = None,
         dark: bool = False,
     ) -> str:
-        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
-
-        The larger a weight the darker it is, so in print without colours, too; heads that share a picture
-        differ by colours alone: there take one, or "matrix" or "model".
+        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points. The larger a weight
+        the darker it is; heads that share a picture of lines differ by colours alone.
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
             kind: "encoder", "decoder" or "cross"; None: "cross" of what translates, else the first.
-            layer: which; None takes the mean over layers.
+            layer: which; None takes the mean over layers. dark: light on dark, for slides.
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
-            dark: light on dark, for slides.
 
         Raises ValueError: there is no such view, kind, layer or head.
         """

@@ -138,8 +138,7 @@ def make_dot(
 
     Args:
         var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
-        show_attrs: boxes show the arguments of ops that are not tensors. show_saved: boxes show what is kept for
-            the backward pass.
+        show_attrs, show_saved: boxes show the arguments of ops that are not tensors; what is kept for backward.
 
     Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
     """
