@@ -64,9 +64,8 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
     for value in (*inputs, *named.values()):
         if isinstance(value, Iterator):
-            raise TypeError(
-                f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
-            )
+            kind = type(value).__name__
+            raise TypeError(f"trace calls the model again for each change: give it a list, not a {kind}")
     return Run((model, inputs, named, default_generator.get_state()), {})
 
 
@@ -237,9 +236,8 @@ def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
     if not isinstance(new, Tensor):
         raise RuntimeError(f"the replacement of {name!r} must be a tensor or a number, not {type(new).__name__}")
     if tuple(new.shape) != tuple(old.shape):
-        raise RuntimeError(
-            f"the replacement of {name!r} must have its shape {tuple(old.shape)}, not {tuple(new.shape)}"
-        )
+        shapes = f"{tuple(old.shape)}, not {tuple(new.shape)}"
+        raise RuntimeError(f"the replacement of {name!r} must have its shape {shapes}")
     result: Tensor = replaced(new.to(device=old.device, dtype=old.dtype), old, name)
     return result
 
